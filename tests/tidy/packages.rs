@@ -1,0 +1,195 @@
+//! Rules about packages: edges between our crates, and what comes from elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Findings;
+use crate::tree;
+
+/// Each crate of ours and the crates of ours it may use. A new edge needs a line here and an ADR.
+const EDGES: &[(&str, &[&str])] = &[
+    ("pando-protocol", &[]),
+    ("pando-schema", &["pando-protocol"]),
+    ("pando-policy", &["pando-protocol", "pando-schema"]),
+    ("pando-store", &["pando-protocol", "pando-schema"]),
+    ("pando-directory", &["pando-protocol", "pando-schema", "pando-policy", "pando-store"]),
+    ("pando-load", &["pando-protocol"]),
+    ("pando-server", &["pando-protocol", "pando-policy", "pando-directory"]),
+    (
+        "pando",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+            "pando-directory",
+            "pando-load",
+            "pando-server",
+        ],
+    ),
+    ("pando-tests", &["pando-protocol"]),
+    ("pando-benches", &["pando-protocol"]),
+];
+
+/// Licences that go with Apache-2.0 in one binary. An SPDX expression passes when one of its
+/// alternatives consists of these only.
+const LICENCES: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "OpenSSL",
+    "OLDAP-2.8",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Packages that appear in two versions, with the reason.
+const DUPLICATES: &[(&str, &str)] = &[];
+
+const PACKAGES_MAX: usize = 400;
+
+#[test]
+fn crates_use_only_crates_above_them() {
+    let metadata = metadata();
+    let ours = workspace_members(&metadata);
+    let mut findings = Findings::of("edges");
+    for package in packages(&metadata).filter(|package| ours.contains(name(package))) {
+        let Some((_, allowed)) = EDGES.iter().find(|(of, _)| *of == name(package)) else {
+            findings.add(name(package), "not in the list of edges");
+            continue;
+        };
+        for dependency in dependencies(package).filter(|it| ours.contains(name(it))) {
+            // Tests of a crate may look further, never the crate itself.
+            if dependency["kind"].is_null() && !allowed.contains(&name(dependency)) {
+                findings.add(name(package), format!("may not use {}", name(dependency)));
+            }
+        }
+    }
+    findings.report();
+}
+
+#[test]
+fn protocol_depends_on_nothing() {
+    let metadata = metadata();
+    let protocol = packages(&metadata)
+        .find(|package| name(package) == "pando-protocol")
+        .expect("the workspace has the crate protocol");
+    let used: Vec<&str> =
+        dependencies(protocol).filter(|it| it["kind"].is_null()).map(name).collect();
+    assert!(used.is_empty(), "protocol must stand alone, but uses {used:?}");
+}
+
+#[test]
+fn every_direct_dependency_has_a_row() {
+    let metadata = metadata();
+    let ours = workspace_members(&metadata);
+    let page = tree::read("docs/reference/dependencies.md");
+    let rows: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let direct: BTreeSet<&str> = packages(&metadata)
+        .filter(|package| ours.contains(name(package)))
+        .flat_map(dependencies)
+        .map(name)
+        .filter(|name| !ours.contains(name))
+        .collect();
+    let mut findings = Findings::of("dependency-rows");
+    for missing in direct.difference(&rows) {
+        findings.add(missing, "no row in docs/reference/dependencies.md");
+    }
+    for stale in rows.difference(&direct) {
+        findings.add(stale, "row in docs/reference/dependencies.md, but nobody depends on it");
+    }
+    findings.report();
+}
+
+#[test]
+fn foreign_packages_are_free_and_from_the_registry() {
+    let metadata = metadata();
+    let ours = workspace_members(&metadata);
+    let mut findings = Findings::of("licences");
+    for package in packages(&metadata).filter(|package| !ours.contains(name(package))) {
+        let licence = package["license"].as_str().unwrap_or("none");
+        if !licence_is_allowed(licence) {
+            findings.add(name(package), format!("licence {licence}"));
+        }
+        let source = package["source"].as_str().unwrap_or("a path");
+        if source != "registry+https://github.com/rust-lang/crates.io-index" {
+            findings.add(name(package), format!("comes from {source}"));
+        }
+    }
+    findings.report();
+}
+
+#[test]
+fn packages_are_few_and_single() {
+    let lock = tree::read("Cargo.lock");
+    let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in lock.lines() {
+        if let Some(name) = line.strip_prefix("name = ") {
+            *versions.entry(name.trim_matches('"')).or_default() += 1;
+        }
+    }
+    let total: usize = versions.values().sum();
+    assert!(total <= PACKAGES_MAX, "{total} packages in Cargo.lock, limit {PACKAGES_MAX}");
+    let mut findings = Findings::of("duplicates");
+    for (name, _) in versions.iter().filter(|(_, count)| **count > 1) {
+        if !DUPLICATES.iter().any(|(known, _)| known == name) {
+            findings.add(name, "in Cargo.lock in more than one version");
+        }
+    }
+    for (known, reason) in DUPLICATES {
+        if versions.get(known).is_none_or(|count| *count < 2) || reason.is_empty() {
+            findings.add(known, "listed as a duplicate, but it is none or lacks a reason");
+        }
+    }
+    findings.report();
+}
+
+/// True when one alternative of the expression consists of allowed licences only.
+fn licence_is_allowed(expression: &str) -> bool {
+    let plain = expression.replace(['(', ')'], " ").replace('/', " OR ");
+    plain.split(" OR ").any(|alternative| {
+        alternative.split(" AND ").all(|licence| LICENCES.contains(&licence.trim()))
+    })
+}
+
+fn metadata() -> Value {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(tree::root())
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .output()
+        .expect("cargo runs these tests, so it can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["packages"].as_array().into_iter().flatten()
+}
+
+fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
+    package["dependencies"].as_array().into_iter().flatten()
+}
+
+fn name(value: &Value) -> &str {
+    value["name"].as_str().unwrap_or_default()
+}
+
+/// Names of our own packages: those that come from a path.
+fn workspace_members(metadata: &Value) -> BTreeSet<&str> {
+    packages(metadata).filter(|package| package["source"].is_null()).map(name).collect()
+}
