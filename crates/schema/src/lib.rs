@@ -1,1 +1,44 @@
-//! schema
+//! The schema: attribute types, object classes, syntaxes and matching rules, and what they make
+//! of names, filters, values and entries as spelled in the protocol.
+//!
+//! Everything here is pure: no storage, no clock, no subject. A [`Schema`] is immutable and cheap
+//! to clone; changing the schema makes a new one, in which every old [`TypeId`], [`ClassId`] and
+//! [`AttributeNumber`] still means the same.
+
+mod class_rules;
+mod definition;
+mod definition_parse;
+mod definition_print;
+mod description;
+mod dictionary;
+mod error;
+mod schema;
+mod schema_file;
+mod subschema;
+
+pub mod filter;
+pub mod grams;
+pub mod matching;
+pub mod name;
+pub mod ordering;
+pub mod phonetic;
+pub mod prepare;
+pub mod syntax;
+pub mod syntaxes;
+
+pub use class_rules::{EntryShape, Structure};
+pub use definition::{
+    AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition, DefinitionKind,
+    MatchingRuleDefinition, MatchingRuleUseDefinition, NameFormDefinition, ObjectClassDefinition,
+    StructureRuleDefinition, SyntaxDefinition, Usage,
+};
+pub use definition_parse::parse_definition;
+pub use description::{Description, ValueRange};
+pub use dictionary::{AttributeNumber, DictionaryRow, KnownAttribute};
+pub use error::{
+    DescribeError, InvalidValue, NameError, SchemaError, SchemaFileError, Violation,
+};
+pub use matching::MatchingRule;
+pub use schema::{AttributeType, ClassId, ContentRule, ObjectClass, Schema, TypeId};
+pub use schema_file::read_schema_file;
+pub use syntax::Syntax;

@@ -1,0 +1,345 @@
+//! The schema descriptions of RFC 4512 §4.1 as data, names still as spelled.
+//!
+//! Invariant: a definition printed and read again is equal to the one printed.
+
+/// `X-` extensions in the order given, each with its values (RFC 4512 §4.1 `extensions`).
+pub type Extensions = Vec<(String, Vec<String>)>;
+
+/// Which description a text holds; each has its own attribute in the subschema (RFC 4512 §4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DefinitionKind {
+    /// `attributeTypes`, §4.1.2.
+    AttributeType,
+    /// `objectClasses`, §4.1.1.
+    ObjectClass,
+    /// `ldapSyntaxes`, §4.1.5.
+    Syntax,
+    /// `matchingRules`, §4.1.3.
+    MatchingRule,
+    /// `matchingRuleUse`, §4.1.4.
+    MatchingRuleUse,
+    /// `dITContentRules`, §4.1.6.
+    ContentRule,
+    /// `nameForms`, §4.1.7.2.
+    NameForm,
+    /// `dITStructureRules`, §4.1.7.1.
+    StructureRule,
+}
+
+impl DefinitionKind {
+    /// Every kind, in the order in which a subschema entry lists them.
+    pub const ALL: [DefinitionKind; 8] = [
+        DefinitionKind::Syntax,
+        DefinitionKind::MatchingRule,
+        DefinitionKind::MatchingRuleUse,
+        DefinitionKind::AttributeType,
+        DefinitionKind::ObjectClass,
+        DefinitionKind::ContentRule,
+        DefinitionKind::NameForm,
+        DefinitionKind::StructureRule,
+    ];
+
+    /// The subschema attribute that holds such descriptions (RFC 4512 §4.2).
+    pub fn attribute(self) -> &'static str {
+        match self {
+            DefinitionKind::AttributeType => "attributeTypes",
+            DefinitionKind::ObjectClass => "objectClasses",
+            DefinitionKind::Syntax => "ldapSyntaxes",
+            DefinitionKind::MatchingRule => "matchingRules",
+            DefinitionKind::MatchingRuleUse => "matchingRuleUse",
+            DefinitionKind::ContentRule => "dITContentRules",
+            DefinitionKind::NameForm => "nameForms",
+            DefinitionKind::StructureRule => "dITStructureRules",
+        }
+    }
+
+    /// The kind whose subschema attribute has this name, in any case.
+    pub fn of_attribute(name: &str) -> Option<DefinitionKind> {
+        DefinitionKind::ALL.into_iter().find(|kind| kind.attribute().eq_ignore_ascii_case(name))
+    }
+}
+
+/// One parsed schema description. `Display` prints it as RFC 4512 text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Definition {
+    /// An attribute type.
+    AttributeType(AttributeTypeDefinition),
+    /// An object class.
+    ObjectClass(ObjectClassDefinition),
+    /// A syntax.
+    Syntax(SyntaxDefinition),
+    /// A matching rule.
+    MatchingRule(MatchingRuleDefinition),
+    /// What a matching rule applies to.
+    MatchingRuleUse(MatchingRuleUseDefinition),
+    /// What entries of one structural class may contain.
+    ContentRule(ContentRuleDefinition),
+    /// Which attributes name entries of one structural class.
+    NameForm(NameFormDefinition),
+    /// Where entries of one name form may stand.
+    StructureRule(StructureRuleDefinition),
+}
+
+impl Definition {
+    /// The kind of description.
+    pub fn kind(&self) -> DefinitionKind {
+        match self {
+            Definition::AttributeType(_) => DefinitionKind::AttributeType,
+            Definition::ObjectClass(_) => DefinitionKind::ObjectClass,
+            Definition::Syntax(_) => DefinitionKind::Syntax,
+            Definition::MatchingRule(_) => DefinitionKind::MatchingRule,
+            Definition::MatchingRuleUse(_) => DefinitionKind::MatchingRuleUse,
+            Definition::ContentRule(_) => DefinitionKind::ContentRule,
+            Definition::NameForm(_) => DefinitionKind::NameForm,
+            Definition::StructureRule(_) => DefinitionKind::StructureRule,
+        }
+    }
+
+    /// The names given, without the OID; syntaxes have none.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Definition::AttributeType(it) => &it.names,
+            Definition::ObjectClass(it) => &it.names,
+            Definition::Syntax(_) => &[],
+            Definition::MatchingRule(it) => &it.names,
+            Definition::MatchingRuleUse(it) => &it.names,
+            Definition::ContentRule(it) => &it.names,
+            Definition::NameForm(it) => &it.names,
+            Definition::StructureRule(it) => &it.names,
+        }
+    }
+
+    /// The OID, or the rule id of a structure rule, as text.
+    pub fn identifier(&self) -> String {
+        match self {
+            Definition::AttributeType(it) => it.oid.clone(),
+            Definition::ObjectClass(it) => it.oid.clone(),
+            Definition::Syntax(it) => it.oid.clone(),
+            Definition::MatchingRule(it) => it.oid.clone(),
+            Definition::MatchingRuleUse(it) => it.oid.clone(),
+            Definition::ContentRule(it) => it.oid.clone(),
+            Definition::NameForm(it) => it.oid.clone(),
+            Definition::StructureRule(it) => it.rule_id.to_string(),
+        }
+    }
+
+    /// What a message calls the definition: its first name, else its identifier.
+    pub fn label(&self) -> String {
+        self.names().first().cloned().unwrap_or_else(|| self.identifier())
+    }
+}
+
+/// What an attribute type is for (RFC 4512 §4.1.2 `usage`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Usage {
+    /// Data of users.
+    #[default]
+    UserApplications,
+    /// Operational, of the directory.
+    DirectoryOperation,
+    /// Operational, shared between servers.
+    DistributedOperation,
+    /// Operational, of one server.
+    DsaOperation,
+}
+
+impl Usage {
+    /// The RFC's keyword.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Usage::UserApplications => "userApplications",
+            Usage::DirectoryOperation => "directoryOperation",
+            Usage::DistributedOperation => "distributedOperation",
+            Usage::DsaOperation => "dSAOperation",
+        }
+    }
+}
+
+/// The kind of an object class (RFC 4512 §2.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClassKind {
+    /// A base for other classes; no entry belongs to it alone.
+    Abstract,
+    /// What an entry is; one chain per entry.
+    #[default]
+    Structural,
+    /// What an entry has in addition.
+    Auxiliary,
+}
+
+impl ClassKind {
+    /// The RFC's keyword.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            ClassKind::Abstract => "ABSTRACT",
+            ClassKind::Structural => "STRUCTURAL",
+            ClassKind::Auxiliary => "AUXILIARY",
+        }
+    }
+}
+
+/// `AttributeTypeDescription`, RFC 4512 §4.1.2.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AttributeTypeDefinition {
+    /// Numeric OID, or the `name-oid` form that some servers accept.
+    pub oid: String,
+    /// Short names, the first one is canonical. May be empty.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `SUP`
+    pub superior: Option<String>,
+    /// `EQUALITY`
+    pub equality: Option<String>,
+    /// `ORDERING`
+    pub ordering: Option<String>,
+    /// `SUBSTR`
+    pub substring: Option<String>,
+    /// `SYNTAX`, without the length.
+    pub syntax: Option<String>,
+    /// The suggested minimum upper bound `{n}` behind the syntax; a hint, not enforced.
+    pub length: Option<u32>,
+    /// `SINGLE-VALUE`
+    pub single_value: bool,
+    /// `COLLECTIVE`
+    pub collective: bool,
+    /// `NO-USER-MODIFICATION`
+    pub no_user_modification: bool,
+    /// `USAGE`
+    pub usage: Usage,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `ObjectClassDescription`, RFC 4512 §4.1.1.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ObjectClassDefinition {
+    /// OID.
+    pub oid: String,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `SUP`
+    pub superiors: Vec<String>,
+    /// `ABSTRACT`, `STRUCTURAL` (also when none is given) or `AUXILIARY`.
+    pub kind: ClassKind,
+    /// `MUST`
+    pub must: Vec<String>,
+    /// `MAY`
+    pub may: Vec<String>,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `SyntaxDescription`, RFC 4512 §4.1.5.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SyntaxDefinition {
+    /// OID.
+    pub oid: String,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `MatchingRuleDescription`, RFC 4512 §4.1.3.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MatchingRuleDefinition {
+    /// OID.
+    pub oid: String,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `SYNTAX` of the assertion.
+    pub syntax: String,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `MatchingRuleUseDescription`, RFC 4512 §4.1.4.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MatchingRuleUseDefinition {
+    /// OID of the matching rule.
+    pub oid: String,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `APPLIES`: attribute types.
+    pub applies: Vec<String>,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `DITContentRuleDescription`, RFC 4512 §4.1.6.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ContentRuleDefinition {
+    /// OID of the structural class it governs.
+    pub oid: String,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `AUX`: the auxiliary classes that entries may belong to.
+    pub auxiliaries: Vec<String>,
+    /// `MUST`
+    pub must: Vec<String>,
+    /// `MAY`
+    pub may: Vec<String>,
+    /// `NOT`: optional attributes that are precluded.
+    pub not: Vec<String>,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `NameFormDescription`, RFC 4512 §4.1.7.2.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NameFormDefinition {
+    /// OID.
+    pub oid: String,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `OC`: the structural class.
+    pub class: String,
+    /// `MUST`: naming attributes every RDN has.
+    pub must: Vec<String>,
+    /// `MAY`: naming attributes an RDN may have besides.
+    pub may: Vec<String>,
+    /// `X-…`
+    pub extensions: Extensions,
+}
+
+/// `DITStructureRuleDescription`, RFC 4512 §4.1.7.1.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StructureRuleDefinition {
+    /// The rule id.
+    pub rule_id: u32,
+    /// Short names.
+    pub names: Vec<String>,
+    /// `DESC`
+    pub description: Option<String>,
+    /// `OBSOLETE`
+    pub obsolete: bool,
+    /// `FORM`: the name form.
+    pub form: String,
+    /// `SUP`: rule ids of the superior rules.
+    pub superiors: Vec<u32>,
+    /// `X-…`
+    pub extensions: Extensions,
+}

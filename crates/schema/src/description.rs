@@ -1,0 +1,58 @@
+//! Attribute descriptions (RFC 4512 §2.5): an attribute type with options.
+//!
+//! Invariant: options are lower case, sorted and distinct, so equal descriptions are equal values.
+
+use smallvec::SmallVec;
+
+use crate::error::DescribeError;
+use crate::schema::{Schema, TypeId};
+
+/// The range of values asked for by `;range=low-high` (draft-kashi-incremental).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ValueRange {
+    /// Index of the first value, counted from 0.
+    pub low: u64,
+    /// Index of the last value; `None` is `*`, all that are left.
+    pub high: Option<u64>,
+}
+
+/// A resolved attribute description.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Description {
+    /// The attribute type.
+    pub type_id: TypeId,
+    /// Tagging options, lower case, sorted, distinct.
+    pub options: SmallVec<[String; 1]>,
+    /// `;range=`, never part of what is stored.
+    pub range: Option<ValueRange>,
+}
+
+impl Description {
+    /// The description of a type without options.
+    pub fn of_type(type_id: TypeId) -> Description {
+        Description { type_id, options: SmallVec::new(), range: None }
+    }
+
+    /// Whether this selects descriptions rather than being one: a language range such as
+    /// `lang-en-` (RFC 3866 §2.2) or a value range. Such a description cannot hold values.
+    pub fn is_selection(&self) -> bool {
+        self.range.is_some() || self.options.iter().any(|option| option.ends_with('-'))
+    }
+}
+
+impl Schema {
+    /// Resolves `type[;option…]`, e.g. `CN;lang-DE`.
+    ///
+    /// # Errors
+    /// [`DescribeError`]: not a description, or of an unknown type.
+    pub fn describe(&self, text: &str) -> Result<Description, DescribeError> {
+        let _ = text;
+        unimplemented!()
+    }
+
+    /// The canonical text of a description: the type's first name and its options.
+    pub fn spelled(&self, description: &Description) -> String {
+        let _ = description;
+        unimplemented!()
+    }
+}
