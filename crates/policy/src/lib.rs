@@ -1,1 +1,24 @@
-//! policy
+//! Who may do what: subjects, access rules, limits, and stored passwords. Pure decisions.
+//!
+//! Everything here is a function of its arguments: no storage, no sockets, no clock. The only
+//! outside thing it touches is the system's random source, for salts and generated passwords.
+//!
+//! - [`access`]: may this subject do that to this entry or attribute, and which rule says so;
+//! - [`subject`]: who asks;
+//! - [`limits`]: how much one subject may ask for;
+//! - [`password`]: verifying and making stored passwords;
+//! - [`verified`]: remembering in memory that a slow verification has succeeded.
+
+pub mod access;
+pub mod limits;
+pub mod password;
+pub mod subject;
+pub mod verified;
+
+pub use access::{Access, Decision, Right, Sight, Target};
+pub use limits::{LimitSettings, Limits};
+pub use password::{
+    Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
+};
+pub use subject::{Authentication, Subject, SubjectKind};
+pub use verified::{Tag, VerifiedCache};

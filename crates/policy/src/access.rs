@@ -1,0 +1,309 @@
+//! The built-in access rules: who may do what to which entry and attribute.
+//!
+//! The rules are few and fixed, and equal to what Debian's slapd is installed with. The first
+//! rule whose target matches decides:
+//!
+//! | rule | target | allows |
+//! |---|---|---|
+//! | `administrator` | everything | everything, to the administrator |
+//! | `configuration` | `cn=config` and below | nothing, to anybody else |
+//! | `own password` | `userPassword` of the subject's own entry | read, compare, search, write |
+//! | `passwords` | `userPassword` of other entries | authenticate, to everybody |
+//! | `readable` | everything else | disclose, compare, search, read, authenticate |
+//! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
+
+use schema::{Name, Schema, TypeId};
+
+use crate::subject::Subject;
+
+/// What somebody may want to do to an entry or one of its attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Right {
+    /// Have a bind checked against the attribute.
+    Authenticate,
+    /// Learn that the entry exists, even without seeing any of it (RFC 4511 §4.1.9, matchedDN).
+    Disclose,
+    /// Learn whether the attribute has a value.
+    Compare,
+    /// Find the entry by the attribute.
+    Search,
+    /// See the values.
+    Read,
+    /// Change the values.
+    Write,
+    /// Add the entry, or one below it.
+    Add,
+    /// Delete the entry.
+    Delete,
+    /// Give the entry another name or superior.
+    Rename,
+    /// Act beside the usual rules, as with ManageDsaIT on protected attributes.
+    Manage,
+}
+
+/// What a [`Right`] is wanted on.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The entry's resolved name.
+    pub name: &'a Name,
+    /// The attribute; `None` when the entry as a whole is meant.
+    pub attribute: Option<TypeId>,
+}
+
+/// What was decided, and by which rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the subject may.
+    pub allowed: bool,
+    /// The name of the rule that decided, for explanations and logs.
+    pub rule: &'static str,
+}
+
+/// Which attributes a subject sees, worked out once per search instead of once per value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// Every attribute of every entry.
+    Everything,
+    /// Every attribute but these, which the subject sees on its own entry only; and nothing
+    /// within [`Access::hidden_subtree`].
+    AllBut(Vec<TypeId>),
+}
+
+impl Sight {
+    /// Whether the subject sees `attribute` on an entry; `own` when that entry is the subject's.
+    pub fn sees(&self, attribute: TypeId, own: bool) -> bool {
+        match self {
+            Sight::Everything => true,
+            Sight::AllBut(hidden) => own || !hidden.contains(&attribute),
+        }
+    }
+}
+
+/// The access rules of one schema.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// `userPassword` and its subtypes.
+    secrets: Vec<TypeId>,
+    configuration: Name,
+}
+
+impl Access {
+    /// The built-in rules. Attribute types that `schema` lacks need no rule.
+    pub fn builtin(schema: &Schema) -> Access {
+        let secrets = match schema.attribute_type("userPassword") {
+            None => Vec::new(),
+            Some(password) => schema
+                .attribute_types()
+                .map(|(id, _)| id)
+                .filter(|id| schema.is_subtype(*id, password))
+                .collect(),
+        };
+        let configuration = schema
+            .resolve_name("cn=config")
+            .expect("every schema knows cn, so cn=config resolves");
+        Access {
+            secrets,
+            configuration,
+        }
+    }
+
+    /// Whether `subject` may exercise `right` on `target`, and the rule that says so.
+    pub fn decide(&self, subject: &Subject, right: Right, target: &Target<'_>) -> Decision {
+        if subject.is_administrator() {
+            return decision(true, "administrator");
+        }
+        if target.name.is_within(&self.configuration) {
+            return decision(false, "configuration");
+        }
+        if target
+            .attribute
+            .is_some_and(|it| self.secrets.contains(&it))
+        {
+            return self.decide_secret(subject, right, target.name);
+        }
+        match right {
+            Right::Authenticate
+            | Right::Disclose
+            | Right::Compare
+            | Right::Search
+            | Right::Read => decision(true, "readable"),
+            Right::Write | Right::Add | Right::Delete | Right::Rename | Right::Manage => {
+                decision(false, "not writable")
+            }
+        }
+    }
+
+    fn decide_secret(&self, subject: &Subject, right: Right, name: &Name) -> Decision {
+        if subject.is_self(name) {
+            return decision(right != Right::Manage, "own password");
+        }
+        decision(right == Right::Authenticate, "passwords")
+    }
+
+    /// Which attributes `subject` sees. Compute it once per search.
+    pub fn sight(&self, subject: &Subject) -> Sight {
+        if subject.is_administrator() || self.secrets.is_empty() {
+            return Sight::Everything;
+        }
+        Sight::AllBut(self.secrets.clone())
+    }
+
+    /// The subtree of which `subject` may not even learn that it exists, if there is one.
+    pub fn hidden_subtree(&self, subject: &Subject) -> Option<&Name> {
+        (!subject.is_administrator()).then_some(&self.configuration)
+    }
+}
+
+fn decision(allowed: bool, rule: &'static str) -> Decision {
+    Decision { allowed, rule }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Authentication;
+
+    struct World {
+        schema: Schema,
+        access: Access,
+    }
+
+    impl World {
+        fn new() -> World {
+            let schema = Schema::standard();
+            let access = Access::builtin(&schema);
+            World { schema, access }
+        }
+
+        fn subject(&self, dn: &str) -> Subject {
+            let nobody = Subject::anonymous(None, true);
+            match dn {
+                "" => nobody,
+                "cn=admin,dc=example" => {
+                    nobody.administrator(self.name(dn), dn.to_owned(), Authentication::Simple)
+                }
+                _ => nobody.authenticated(self.name(dn), dn.to_owned(), Authentication::Simple),
+            }
+        }
+
+        fn name(&self, dn: &str) -> Name {
+            self.schema.resolve_name(dn).unwrap()
+        }
+
+        /// Every right that `subject` has, as a word of its first letters in the order above.
+        #[track_caller]
+        fn check(&self, subject: &str, target: &str, attribute: &str, rights: &str, rule: &str) {
+            let all = [
+                (Right::Authenticate, 'A'),
+                (Right::Disclose, 'D'),
+                (Right::Compare, 'C'),
+                (Right::Search, 'S'),
+                (Right::Read, 'R'),
+                (Right::Write, 'W'),
+                (Right::Add, 'a'),
+                (Right::Delete, 'd'),
+                (Right::Rename, 'r'),
+                (Right::Manage, 'm'),
+            ];
+            let (subject, name) = (self.subject(subject), self.name(target));
+            let target = Target {
+                name: &name,
+                attribute: self.schema.attribute_type(attribute),
+            };
+            let decide = |right| self.access.decide(&subject, right, &target);
+            let allowed: String = all
+                .iter()
+                .filter(|(right, _)| decide(*right).allowed)
+                .map(|(_, letter)| letter)
+                .collect();
+            assert_eq!((allowed.as_str(), decide(Right::Read).rule), (rights, rule));
+        }
+    }
+
+    #[test]
+    fn everybody_reads_and_nobody_writes() {
+        let world = World::new();
+        world.check("", "uid=ada,dc=example", "", "ADCSR", "readable");
+        world.check("", "uid=ada,dc=example", "cn", "ADCSR", "readable");
+        world.check("", "", "", "ADCSR", "readable");
+        world.check(
+            "uid=ada,dc=example",
+            "uid=ada,dc=example",
+            "cn",
+            "ADCSR",
+            "readable",
+        );
+    }
+
+    #[test]
+    fn passwords_are_for_authentication_and_their_owner() {
+        let world = World::new();
+        world.check("", "uid=ada,dc=example", "userPassword", "A", "passwords");
+        world.check(
+            "uid=bob,dc=example",
+            "uid=ada,dc=example",
+            "2.5.4.35",
+            "A",
+            "passwords",
+        );
+        let own = ("uid=ADA,dc=example", "uid=ada,dc=example");
+        world.check(own.0, own.1, "userPassword", "ADCSRWadr", "own password");
+    }
+
+    #[test]
+    fn configuration_is_the_administrators() {
+        let world = World::new();
+        world.check("uid=ada,dc=example", "cn=config", "", "", "configuration");
+        world.check(
+            "",
+            "cn=schema,cn=config",
+            "userPassword",
+            "",
+            "configuration",
+        );
+        let admin = "cn=admin,dc=example";
+        world.check(
+            admin,
+            "cn=schema,cn=config",
+            "cn",
+            "ADCSRWadrm",
+            "administrator",
+        );
+        world.check(
+            admin,
+            "uid=ada,dc=example",
+            "userPassword",
+            "ADCSRWadrm",
+            "administrator",
+        );
+    }
+
+    #[test]
+    fn sight_hides_passwords_of_others() {
+        let world = World::new();
+        let password = world.schema.attribute_type("userPassword").unwrap();
+        let common_name = world.schema.attribute_type("cn").unwrap();
+        let sight = world.access.sight(&world.subject("uid=ada,dc=example"));
+        assert!(sight.sees(common_name, false));
+        assert!(!sight.sees(password, false));
+        assert!(sight.sees(password, true));
+        let admin = world.subject("cn=admin,dc=example");
+        assert_eq!(world.access.sight(&admin), Sight::Everything);
+        assert_eq!(world.access.hidden_subtree(&admin), None);
+        let config = world.name("cn=config");
+        assert_eq!(
+            world.access.hidden_subtree(&world.subject("")),
+            Some(&config)
+        );
+    }
+
+    #[test]
+    fn authorization_identities_are_spelled_as_given() {
+        let world = World::new();
+        assert_eq!(world.subject("").authzid(), "");
+        assert_eq!(
+            world.subject("UID=Ada,DC=example").authzid(),
+            "dn:UID=Ada,DC=example"
+        );
+    }
+}

@@ -1,0 +1,317 @@
+//! Stored passwords: verifying every scheme in use, and making new values.
+//!
+//! A stored value is `{SCHEME}` followed by what the scheme defines (RFC 2307 §5.3 and its
+//! descendants). A value without a scheme is a cleartext password. A value whose scheme is not
+//! known matches nothing.
+//!
+//! Invariant: no stored value, whoever wrote it, makes verification panic, take unbounded memory
+//! or unbounded time.
+
+mod argon;
+mod base64;
+mod crypt;
+mod digest;
+mod pbkdf2;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use subtle::ConstantTimeEq;
+
+use digest::Algorithm;
+use pbkdf2::Prf;
+
+/// What verifying a stored value takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// A microsecond or less: verify it where you are.
+    Fast,
+    /// Up to seconds: verify it on a thread of its own, and remember successes.
+    Slow,
+}
+
+/// How the rest of a stored value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Cleartext,
+    Digest {
+        algorithm: Algorithm,
+        salted: bool,
+    },
+    Crypt,
+    Pbkdf2(Prf),
+    Pbkdf2Binary,
+    Pkcs5s2,
+    Argon2,
+    /// Known by name, verified by somebody else or not at all.
+    Foreign,
+}
+
+/// Every scheme name, upper case, and how its values are read.
+const SCHEMES: &[(&str, Form)] = &[
+    ("SSHA", salted(Algorithm::Sha1)),
+    ("ARGON2", Form::Argon2),
+    ("CRYPT", Form::Crypt),
+    ("BCRYPT", Form::Crypt),
+    ("CLEARTEXT", Form::Cleartext),
+    ("CLEAR", Form::Cleartext),
+    ("SHA", plain(Algorithm::Sha1)),
+    ("MD5", plain(Algorithm::Md5)),
+    ("SMD5", salted(Algorithm::Md5)),
+    ("SHA256", plain(Algorithm::Sha256)),
+    ("SHA384", plain(Algorithm::Sha384)),
+    ("SHA512", plain(Algorithm::Sha512)),
+    ("SSHA256", salted(Algorithm::Sha256)),
+    ("SSHA384", salted(Algorithm::Sha384)),
+    ("SSHA512", salted(Algorithm::Sha512)),
+    ("PBKDF2", Form::Pbkdf2(Prf::Sha1)),
+    ("PBKDF2-SHA1", Form::Pbkdf2(Prf::Sha1)),
+    ("PBKDF2-SHA256", Form::Pbkdf2(Prf::Sha256)),
+    ("PBKDF2-SHA512", Form::Pbkdf2(Prf::Sha512)),
+    ("PBKDF2_SHA256", Form::Pbkdf2Binary),
+    ("PKCS5S2", Form::Pkcs5s2),
+    ("SASL", Form::Foreign),
+    ("K5KEY", Form::Foreign),
+    ("NS-MTA-MD5", Form::Foreign),
+    ("SCRAM-SHA-1", Form::Foreign),
+    ("SCRAM-SHA-256", Form::Foreign),
+    ("SCRAM-SHA-512", Form::Foreign),
+    ("GOST_YESCRYPT", Form::Foreign),
+    ("TOTP1", Form::Foreign),
+    ("TOTP256", Form::Foreign),
+    ("TOTP512", Form::Foreign),
+    ("UNIX", Form::Foreign),
+    ("LANMAN", Form::Foreign),
+];
+
+const fn plain(algorithm: Algorithm) -> Form {
+    Form::Digest {
+        algorithm,
+        salted: false,
+    }
+}
+
+const fn salted(algorithm: Algorithm) -> Form {
+    Form::Digest {
+        algorithm,
+        salted: true,
+    }
+}
+
+/// What verifying `stored` takes.
+pub fn cost(stored: &[u8]) -> Cost {
+    match split(stored) {
+        None => Cost::Fast,
+        Some((None | Some(Form::Cleartext | Form::Digest { .. } | Form::Foreign), _)) => Cost::Fast,
+        Some((Some(Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary), _)) => Cost::Slow,
+        Some((Some(Form::Pkcs5s2 | Form::Argon2), _)) => Cost::Slow,
+    }
+}
+
+/// Whether `given` is the password that `stored` was made from. Unknown schemes and damaged
+/// values match nothing.
+pub fn verify(stored: &[u8], given: &[u8]) -> bool {
+    let Some((form, rest)) = split(stored) else {
+        return stored.ct_eq(given).into();
+    };
+    match form {
+        None | Some(Form::Foreign) => false,
+        Some(Form::Cleartext) => rest.ct_eq(given).into(),
+        Some(Form::Digest { algorithm, salted }) => digest::verify(algorithm, salted, rest, given),
+        Some(Form::Crypt) => crypt::verify(rest, given),
+        Some(Form::Pbkdf2(prf)) => pbkdf2::verify(prf, rest, given),
+        Some(Form::Pbkdf2Binary) => pbkdf2::verify_binary(rest, given),
+        Some(Form::Pkcs5s2) => pbkdf2::verify_pkcs5s2(rest, given),
+        Some(Form::Argon2) => argon::verify(rest, given),
+    }
+}
+
+/// Whether `value` is already a stored form that must be kept as it is, rather than a password
+/// that still has to be hashed. A scheme that is not known makes it a password.
+pub fn is_hashed(value: &[u8]) -> bool {
+    match split(value) {
+        None | Some((None | Some(Form::Cleartext), _)) => false,
+        Some((Some(_), rest)) => !rest.is_empty(),
+    }
+}
+
+/// The scheme's form and what follows it; `None` when `stored` names no scheme.
+fn split(stored: &[u8]) -> Option<(Option<Form>, &[u8])> {
+    let rest = stored.strip_prefix(b"{")?;
+    let end = rest.iter().position(|it| *it == b'}')?;
+    let (name, rest) = (&rest[..end], &rest[end + 1..]);
+    let scheme_byte = |it: &u8| it.is_ascii_alphanumeric() || b"-_./".contains(it);
+    if name.is_empty() || !name.iter().all(scheme_byte) {
+        return None;
+    }
+    let known = SCHEMES
+        .iter()
+        .find(|(it, _)| it.as_bytes().eq_ignore_ascii_case(name));
+    Some((known.map(|(_, form)| *form), rest))
+}
+
+/// A decimal number of digits only.
+fn decimal(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A scheme that new values can be made in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scheme {
+    /// {ARGON2} Argon2id with 19 MiB and two passes: about 50 ms.
+    #[default]
+    Argon2id,
+    /// {CRYPT} bcrypt with 2^11 rounds: about 100 ms.
+    Bcrypt,
+    /// {CRYPT} `$6$` with 5,000 rounds: about 3 ms.
+    Sha512Crypt,
+    /// {PBKDF2-SHA256} with 600,000 rounds: about 70 ms.
+    Pbkdf2Sha256,
+    /// {PBKDF2-SHA512} with 210,000 rounds: about 80 ms.
+    Pbkdf2Sha512,
+    /// {SSHA}: salted SHA-1. Fast, and as fast for whoever steals it.
+    Ssha,
+    /// {SSHA256}.
+    Ssha256,
+    /// {SSHA384}.
+    Ssha384,
+    /// {SSHA512}.
+    Ssha512,
+    /// {CLEARTEXT}: not hashed at all.
+    Cleartext,
+}
+
+/// Scheme, its stored name, and the name people select it by.
+const NEW_SCHEMES: &[(Scheme, &str)] = &[
+    (Scheme::Argon2id, "{ARGON2}"),
+    (Scheme::Bcrypt, "{BCRYPT}"),
+    (Scheme::Sha512Crypt, "{CRYPT}"),
+    (Scheme::Pbkdf2Sha256, "{PBKDF2-SHA256}"),
+    (Scheme::Pbkdf2Sha512, "{PBKDF2-SHA512}"),
+    (Scheme::Ssha, "{SSHA}"),
+    (Scheme::Ssha256, "{SSHA256}"),
+    (Scheme::Ssha384, "{SSHA384}"),
+    (Scheme::Ssha512, "{SSHA512}"),
+    (Scheme::Cleartext, "{CLEARTEXT}"),
+];
+
+/// A scheme name that new values cannot be made in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownScheme(String);
+
+impl fmt::Display for UnknownScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected one of")?;
+        for (at, (_, name)) in NEW_SCHEMES.iter().enumerate() {
+            write!(f, "{} {name}", if at == 0 { "" } else { "," })?;
+        }
+        write!(f, "; got \"{}\"", self.0)
+    }
+}
+
+impl std::error::Error for UnknownScheme {}
+
+impl FromStr for Scheme {
+    type Err = UnknownScheme;
+
+    /// Reads `{SSHA}` or `ssha`, in any case.
+    fn from_str(text: &str) -> Result<Self, UnknownScheme> {
+        let name = text.trim_start_matches('{').trim_end_matches('}');
+        NEW_SCHEMES
+            .iter()
+            .find(|(_, it)| it[1..it.len() - 1].eq_ignore_ascii_case(name))
+            .map(|(scheme, _)| *scheme)
+            .ok_or_else(|| UnknownScheme(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, name) = NEW_SCHEMES
+            .iter()
+            .find(|(it, _)| it == self)
+            .expect("every scheme is in the table");
+        f.write_str(name)
+    }
+}
+
+/// Why a password could not be hashed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HashError {
+    /// The system's random source is not available.
+    Random(getrandom::Error),
+    /// The scheme cannot hold this password (bcrypt: zero octets, or more than 71).
+    Unsuitable(Scheme),
+}
+
+impl fmt::Display for HashError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HashError::Random(error) => write!(f, "no random bytes for a salt: {error}"),
+            HashError::Unsuitable(scheme) => write!(f, "the password does not fit {scheme}"),
+        }
+    }
+}
+
+impl std::error::Error for HashError {}
+
+impl From<getrandom::Error> for HashError {
+    fn from(error: getrandom::Error) -> Self {
+        HashError::Random(error)
+    }
+}
+
+/// The stored value for the password `given`, under a fresh random salt.
+///
+/// # Errors
+/// No randomness, or a password that the scheme cannot hold.
+pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt)?;
+    let unsuitable = HashError::Unsuitable(scheme);
+    let stored = match scheme {
+        Scheme::Argon2id => argon::hash(&salt, given).ok_or(unsuitable)?,
+        Scheme::Bcrypt => crypt::hash_bcrypt(salt, given).ok_or(unsuitable)?,
+        Scheme::Sha512Crypt => crypt::hash_sha512(&salt, given),
+        Scheme::Pbkdf2Sha256 => pbkdf2::hash(Prf::Sha256, 600_000, &salt, given),
+        Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, 210_000, &salt, given),
+        Scheme::Ssha => digest::hash(Algorithm::Sha1, &salt[..8], given),
+        Scheme::Ssha256 => digest::hash(Algorithm::Sha256, &salt, given),
+        Scheme::Ssha384 => digest::hash(Algorithm::Sha384, &salt, given),
+        Scheme::Ssha512 => digest::hash(Algorithm::Sha512, &salt, given),
+        Scheme::Cleartext => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
+    };
+    Ok(match scheme {
+        // slapd reads bcrypt under {CRYPT} without an extra module.
+        Scheme::Bcrypt => format!("{{CRYPT}}{stored}"),
+        _ => format!("{scheme}{stored}"),
+    })
+}
+
+/// A random password of `length` characters from an alphabet without look-alikes (RFC 3062 §2
+/// lets the server choose). 57 characters give 5.8 bits each.
+///
+/// # Errors
+/// The system's random source is not available.
+pub fn generate_password(length: usize) -> Result<String, getrandom::Error> {
+    const CHARACTERS: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+    // Bytes beyond the last whole multiple would favour the first characters.
+    const FAIR: u8 = (256 / CHARACTERS.len() * CHARACTERS.len()) as u8;
+    let mut password = String::with_capacity(length);
+    let mut bytes = [0; 64];
+    while password.len() < length {
+        getrandom::fill(&mut bytes)?;
+        let fair = bytes.iter().filter(|it| **it < FAIR);
+        for byte in fair.take(length - password.len()) {
+            password.push(char::from(
+                CHARACTERS[usize::from(*byte) % CHARACTERS.len()],
+            ));
+        }
+    }
+    Ok(password)
+}

@@ -1,0 +1,106 @@
+//! {ARGON2}: the PHC string of Argon2d, Argon2i and Argon2id (RFC 9106).
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use subtle::ConstantTimeEq;
+
+use super::base64;
+
+/// 1 GiB in KiB: a stored value may not ask for the machine's whole memory.
+const MEMORY_KIB_MAX: u32 = 1 << 20;
+/// Memory times passes: about ten seconds of work.
+const WORK_KIB_MAX: u64 = 1 << 23;
+
+/// `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
+pub fn verify(stored: &[u8], given: &[u8]) -> bool {
+    let Some(stored) = std::str::from_utf8(stored).ok().and_then(Stored::parse) else {
+        return false;
+    };
+    let (mut salt_buffer, mut hash_buffer) = ([0; 128], [0; 128]);
+    let Some(salt) = base64::decode(stored.salt, &mut salt_buffer) else {
+        return false;
+    };
+    let Some(expected) = base64::decode(stored.hash, &mut hash_buffer) else {
+        return false;
+    };
+    let mut derived = [0; 128];
+    let Some(derived) = derived.get_mut(..expected.len()) else {
+        return false;
+    };
+    let Ok(params) = Params::new(
+        stored.memory,
+        stored.passes,
+        stored.lanes,
+        Some(expected.len()),
+    ) else {
+        return false;
+    };
+    Argon2::new(stored.algorithm, stored.version, params)
+        .hash_password_into(given, salt, derived)
+        .is_ok_and(|()| derived.ct_eq(expected).into())
+}
+
+struct Stored<'a> {
+    algorithm: Algorithm,
+    version: Version,
+    memory: u32,
+    passes: u32,
+    lanes: u32,
+    salt: &'a [u8],
+    hash: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.strip_prefix('$')?.split('$').peekable();
+        let algorithm = match parts.next()? {
+            "argon2d" => Algorithm::Argon2d,
+            "argon2i" => Algorithm::Argon2i,
+            "argon2id" => Algorithm::Argon2id,
+            _ => return None,
+        };
+        // Strings without a version are from before there were two.
+        let version = match parts.next_if(|it| it.starts_with("v=")) {
+            None | Some("v=16") => Version::V0x10,
+            Some("v=19") => Version::V0x13,
+            Some(_) => return None,
+        };
+        let (mut memory, mut passes, mut lanes) = (None, None, None);
+        for parameter in parts.next()?.split(',') {
+            let (name, number) = parameter.split_once('=')?;
+            let number = super::decimal(number.as_bytes())?;
+            match name {
+                "m" => memory = Some(number),
+                "t" => passes = Some(number),
+                "p" => lanes = Some(number),
+                _ => return None,
+            }
+        }
+        let (memory, passes) = (memory?, passes?);
+        let work = u64::from(memory) * u64::from(passes);
+        if memory > MEMORY_KIB_MAX || work > WORK_KIB_MAX {
+            return None;
+        }
+        let stored = Stored {
+            algorithm,
+            version,
+            memory,
+            passes,
+            lanes: lanes?,
+            salt: parts.next()?.as_bytes(),
+            hash: parts.next()?.as_bytes(),
+        };
+        parts.next().is_none().then_some(stored)
+    }
+}
+
+/// Argon2id with OWASP's parameters: 19 MiB, two passes, one lane.
+pub fn hash(salt: &[u8], given: &[u8]) -> Option<String> {
+    let params = Params::new(19 * 1024, 2, 1, Some(32)).ok()?;
+    let mut derived = [0; 32];
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(given, salt, &mut derived)
+        .ok()?;
+    let unpadded = |bytes: &[u8]| base64::encode(bytes).replace('=', "");
+    let (salt, hash) = (unpadded(salt), unpadded(&derived));
+    Some(format!("$argon2id$v=19$m=19456,t=2,p=1${salt}${hash}"))
+}

@@ -1,0 +1,86 @@
+//! Base64 as stored passwords use it, decoded into a buffer of the caller.
+//!
+//! Standard alphabet (RFC 4648 §4), with `.` accepted for `+` as PBKDF2 values are written, and
+//! padding optional, since some tools drop it. Verifying a salted SHA-1 costs about 0.1 µs, so
+//! an allocation would be a visible part of it.
+
+/// Marks a byte that is not in the alphabet.
+const INVALID: u8 = 0xFF;
+
+const VALUES: [u8; 256] = values();
+
+const fn values() -> [u8; 256] {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut values = [INVALID; 256];
+    let mut at = 0;
+    while at < alphabet.len() {
+        values[alphabet[at] as usize] = at as u8;
+        at += 1;
+    }
+    values[b'.' as usize] = 62;
+    values
+}
+
+/// Decodes `text` into `buffer`. `None` when a byte is not base64 or the buffer is too small.
+pub fn decode<'b>(text: &[u8], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let mut text = text;
+    while let [rest @ .., b'='] = text {
+        text = rest;
+    }
+    let length = text.len() / 4 * 3 + [0, 0, 1, 2][text.len() % 4];
+    if text.len() % 4 == 1 || length > buffer.len() {
+        return None;
+    }
+    let mut seen = 0u8;
+    for (four, three) in text.chunks(4).zip(buffer.chunks_mut(3)) {
+        let mut bits = 0u32;
+        for byte in four {
+            let value = VALUES[*byte as usize];
+            seen |= value;
+            bits = bits << 6 | u32::from(value & 0x3F);
+        }
+        bits <<= 6 * (4 - four.len());
+        for (at, byte) in three.iter_mut().take(four.len() - 1).enumerate() {
+            *byte = (bits >> (16 - 8 * at)) as u8;
+        }
+    }
+    // A value of the alphabet has 6 bits; only the invalid mark sets more.
+    (seen < 64).then_some(&buffer[..length])
+}
+
+/// Encodes with the standard alphabet and padding.
+pub fn encode(bytes: &[u8]) -> String {
+    let mut text = Vec::new();
+    protocol::base64::encode_into(&mut text, bytes);
+    String::from_utf8(text).expect("base64 is ASCII")
+}
+
+/// Encodes as PBKDF2 values are written: `.` for `+`, no padding.
+pub fn encode_adapted(bytes: &[u8]) -> String {
+    encode(bytes).replace('+', ".").replace('=', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_what_was_encoded() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let mut buffer = [0; 256];
+        for length in 0..=bytes.len() {
+            let text = encode(&bytes[..length]);
+            assert_eq!(decode(text.as_bytes(), &mut buffer), Some(&bytes[..length]));
+            let text = encode_adapted(&bytes[..length]);
+            assert_eq!(decode(text.as_bytes(), &mut buffer), Some(&bytes[..length]));
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_base64() {
+        let mut buffer = [0; 8];
+        for text in ["A", "AAAAA", "AA!A", "AAA\u{e9}", "AAAAAAAAAAAA", "AA=A"] {
+            assert_eq!(decode(text.as_bytes(), &mut buffer), None, "{text}");
+        }
+    }
+}

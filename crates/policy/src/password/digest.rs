@@ -1,0 +1,79 @@
+//! Plain and salted digests: {SHA} {SSHA} {MD5} {SMD5} {SHA256} … {SSHA512} (RFC 2307 and its
+//! salted successors): base64 of digest(password, salt), then the salt.
+
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use subtle::ConstantTimeEq;
+
+use super::base64;
+
+/// Longest digest plus longest salt that is accepted.
+const DECODED_MAX: usize = 64 + 192;
+
+/// Which digest, and whether a salt follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    Md5,
+    Sha1,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Algorithm {
+    fn length(self) -> usize {
+        match self {
+            Algorithm::Md5 => 16,
+            Algorithm::Sha1 => 20,
+            Algorithm::Sha256 => 32,
+            Algorithm::Sha384 => 48,
+            Algorithm::Sha512 => 64,
+        }
+    }
+}
+
+/// Whether `given` is the password that `encoded` was made from. A plain digest is one whose
+/// salt is empty; `salted` says which of the two the scheme promises.
+pub fn verify(algorithm: Algorithm, salted: bool, encoded: &[u8], given: &[u8]) -> bool {
+    let mut buffer = [0; DECODED_MAX];
+    let Some(decoded) = base64::decode(encoded, &mut buffer) else {
+        return false;
+    };
+    let Some((expected, salt)) = decoded.split_at_checked(algorithm.length()) else {
+        return false;
+    };
+    if !salted && !salt.is_empty() {
+        return false;
+    }
+    match algorithm {
+        Algorithm::Md5 => matches::<Md5>(expected, salt, given),
+        Algorithm::Sha1 => matches::<Sha1>(expected, salt, given),
+        Algorithm::Sha256 => matches::<Sha256>(expected, salt, given),
+        Algorithm::Sha384 => matches::<Sha384>(expected, salt, given),
+        Algorithm::Sha512 => matches::<Sha512>(expected, salt, given),
+    }
+}
+
+fn matches<D: Digest>(expected: &[u8], salt: &[u8], given: &[u8]) -> bool {
+    let digest = D::new().chain_update(given).chain_update(salt).finalize();
+    digest.as_slice().ct_eq(expected).into()
+}
+
+/// The stored form, without the scheme, of `given` under `salt`.
+pub fn hash(algorithm: Algorithm, salt: &[u8], given: &[u8]) -> String {
+    let mut bytes = match algorithm {
+        Algorithm::Md5 => digest::<Md5>(salt, given),
+        Algorithm::Sha1 => digest::<Sha1>(salt, given),
+        Algorithm::Sha256 => digest::<Sha256>(salt, given),
+        Algorithm::Sha384 => digest::<Sha384>(salt, given),
+        Algorithm::Sha512 => digest::<Sha512>(salt, given),
+    };
+    bytes.extend_from_slice(salt);
+    base64::encode(&bytes)
+}
+
+fn digest<D: Digest>(salt: &[u8], given: &[u8]) -> Vec<u8> {
+    let digest = D::new().chain_update(given).chain_update(salt).finalize();
+    digest.as_slice().to_vec()
+}

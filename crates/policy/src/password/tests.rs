@@ -1,0 +1,216 @@
+//! Test vectors from crypt(3), slappasswd, openssl and Python's hashlib, and damage to them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PASSWORD: &[u8] = b"correct horse";
+
+/// All of them store `correct horse`.
+const VECTORS: &[&str] = &[
+    "correct horse",
+    "{CLEARTEXT}correct horse",
+    "{SHA}L55TUjtiq8FBorTWAZ0jy6g129A=",
+    "{SSHA}NSZEu/ZzEMKdBO5ESNEYml3qKRYBAgMEBQYHCA==",
+    "{MD5}PLTnMmMfR+brlh80VUt83g==",
+    "{SMD5}vPjZQdkpEUFwnJ1WNg63FAECAwQFBgcI",
+    "{SHA256}QQTTb42iwlQ0n4WDZ5Pr4CngyVcGOjTJHC6SAxh7VjE=",
+    "{SSHA256}CFsq5JPfiBQ0W3uR5Dnao+9mknEq9a739V+FPkJ6yjABAgMEBQYHCA==",
+    "{SHA384}ArIKby67E2Cppg9M+QhXNj7UGcAisSFWfOX5HG45Zk+3j9YCNMSli1v8cUWumDKS",
+    "{SSHA384}HifEba0mre/qPk1zTkOCivlXqCbKCMIHVZoLT2gNpUWAqKu82zF4HGxJGzZHrBafAQIDBAUGBwg=",
+    "{SHA512}VraY3v7bWkNbY0r+MyC7rz/c2SC2xQOkRvx7endrKY1HnRumqLYXgI6wv1ec6aldZoNHvKtxSQhayTyyeZUZe\
+        w==",
+    "{SSHA512}ggObOJHDWCqgI5uFv/j9yDNYMvdTgt+Toj8d6cGrSG/e+E9GbH4DkQ8y5jY3NblhoGens+zNVX1mZaFy0qwR\
+        wwECAwQFBgcI",
+    "{CRYPT}$1$saltsalt$NuzA7WTAelpl95xgBGWN60",
+    "{CRYPT}$5$saltstring$vc6YOOogU4kWVvwga8e9zTFgKcy4tb5LaPxIiPJzqEC",
+    "{CRYPT}$5$rounds=10000$saltstringsaltst$ffO6RHJbzihHqETll0c/MLDJrGhQw9fAaO1LcVIStWB",
+    "{CRYPT}$6$saltstring$.r0X7ub5wGR2v4Xz7svCIozfnlorFh19V89t8KC9Umd81uGhFgsyTRNyzQDXDIm17fFcR9z3\
+        z7oBNdsyYBbtm/",
+    "{CRYPT}$6$rounds=1400$anotherlongsalts$BIJq9mRCZh1kev4gsEFy0R5hLBKgZM.fwvpxgy31e6bRJqRdXTpSE8\
+        TJFJysi3GwDPeX9bz4aZklq669D26ai0",
+    "{CRYPT}$2a$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+    "{CRYPT}$2b$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+    "{CRYPT}$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+    "{CRYPT}$y$j75$abcdefghijklmnop$1kKL1r02wT4HlcktLfzeoOHd1GFgv7Ay4JeEbqGj80B",
+    "{CRYPT}$y$jB5$Fgh1aXkm3CwR7Mf4XyJ1z0$kAx984nkTV.9MyRNr7xjxudAe7f45JSu4NxtQj0hFh5",
+    "{PBKDF2}1000$AAECAwQFBgcICQoLDA0ODw$ndhWw3a4srcTtr4HQFTLiKRlVuA",
+    "{PBKDF2-SHA1}1000$AAECAwQFBgcICQoLDA0ODw$ndhWw3a4srcTtr4HQFTLiKRlVuA",
+    "{PBKDF2-SHA256}1000$AAECAwQFBgcICQoLDA0ODw$yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKKumGQ",
+    "{PBKDF2-SHA512}1000$AAECAwQFBgcICQoLDA0ODw$Xpx07WjVx4vCIvrmBRj8uOoVVtGqJqtUv2J5bhizSQs7osCteF\
+        7W4A61dZDqSIqQjO.dxO6p5FT/Uy7QRBXSXA",
+    "{PKCS5S2}AAECAwQFBgcICQoLDA0OD/wLRC7YJrDwyPC1hivcdA1lVJ0iA8EV8Zotwnsqu+eY",
+    "{CRYPT}$apr1$saltsalt$EGVZDNN6gOqijy.tv9axG/",
+    "{ARGON2}$argon2i$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA\
+        $0KLeYALnBB1wCzljoj7ZRL9tSG4MfRA2NV8mWvoyNQc",
+    "{SSHA}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy",
+    "{PBKDF2_SHA256}AAAIAAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM\
+        0NTY3ODk6Ozw9Pj+OPAdLOzcpJWTx02zJjQRiugrHvGn232hA5qzOdMxW5h0lp19XE3d25OTB+hPEpt7ei7iRsVau\
+        3fajhIwPe9P6Bq13NTOmNbVs0yotN8kFDlVSxPLEu00f2J+e9CVPF+ox+vIOTyLHh/RA7JoQRTgF0e0/0q5X0CSqw\
+        a5I6pWjsA6jfqFN+uYeigLA4P7Y9PiZvtE1NLbsa/Tir0KZopiGEq04cjKBjwco0icfwCLfdSh4lu3hdAs/IFT2z3\
+        Sp7sIUiWqy1gbvpi+9nJaUIBtMDcmGKIasqq9jApFrp9NckSRsGyyOw3pxHCiMBvoBC4LeiRh27cCfx0KUFKfCUlGZ",
+];
+
+#[test]
+fn every_scheme_verifies_its_vector_and_nothing_else() {
+    for stored in VECTORS {
+        assert!(verify(stored.as_bytes(), PASSWORD), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"correct horsf"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b""), "{stored}");
+        assert_eq!(
+            is_hashed(stored.as_bytes()),
+            !stored.contains(' '),
+            "{stored}"
+        );
+    }
+}
+
+#[test]
+fn scheme_names_are_read_in_any_case() {
+    assert!(verify(b"{ssha}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy", PASSWORD));
+    assert!(verify(b"{Sha}L55TUjtiq8FBorTWAZ0jy6g129A=", PASSWORD));
+}
+
+#[test]
+fn crypt_lengths_at_the_digest_boundaries() {
+    let long = [b'x'; 70];
+    for (stored, given) in [
+        ("{CRYPT}$1$ab$rn6aQS/o7141mj179E/zA.", &b""[..]),
+        ("{CRYPT}$1$$tfkQpLLTgAbss6O92sCcm1", &[b'a'; 40]),
+        (
+            "{CRYPT}$6$ab$pWR1UD3a0xtawrhzK7aur8QQZL8ZBygJ39zGZlWYnxHrKXcb.5/71jgiq9.sKiypHLphRR4.cd\
+                IV8Hw.AJziB/",
+            &long,
+        ),
+        (
+            "{CRYPT}$5$ab$iwaHr3xBKnAQnmfmsvbyjTCt1POYCzIKuI6pebchmD1",
+            &long,
+        ),
+    ] {
+        assert!(verify(stored.as_bytes(), given), "{stored}");
+    }
+}
+
+#[test]
+fn unknown_and_foreign_schemes_match_nothing() {
+    for stored in [
+        "{NOSUCH}secret",
+        "{SASL}ada@EXAMPLE",
+        "{CRYPT}ab01FAX.bQRSU",
+        "{CRYPT}",
+    ] {
+        assert!(!verify(stored.as_bytes(), b"secret"), "{stored}");
+        assert!(!verify(stored.as_bytes(), stored.as_bytes()), "{stored}");
+    }
+    assert!(is_hashed(b"{SASL}ada@EXAMPLE"));
+    assert!(!is_hashed(b"{NOSUCH}secret"));
+    assert!(!is_hashed(b"{SSHA}"));
+    // Braces that name no scheme are part of a password.
+    assert!(verify(b"{not a scheme}x", b"{not a scheme}x"));
+    assert!(verify(b"{}x", b"{}x"));
+}
+
+#[test]
+fn empty_hashes_do_not_match_everything() {
+    for stored in [
+        "{SHA}",
+        "{SSHA}",
+        "{PBKDF2-SHA256}1000$AAECAwQFBgcICQoLDA0ODw$",
+        "{PBKDF2_SHA256}AAAIAA==",
+        "{PKCS5S2}AAECAwQFBgcICQoLDA0ODw==",
+        "{CRYPT}$6$ab$",
+        "{CRYPT}$1$ab$",
+        "{CRYPT}$y$j75$abcdefghijklmnop$",
+        "{ARGON2}$argon2id$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA$",
+    ] {
+        assert!(!verify(stored.as_bytes(), b""), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"x"), "{stored}");
+    }
+}
+
+#[test]
+fn values_that_ask_for_too_much_are_refused_at_once() {
+    for stored in [
+        "{PBKDF2-SHA256}4294967295$AAECAwQFBgcICQoLDA0ODw$yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKK",
+        "{CRYPT}$6$rounds=999999999$ab$x",
+        "{CRYPT}$2b$31$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+        "{CRYPT}$y$jzzzz$abcdefghijklmnop$1kKL1r02wT4HlcktLfzeoOHd1GFgv7Ay4JeEbqGj80B",
+        "{ARGON2}$argon2id$v=19$m=4294967295,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB1wCzljoj7ZRL",
+        "{ARGON2}$argon2id$v=19$m=4096,t=4294967295,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB1wCzljoj7",
+    ] {
+        assert!(!verify(stored.as_bytes(), PASSWORD), "{stored}");
+    }
+}
+
+#[test]
+fn cost_is_known_before_verifying() {
+    assert_eq!(cost(b"{SSHA}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy"), Cost::Fast);
+    assert_eq!(cost(b"{ssha512}x"), Cost::Fast);
+    assert_eq!(cost(b"secret"), Cost::Fast);
+    for slow in [
+        "{ARGON2}x",
+        "{CRYPT}$1$x",
+        "{PBKDF2}x",
+        "{PBKDF2_SHA256}x",
+        "{PKCS5S2}x",
+    ] {
+        assert_eq!(cost(slow.as_bytes()), Cost::Slow);
+    }
+}
+
+#[test]
+fn every_new_scheme_makes_what_it_verifies() {
+    for (scheme, name) in NEW_SCHEMES {
+        assert_eq!(name.parse(), Ok(*scheme));
+        assert_eq!(scheme.to_string(), *name);
+        let stored = hash(*scheme, "péché".as_bytes()).unwrap();
+        assert!(verify(stored.as_bytes(), "péché".as_bytes()), "{stored}");
+        // The slow ones take a tenth of a second each; their vectors have shown the rest.
+        if cost(stored.as_bytes()) == Cost::Fast {
+            assert!(!verify(stored.as_bytes(), b"peche"), "{stored}");
+            let again = hash(*scheme, "péché".as_bytes()).unwrap();
+            assert_eq!(
+                stored == again,
+                *scheme == Scheme::Cleartext,
+                "salts are random"
+            );
+        }
+    }
+    assert_eq!(
+        "{SMD5}".parse::<Scheme>().unwrap_err().to_string(),
+        "expected one of {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256}, {PBKDF2-SHA512}, {SSHA}, \
+         {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}; got \"{SMD5}\""
+    );
+    assert!(hash(Scheme::Bcrypt, b"a\0b").is_err());
+    assert!(hash(Scheme::Cleartext, b"\xff").is_err());
+}
+
+#[test]
+fn generated_passwords_are_long_and_different() {
+    let password = generate_password(20).unwrap();
+    assert_eq!(password.len(), 20);
+    assert_ne!(password, generate_password(20).unwrap());
+    assert!(password.bytes().all(|it| it.is_ascii_alphanumeric()));
+    assert_eq!(generate_password(0).unwrap(), "");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_values_never_match_and_never_panic(
+        which in 2..VECTORS.len(),
+        at in 0usize..40,
+        byte in any::<u8>(),
+        cut in any::<bool>(),
+    ) {
+        let mut stored = VECTORS[which].as_bytes().to_vec();
+        let at = stored.iter().position(|it| *it == b'}').unwrap() + 1 + at;
+        if cut {
+            stored.truncate(at);
+        } else if let Some(place) = stored.get_mut(at) {
+            *place = byte;
+        }
+        prop_assert!(!verify(&stored, b"another password"));
+    }
+}
