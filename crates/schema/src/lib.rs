@@ -38,7 +38,13 @@ pub use dictionary::{AttributeNumber, DictionaryRow, KnownAttribute};
 pub use error::{
     DescribeError, InvalidValue, NameError, SchemaError, SchemaFileError, Violation,
 };
+pub use filter::{
+    Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
+};
+pub use grams::{grams_of_assertion, substring_grams_of_value};
 pub use matching::MatchingRule;
+pub use name::{Name, ResolvedRdn};
+pub use phonetic::phonetic_key;
 pub use schema::{AttributeType, ClassId, ContentRule, ObjectClass, Schema, TypeId};
 pub use schema_file::read_schema_file;
 pub use syntax::Syntax;

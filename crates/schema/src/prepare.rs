@@ -1,1 +1,1 @@
-//! prepare
+//! String preparation (RFC 4518).

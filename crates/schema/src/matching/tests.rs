@@ -1,0 +1,1 @@
+//! Tables of values and what the rules make of them.
