@@ -1,0 +1,117 @@
+//! Controls (RFC 4511 §4.1.11): the envelope of each, and the values of those that have one.
+
+use std::borrow::Cow;
+
+use crate::DecodeError;
+use crate::ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, put_boolean, put_nested, put_octets};
+
+pub use crate::oid;
+
+/// The most controls one message may carry.
+pub const CONTROLS_MAX: usize = 128;
+
+/// Identifier octet of a message's `controls [0]`.
+const CONTROLS: u8 = 0xA0;
+
+/// A control as received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Control<'a> {
+    /// What the control is.
+    pub oid: &'a str,
+    /// Whether the operation must be refused when the control is not recognised.
+    pub critical: bool,
+    /// Its argument, in a form the OID defines.
+    pub value: Option<&'a [u8]>,
+}
+
+/// A control to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedControl {
+    /// What the control is.
+    pub oid: Cow<'static, str>,
+    /// Whether the operation must be refused when the control is not recognised.
+    pub critical: bool,
+    /// Its argument, in a form the OID defines.
+    pub value: Option<Vec<u8>>,
+}
+
+impl OwnedControl {
+    /// A control without a value.
+    pub fn new(oid: impl Into<Cow<'static, str>>, critical: bool) -> Self {
+        OwnedControl { oid: oid.into(), critical, value: None }
+    }
+
+    /// A control whose value `encode` appends.
+    pub fn with_value(
+        oid: impl Into<Cow<'static, str>>,
+        critical: bool,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> Self {
+        let mut value = Vec::new();
+        encode(&mut value);
+        OwnedControl { oid: oid.into(), critical, value: Some(value) }
+    }
+
+    /// The same control, borrowed.
+    pub fn as_control(&self) -> Control<'_> {
+        Control { oid: &self.oid, critical: self.critical, value: self.value.as_deref() }
+    }
+}
+
+impl Control<'_> {
+    /// The same control, owning its parts.
+    pub fn to_owned(&self) -> OwnedControl {
+        OwnedControl {
+            oid: Cow::Owned(self.oid.to_owned()),
+            critical: self.critical,
+            value: self.value.map(<[u8]>::to_vec),
+        }
+    }
+}
+
+/// Reads a message's controls, if there are any.
+#[inline]
+pub(crate) fn decode_controls<'a>(
+    message: &mut Reader<'a>,
+) -> Result<Vec<Control<'a>>, DecodeError> {
+    if message.peek_tag() != Some(CONTROLS) { Ok(Vec::new()) } else { control_list(message) }
+}
+
+fn control_list<'a>(message: &mut Reader<'a>) -> Result<Vec<Control<'a>>, DecodeError> {
+    let mut list = message.nested(CONTROLS)?;
+    let mut controls = Vec::new();
+    while !list.is_empty() {
+        if controls.len() == CONTROLS_MAX {
+            return Err(DecodeError::TooMany { what: "controls", limit: CONTROLS_MAX });
+        }
+        let mut parts = list.nested(SEQUENCE)?;
+        let oid = parts.text(OCTET_STRING)?;
+        let critical = parts.boolean_or_false(BOOLEAN)?;
+        let value = parts.optional(OCTET_STRING)?;
+        parts.finish_extensible()?;
+        controls.push(Control { oid, critical, value });
+    }
+    Ok(controls)
+}
+
+/// Writes a message's controls; nothing when there are none.
+#[inline]
+pub(crate) fn put_controls(out: &mut Vec<u8>, controls: &[OwnedControl]) {
+    if !controls.is_empty() {
+        put_nested(out, CONTROLS, |out| put_control_list(out, controls));
+    }
+}
+
+pub(crate) fn put_control_list(out: &mut Vec<u8>, controls: &[OwnedControl]) {
+    for control in controls {
+        put_nested(out, SEQUENCE, |out| {
+            put_octets(out, OCTET_STRING, control.oid.as_bytes());
+            if control.critical {
+                put_boolean(out, BOOLEAN, true);
+            }
+            if let Some(value) = &control.value {
+                put_octets(out, OCTET_STRING, value);
+            }
+        });
+    }
+}

@@ -1,0 +1,268 @@
+//! The requests of RFC 4511 §4.2 to §4.12 as data, and how they are read.
+//!
+//! Invariant: everything borrows from the message; only lists allocate.
+
+mod decode;
+mod encode;
+
+pub use encode::write_request;
+
+use crate::ber::PartialAttribute;
+use crate::filter::Filter;
+use crate::message::MessageId;
+
+/// Identifier octets of the request operations.
+pub mod tag {
+    /// `[APPLICATION 0]`, constructed.
+    pub const BIND: u8 = 0x60;
+    /// `[APPLICATION 2]`, primitive.
+    pub const UNBIND: u8 = 0x42;
+    /// `[APPLICATION 3]`, constructed.
+    pub const SEARCH: u8 = 0x63;
+    /// `[APPLICATION 6]`, constructed.
+    pub const MODIFY: u8 = 0x66;
+    /// `[APPLICATION 8]`, constructed.
+    pub const ADD: u8 = 0x68;
+    /// `[APPLICATION 10]`, primitive.
+    pub const DELETE: u8 = 0x4A;
+    /// `[APPLICATION 12]`, constructed.
+    pub const MODIFY_DN: u8 = 0x6C;
+    /// `[APPLICATION 14]`, constructed.
+    pub const COMPARE: u8 = 0x6E;
+    /// `[APPLICATION 16]`, primitive.
+    pub const ABANDON: u8 = 0x50;
+    /// `[APPLICATION 23]`, constructed.
+    pub const EXTENDED: u8 = 0x77;
+}
+
+/// One operation as a client asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// RFC 4511 §4.2.
+    Bind(BindRequest<'a>),
+    /// RFC 4511 §4.3.
+    Unbind,
+    /// RFC 4511 §4.5.1.
+    Search(SearchRequest<'a>),
+    /// RFC 4511 §4.6.
+    Modify(ModifyRequest<'a>),
+    /// RFC 4511 §4.7.
+    Add(AddRequest<'a>),
+    /// RFC 4511 §4.8.
+    Delete(DeleteRequest<'a>),
+    /// RFC 4511 §4.9.
+    ModifyDn(ModifyDnRequest<'a>),
+    /// RFC 4511 §4.10.
+    Compare(CompareRequest<'a>),
+    /// RFC 4511 §4.11: the message id of the operation to abandon.
+    Abandon(MessageId),
+    /// RFC 4511 §4.12.
+    Extended(ExtendedRequest<'a>),
+}
+
+/// Asks to authenticate (RFC 4511 §4.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BindRequest<'a> {
+    /// The protocol version; 3 is the only one served, which the server checks.
+    pub version: i64,
+    /// The name to authenticate as; empty for anonymous and most SASL mechanisms.
+    pub name: &'a str,
+    /// How.
+    pub authentication: Authentication<'a>,
+}
+
+/// The proof of a bind (RFC 4511 §4.2).
+#[derive(Clone, PartialEq, Eq)]
+pub enum Authentication<'a> {
+    /// A password in clear.
+    Simple(&'a [u8]),
+    /// One step of a SASL exchange.
+    Sasl {
+        /// The mechanism's registered name; empty aborts the exchange.
+        mechanism: &'a str,
+        /// What the mechanism has to say.
+        credentials: Option<&'a [u8]>,
+    },
+    /// A choice this server does not know, by identifier octet: `authMethodNotSupported`.
+    Unknown(u8),
+}
+
+impl std::fmt::Debug for Authentication<'_> {
+    /// Shows the kind only: a password must not reach a log through `{:?}`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Simple(password) => write!(f, "Simple({} octets)", password.len()),
+            Self::Sasl { mechanism, .. } => write!(f, "Sasl({mechanism:?})"),
+            Self::Unknown(tag) => write!(f, "Unknown(0x{tag:02x})"),
+        }
+    }
+}
+
+/// Asks for entries (RFC 4511 §4.5.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchRequest<'a> {
+    /// The entry the search is relative to.
+    pub base: &'a str,
+    /// How far from the base.
+    pub scope: Scope,
+    /// When to follow aliases.
+    pub deref_aliases: DerefAliases,
+    /// The most entries wanted; 0 sets no limit.
+    pub size_limit: u32,
+    /// The most time wanted in seconds; 0 sets no limit.
+    pub time_limit_s: u32,
+    /// Attribute descriptions only, without values.
+    pub types_only: bool,
+    /// Which entries.
+    pub filter: Filter<'a>,
+    /// Which attributes, as spelled; empty asks for all user attributes (§4.5.1.8).
+    pub attributes: Vec<&'a str>,
+}
+
+/// How far from the base a search reaches (RFC 4511 §4.5.1.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The base itself.
+    BaseObject = 0,
+    /// The entries directly below the base.
+    SingleLevel = 1,
+    /// The base and everything below it.
+    WholeSubtree = 2,
+    /// Everything below the base, without it (draft-sermersheim-ldap-subordinate-scope).
+    Subordinate = 3,
+}
+
+/// When aliases are followed (RFC 4511 §4.5.1.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DerefAliases {
+    /// Never.
+    Never = 0,
+    /// In the entries below the base, not for the base.
+    InSearching = 1,
+    /// For the base only.
+    FindingBaseObject = 2,
+    /// Both.
+    Always = 3,
+}
+
+/// Asks to change an entry's attributes (RFC 4511 §4.6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModifyRequest<'a> {
+    /// The entry.
+    pub object: &'a str,
+    /// The changes, applied in this order and all or none. Never empty when decoded.
+    pub changes: Vec<Change<'a>>,
+}
+
+/// One change of a modify request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// What to do.
+    pub operation: ChangeOperation,
+    /// With which attribute and values.
+    pub attribute: PartialAttribute<'a>,
+}
+
+/// What a change does (RFC 4511 §4.6, RFC 4525).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeOperation {
+    /// Adds values.
+    Add = 0,
+    /// Deletes the values given, or the attribute when none are.
+    Delete = 1,
+    /// Replaces all values.
+    Replace = 2,
+    /// Adds the one value given to every present value (RFC 4525).
+    Increment = 3,
+}
+
+/// Asks to add an entry (RFC 4511 §4.7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddRequest<'a> {
+    /// The new entry's name.
+    pub entry: &'a str,
+    /// Its attributes; each has at least one value.
+    pub attributes: Vec<PartialAttribute<'a>>,
+}
+
+/// Asks to delete an entry (RFC 4511 §4.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeleteRequest<'a> {
+    /// The entry.
+    pub entry: &'a str,
+}
+
+/// Asks to rename or move an entry and what is below it (RFC 4511 §4.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModifyDnRequest<'a> {
+    /// The entry.
+    pub entry: &'a str,
+    /// Its new RDN.
+    pub new_rdn: &'a str,
+    /// Whether the old RDN's values leave the entry.
+    pub delete_old_rdn: bool,
+    /// The new parent; `None` keeps the present one.
+    pub new_superior: Option<&'a str>,
+}
+
+/// Asks whether an entry has a value (RFC 4511 §4.10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompareRequest<'a> {
+    /// The entry.
+    pub entry: &'a str,
+    /// The attribute description.
+    pub attribute: &'a str,
+    /// The assertion value.
+    pub value: &'a [u8],
+}
+
+/// Asks for an operation identified by an OID (RFC 4511 §4.12).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ExtendedRequest<'a> {
+    /// The operation's OID.
+    pub name: &'a str,
+    /// Its argument, in a form the OID defines.
+    pub value: Option<&'a [u8]>,
+}
+
+impl std::fmt::Debug for ExtendedRequest<'_> {
+    /// Shows the value's length only: it may hold a password (RFC 3062).
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let octets = self.value.map(<[u8]>::len);
+        f.debug_struct("ExtendedRequest").field("name", &self.name).field("octets", &octets).finish()
+    }
+}
+
+impl Request<'_> {
+    /// The operation's name in RFC 4511, for logs and metrics: `bind`, `modifyDN`, ….
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Request::Bind(_) => "bind",
+            Request::Unbind => "unbind",
+            Request::Search(_) => "search",
+            Request::Modify(_) => "modify",
+            Request::Add(_) => "add",
+            Request::Delete(_) => "delete",
+            Request::ModifyDn(_) => "modifyDN",
+            Request::Compare(_) => "compare",
+            Request::Abandon(_) => "abandon",
+            Request::Extended(_) => "extended",
+        }
+    }
+
+    /// The operation's identifier octet.
+    pub const fn tag(&self) -> u8 {
+        match self {
+            Request::Bind(_) => tag::BIND,
+            Request::Unbind => tag::UNBIND,
+            Request::Search(_) => tag::SEARCH,
+            Request::Modify(_) => tag::MODIFY,
+            Request::Add(_) => tag::ADD,
+            Request::Delete(_) => tag::DELETE,
+            Request::ModifyDn(_) => tag::MODIFY_DN,
+            Request::Compare(_) => tag::COMPARE,
+            Request::Abandon(_) => tag::ABANDON,
+            Request::Extended(_) => tag::EXTENDED,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of writing and reading responses.
