@@ -48,7 +48,11 @@ impl<'a> Reader<'a> {
     /// A reader over `bytes` that opens at most `depth_max` levels of nesting.
     #[inline]
     pub fn with_depth(bytes: &'a [u8], depth_max: u8) -> Self {
-        Reader { rest: bytes, depth_left: depth_max, depth_max }
+        Reader {
+            rest: bytes,
+            depth_left: depth_max,
+            depth_max,
+        }
     }
 
     /// Whether every byte has been read.
@@ -82,7 +86,9 @@ impl<'a> Reader<'a> {
             short @ 0..=0x7F => (usize::from(short), rest),
             first => long_length(first, rest)?,
         };
-        let (content, rest) = rest.split_at_checked(length).ok_or(DecodeError::Truncated)?;
+        let (content, rest) = rest
+            .split_at_checked(length)
+            .ok_or(DecodeError::Truncated)?;
         self.rest = rest;
         Ok((*tag, content))
     }
@@ -92,7 +98,10 @@ impl<'a> Reader<'a> {
     pub fn expect(&mut self, tag: u8) -> Result<&'a [u8], DecodeError> {
         match self.peek_tag() {
             Some(found) if found == tag => self.element().map(|(_, content)| content),
-            Some(found) => Err(DecodeError::UnexpectedTag { expected: tag, found }),
+            Some(found) => Err(DecodeError::UnexpectedTag {
+                expected: tag,
+                found,
+            }),
             None => Err(DecodeError::MissingElement { expected: tag }),
         }
     }
@@ -100,7 +109,11 @@ impl<'a> Reader<'a> {
     /// The content of the next element if it has this identifier octet; otherwise nothing is read.
     #[inline]
     pub fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, DecodeError> {
-        if self.peek_tag() == Some(tag) { self.expect(tag).map(Some) } else { Ok(None) }
+        if self.peek_tag() == Some(tag) {
+            self.expect(tag).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// A signed integer of at most eight octets, tagged as INTEGER, ENUMERATED or implicitly.
@@ -154,8 +167,14 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn deeper(&self, content: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
         match self.depth_left.checked_sub(1) {
-            Some(depth_left) => Ok(Reader { rest: content, depth_left, depth_max: self.depth_max }),
-            None => Err(DecodeError::NestedTooDeep { limit: self.depth_max }),
+            Some(depth_left) => Ok(Reader {
+                rest: content,
+                depth_left,
+                depth_max: self.depth_max,
+            }),
+            None => Err(DecodeError::NestedTooDeep {
+                limit: self.depth_max,
+            }),
         }
     }
 
@@ -165,7 +184,9 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(DecodeError::TrailingBytes { count: self.rest.len() })
+            Err(DecodeError::TrailingBytes {
+                count: self.rest.len(),
+            })
         }
     }
 
@@ -187,7 +208,9 @@ fn long_length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), DecodeError> {
         return Err(DecodeError::IndefiniteLength);
     }
     let octets = usize::from(first & 0x7F);
-    let (octets, rest) = rest.split_at_checked(octets).ok_or(DecodeError::Truncated)?;
+    let (octets, rest) = rest
+        .split_at_checked(octets)
+        .ok_or(DecodeError::Truncated)?;
     let mut length = 0_u64;
     for octet in octets {
         if length >> 56 != 0 {
@@ -200,7 +223,10 @@ fn long_length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), DecodeError> {
 }
 
 fn beyond(length: u64) -> DecodeError {
-    DecodeError::LengthBeyondLimit { length, limit: usize::MAX as u64 }
+    DecodeError::LengthBeyondLimit {
+        length,
+        limit: usize::MAX as u64,
+    }
 }
 
 /// A signed integer from the content octets of an INTEGER or ENUMERATED.
@@ -215,7 +241,9 @@ pub fn decode_integer(content: &[u8]) -> Result<i64, DecodeError> {
             }
             Ok(value)
         }
-        _ => Err(DecodeError::IntegerLength { octets: content.len() }),
+        _ => Err(DecodeError::IntegerLength {
+            octets: content.len(),
+        }),
     }
 }
 
@@ -224,7 +252,9 @@ pub fn decode_integer(content: &[u8]) -> Result<i64, DecodeError> {
 pub fn decode_boolean(content: &[u8]) -> Result<bool, DecodeError> {
     match content {
         [octet] => Ok(*octet != 0),
-        _ => Err(DecodeError::BooleanLength { octets: content.len() }),
+        _ => Err(DecodeError::BooleanLength {
+            octets: content.len(),
+        }),
     }
 }
 
@@ -324,7 +354,10 @@ pub(crate) fn patch_length(out: &mut Vec<u8>, content_start: usize, reserved: us
         out.resize(new_start.saturating_add(content_length), 0);
     }
     if new_start != content_start {
-        out.copy_within(content_start..content_start.saturating_add(content_length), new_start);
+        out.copy_within(
+            content_start..content_start.saturating_add(content_length),
+            new_start,
+        );
         out.truncate(new_start.saturating_add(content_length));
     }
     write_length(out, length_start, content_length, extra);
@@ -335,13 +368,18 @@ pub(crate) fn patch_length(out: &mut Vec<u8>, content_start: usize, reserved: us
 pub(crate) fn write_length(out: &mut [u8], at: usize, content_length: usize, extra: usize) {
     let all = content_length.to_be_bytes();
     let octets = out.get_mut(at..).unwrap_or_default();
-    let Some((first, octets)) = octets.split_first_mut() else { return };
+    let Some((first, octets)) = octets.split_first_mut() else {
+        return;
+    };
     if extra == 0 {
         *first = content_length as u8;
         return;
     }
     *first = 0x80 | extra as u8;
-    for (octet, value) in octets.iter_mut().zip(all.iter().skip(all.len().saturating_sub(extra))) {
+    for (octet, value) in octets
+        .iter_mut()
+        .zip(all.iter().skip(all.len().saturating_sub(extra)))
+    {
         *octet = *value;
     }
 }

@@ -1,5 +1,29 @@
 //! Controls (RFC 4511 §4.1.11): the envelope of each, and the values of those that have one.
 
+mod assertion;
+mod matched_values;
+mod paged_results;
+mod password_policy;
+mod persistent_search;
+mod proxied_authorization;
+mod read_entry;
+mod sorting;
+mod subentries;
+mod sync;
+mod virtual_list_view;
+
+pub use assertion::Assertion;
+pub use matched_values::MatchedValues;
+pub use paged_results::PagedResults;
+pub use password_policy::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
+pub use persistent_search::{ChangeType, EntryChangeNotification, PersistentSearch};
+pub use proxied_authorization::ProxiedAuthorization;
+pub use read_entry::{ReadEntryRequest, ReadEntryResponse, put_read_entry};
+pub use sorting::{SORT_KEYS_MAX, SortKey, SortRequest, SortResponse};
+pub use subentries::Subentries;
+pub use sync::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};
+pub use virtual_list_view::{ViewTarget, VirtualListViewRequest, VirtualListViewResponse};
+
 use std::borrow::Cow;
 
 use crate::DecodeError;
@@ -38,7 +62,11 @@ pub struct OwnedControl {
 impl OwnedControl {
     /// A control without a value.
     pub fn new(oid: impl Into<Cow<'static, str>>, critical: bool) -> Self {
-        OwnedControl { oid: oid.into(), critical, value: None }
+        OwnedControl {
+            oid: oid.into(),
+            critical,
+            value: None,
+        }
     }
 
     /// A control whose value `encode` appends.
@@ -49,16 +77,31 @@ impl OwnedControl {
     ) -> Self {
         let mut value = Vec::new();
         encode(&mut value);
-        OwnedControl { oid: oid.into(), critical, value: Some(value) }
+        OwnedControl {
+            oid: oid.into(),
+            critical,
+            value: Some(value),
+        }
     }
 
     /// The same control, borrowed.
     pub fn as_control(&self) -> Control<'_> {
-        Control { oid: &self.oid, critical: self.critical, value: self.value.as_deref() }
+        Control {
+            oid: &self.oid,
+            critical: self.critical,
+            value: self.value.as_deref(),
+        }
     }
 }
 
-impl Control<'_> {
+impl<'a> Control<'a> {
+    /// The value, for controls that must have one.
+    pub fn required_value(&self) -> Result<&'a [u8], DecodeError> {
+        self.value.ok_or(DecodeError::MissingElement {
+            expected: OCTET_STRING,
+        })
+    }
+
     /// The same control, owning its parts.
     pub fn to_owned(&self) -> OwnedControl {
         OwnedControl {
@@ -69,27 +112,50 @@ impl Control<'_> {
     }
 }
 
+/// A reader over the components of a value that is one SEQUENCE and nothing else.
+pub(crate) fn sequence_of(value: &[u8]) -> Result<Reader<'_>, DecodeError> {
+    let mut outer = Reader::new(value);
+    let parts = outer.nested(SEQUENCE)?;
+    outer.finish()?;
+    Ok(parts)
+}
+
 /// Reads a message's controls, if there are any.
 #[inline]
 pub(crate) fn decode_controls<'a>(
     message: &mut Reader<'a>,
 ) -> Result<Vec<Control<'a>>, DecodeError> {
-    if message.peek_tag() != Some(CONTROLS) { Ok(Vec::new()) } else { control_list(message) }
+    if message.peek_tag() != Some(CONTROLS) {
+        Ok(Vec::new())
+    } else {
+        control_sequence(message, CONTROLS)
+    }
 }
 
-fn control_list<'a>(message: &mut Reader<'a>) -> Result<Vec<Control<'a>>, DecodeError> {
-    let mut list = message.nested(CONTROLS)?;
+/// Reads a SEQUENCE OF Control with this identifier octet.
+pub(crate) fn control_sequence<'a>(
+    message: &mut Reader<'a>,
+    tag: u8,
+) -> Result<Vec<Control<'a>>, DecodeError> {
+    let mut list = message.nested(tag)?;
     let mut controls = Vec::new();
     while !list.is_empty() {
         if controls.len() == CONTROLS_MAX {
-            return Err(DecodeError::TooMany { what: "controls", limit: CONTROLS_MAX });
+            return Err(DecodeError::TooMany {
+                what: "controls",
+                limit: CONTROLS_MAX,
+            });
         }
         let mut parts = list.nested(SEQUENCE)?;
         let oid = parts.text(OCTET_STRING)?;
         let critical = parts.boolean_or_false(BOOLEAN)?;
         let value = parts.optional(OCTET_STRING)?;
         parts.finish_extensible()?;
-        controls.push(Control { oid, critical, value });
+        controls.push(Control {
+            oid,
+            critical,
+            value,
+        });
     }
     Ok(controls)
 }
@@ -115,3 +181,6 @@ pub(crate) fn put_control_list(out: &mut Vec<u8>, controls: &[OwnedControl]) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,7 +114,10 @@ impl<'a> Filter<'a> {
     #[inline]
     pub fn decode(reader: &mut Reader<'a>, depth_max: u8) -> Result<Self, DecodeError> {
         let (tag, content) = reader.element()?;
-        let mut budget = Budget { depth_max, filters_left: FILTERS_MAX };
+        let mut budget = Budget {
+            depth_max,
+            filters_left: FILTERS_MAX,
+        };
         choice(tag, reader.deeper(content)?, depth_max, &mut budget)
     }
 
@@ -127,7 +130,12 @@ impl<'a> Filter<'a> {
             Filter::Equality { attribute, value } => {
                 put_assertion(out, tag::EQUALITY, attribute, value);
             }
-            Filter::Substrings { attribute, initial, any, last } => {
+            Filter::Substrings {
+                attribute,
+                initial,
+                any,
+                last,
+            } => {
                 put_nested(out, tag::SUBSTRINGS, |out| {
                     put_octets(out, OCTET_STRING, attribute.as_bytes());
                     put_nested(out, SEQUENCE, |out| put_pieces(out, *initial, any, *last));
@@ -143,7 +151,12 @@ impl<'a> Filter<'a> {
             Filter::Approx { attribute, value } => {
                 put_assertion(out, tag::APPROX, attribute, value);
             }
-            Filter::Extensible { rule, attribute, value, dn_attributes } => {
+            Filter::Extensible {
+                rule,
+                attribute,
+                value,
+                dn_attributes,
+            } => {
                 put_nested(out, tag::EXTENSIBLE, |out| {
                     put_extensible(out, *rule, *attribute, value, *dn_attributes);
                 });
@@ -163,13 +176,20 @@ impl Budget {
     fn take_filter(&mut self) -> Result<(), DecodeError> {
         match self.filters_left.checked_sub(1) {
             Some(left) => self.filters_left = left,
-            None => return Err(DecodeError::TooMany { what: "filters", limit: FILTERS_MAX }),
+            None => {
+                return Err(DecodeError::TooMany {
+                    what: "filters",
+                    limit: FILTERS_MAX,
+                });
+            }
         }
         Ok(())
     }
 
     fn depth_below(&self, depth_left: u8) -> Result<u8, DecodeError> {
-        depth_left.checked_sub(1).ok_or(DecodeError::FilterTooDeep { limit: self.depth_max })
+        depth_left.checked_sub(1).ok_or(DecodeError::FilterTooDeep {
+            limit: self.depth_max,
+        })
     }
 }
 
@@ -215,7 +235,10 @@ fn other_choice<'a>(
             Ok(Filter::Approx { attribute, value })
         }
         tag::EXTENSIBLE => extensible(content),
-        tag => Ok(Filter::Unrecognised { tag, content: content.rest() }),
+        tag => Ok(Filter::Unrecognised {
+            tag,
+            content: content.rest(),
+        }),
     }
 }
 
@@ -271,11 +294,19 @@ fn substrings(mut parts: Reader<'_>) -> Result<Filter<'_>, DecodeError> {
     }
     let last = pieces.optional(0x82)?;
     match pieces.peek_tag() {
-        None => Ok(Filter::Substrings { attribute, initial, any, last }),
-        Some(0x80..=0x82) => {
-            Err(DecodeError::Contradiction { what: "substrings are not in the order they must be" })
-        }
-        Some(tag) => Err(DecodeError::UnknownChoice { what: "substring", tag }),
+        None => Ok(Filter::Substrings {
+            attribute,
+            initial,
+            any,
+            last,
+        }),
+        Some(0x80..=0x82) => Err(DecodeError::Contradiction {
+            what: "substrings are not in the order they must be",
+        }),
+        Some(tag) => Err(DecodeError::UnknownChoice {
+            what: "substring",
+            tag,
+        }),
     }
 }
 
@@ -290,7 +321,12 @@ fn extensible(mut parts: Reader<'_>) -> Result<Filter<'_>, DecodeError> {
         let what = "an extensible match needs a matching rule or an attribute";
         return Err(DecodeError::Contradiction { what });
     }
-    Ok(Filter::Extensible { rule, attribute, value, dn_attributes })
+    Ok(Filter::Extensible {
+        rule,
+        attribute,
+        value,
+        dn_attributes,
+    })
 }
 
 fn put_filters(out: &mut Vec<u8>, tag: u8, filters: &[Filter<'_>]) {

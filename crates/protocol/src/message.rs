@@ -62,7 +62,11 @@ impl<'a> Message<'a> {
         let request = Request::decode(tag, body.deeper(content)?, limits)?;
         let controls = control::decode_controls(&mut body)?;
         body.finish_extensible()?;
-        Ok(Message { id, request, controls })
+        Ok(Message {
+            id,
+            request,
+            controls,
+        })
     }
 }
 

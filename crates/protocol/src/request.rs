@@ -7,6 +7,9 @@ mod encode;
 
 pub use encode::write_request;
 
+pub(crate) use decode::attribute_selection;
+pub(crate) use encode::put_attribute_selection;
+
 use crate::ber::PartialAttribute;
 use crate::filter::Filter;
 use crate::message::MessageId;
@@ -229,7 +232,10 @@ impl std::fmt::Debug for ExtendedRequest<'_> {
     /// Shows the value's length only: it may hold a password (RFC 3062).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let octets = self.value.map(<[u8]>::len);
-        f.debug_struct("ExtendedRequest").field("name", &self.name).field("octets", &octets).finish()
+        f.debug_struct("ExtendedRequest")
+            .field("name", &self.name)
+            .field("octets", &octets)
+            .finish()
     }
 }
 

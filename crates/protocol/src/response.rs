@@ -9,6 +9,8 @@ pub use write::{
     write_intermediate, write_notice_of_disconnection, write_result, write_search_reference,
 };
 
+pub(crate) use decode::{entry_parts, result_code};
+
 use crate::request;
 use crate::result_code::ResultCode;
 
@@ -65,7 +67,11 @@ impl LdapResult {
 
     /// A code and a sentence for people.
     pub fn new(code: ResultCode, diagnostic: impl Into<String>) -> Self {
-        LdapResult { code, diagnostic: diagnostic.into(), ..Self::success() }
+        LdapResult {
+            code,
+            diagnostic: diagnostic.into(),
+            ..Self::success()
+        }
     }
 
     /// The same with the matched name.

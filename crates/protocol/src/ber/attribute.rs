@@ -45,7 +45,9 @@ impl<'a> Values<'a> {
     /// The values in their order.
     #[inline]
     pub fn iter(&self) -> ValuesIter<'a> {
-        ValuesIter { reader: Reader::new(self.content) }
+        ValuesIter {
+            reader: Reader::new(self.content),
+        }
     }
 }
 
@@ -79,7 +81,9 @@ impl Eq for Values<'_> {}
 
 impl std::fmt::Debug for Values<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.iter().map(<[u8]>::escape_ascii).map(|v| v.to_string())).finish()
+        f.debug_list()
+            .entries(self.iter().map(<[u8]>::escape_ascii).map(|v| v.to_string()))
+            .finish()
     }
 }
 
@@ -115,7 +119,10 @@ impl<'a> PartialAttribute<'a> {
         let description = parts.text(OCTET_STRING)?;
         let values = Values::decode(parts.expect(SET)?)?;
         parts.finish_extensible()?;
-        Ok(PartialAttribute { description, values })
+        Ok(PartialAttribute {
+            description,
+            values,
+        })
     }
 
     /// The parts of one encoded PartialAttribute that was checked before; the values are not
@@ -125,7 +132,10 @@ impl<'a> PartialAttribute<'a> {
         let mut parts = Reader::new(encoded).nested(SEQUENCE).ok()?;
         let description = parts.text(OCTET_STRING).ok()?;
         let values = Values::from_checked(parts.expect(SET).ok()?);
-        Some(PartialAttribute { description, values })
+        Some(PartialAttribute {
+            description,
+            values,
+        })
     }
 
     /// Writes the attribute.
@@ -143,7 +153,9 @@ pub fn put_partial_attribute<'v>(
     values: impl Iterator<Item = &'v [u8]> + Clone,
 ) {
     let size = |length: usize| header_length(length).saturating_add(length);
-    let set = values.clone().fold(0_usize, |sum, value| sum.saturating_add(size(value.len())));
+    let set = values
+        .clone()
+        .fold(0_usize, |sum, value| sum.saturating_add(size(value.len())));
     let sequence = size(description.len()).saturating_add(size(set));
     out.reserve(size(sequence));
     put_header(out, SEQUENCE, sequence);

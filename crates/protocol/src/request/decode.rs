@@ -54,12 +54,19 @@ fn bind(mut parts: Reader<'_>) -> Result<BindRequest<'_>, DecodeError> {
             let mechanism = sasl.text(OCTET_STRING)?;
             let credentials = sasl.optional(OCTET_STRING)?;
             sasl.finish_extensible()?;
-            Authentication::Sasl { mechanism, credentials }
+            Authentication::Sasl {
+                mechanism,
+                credentials,
+            }
         }
         other => Authentication::Unknown(other),
     };
     parts.finish_extensible()?;
-    Ok(BindRequest { version, name, authentication })
+    Ok(BindRequest {
+        version,
+        name,
+        authentication,
+    })
 }
 
 #[inline]
@@ -90,7 +97,10 @@ pub(crate) fn attribute_selection<'a>(
     let mut attributes = Vec::new();
     while !list.is_empty() {
         if attributes.len() == SELECTED_MAX {
-            return Err(DecodeError::TooMany { what: "attributes", limit: SELECTED_MAX });
+            return Err(DecodeError::TooMany {
+                what: "attributes",
+                limit: SELECTED_MAX,
+            });
         }
         attributes.push(list.text(OCTET_STRING)?);
     }
@@ -103,7 +113,10 @@ fn scope(value: i64) -> Result<Scope, DecodeError> {
         1 => Ok(Scope::SingleLevel),
         2 => Ok(Scope::WholeSubtree),
         3 => Ok(Scope::Subordinate),
-        value => Err(DecodeError::OutOfRange { what: "scope", value }),
+        value => Err(DecodeError::OutOfRange {
+            what: "scope",
+            value,
+        }),
     }
 }
 
@@ -113,7 +126,10 @@ fn deref_aliases(value: i64) -> Result<DerefAliases, DecodeError> {
         1 => Ok(DerefAliases::InSearching),
         2 => Ok(DerefAliases::FindingBaseObject),
         3 => Ok(DerefAliases::Always),
-        value => Err(DecodeError::OutOfRange { what: "derefAliases", value }),
+        value => Err(DecodeError::OutOfRange {
+            what: "derefAliases",
+            value,
+        }),
     }
 }
 
@@ -126,7 +142,10 @@ fn modify(mut parts: Reader<'_>) -> Result<ModifyRequest<'_>, DecodeError> {
         let operation = change_operation(change.integer(ENUMERATED)?)?;
         let attribute = PartialAttribute::decode(&mut change)?;
         change.finish_extensible()?;
-        changes.push(Change { operation, attribute });
+        changes.push(Change {
+            operation,
+            attribute,
+        });
     }
     parts.finish_extensible()?;
     Ok(ModifyRequest { object, changes })
@@ -138,7 +157,10 @@ fn change_operation(value: i64) -> Result<ChangeOperation, DecodeError> {
         1 => Ok(ChangeOperation::Delete),
         2 => Ok(ChangeOperation::Replace),
         3 => Ok(ChangeOperation::Increment),
-        value => Err(DecodeError::OutOfRange { what: "operation", value }),
+        value => Err(DecodeError::OutOfRange {
+            what: "operation",
+            value,
+        }),
     }
 }
 
@@ -150,7 +172,9 @@ fn add(mut parts: Reader<'_>) -> Result<AddRequest<'_>, DecodeError> {
         let attribute = PartialAttribute::decode(&mut list)?;
         // RFC 4511 §4.1.7: an Attribute, unlike a PartialAttribute, has a value.
         if attribute.values.is_empty() {
-            return Err(DecodeError::EmptyList { what: "attribute values" });
+            return Err(DecodeError::EmptyList {
+                what: "attribute values",
+            });
         }
         attributes.push(attribute);
     }
@@ -176,14 +200,21 @@ fn compare(mut parts: Reader<'_>) -> Result<CompareRequest<'_>, DecodeError> {
     let value = assertion.expect(OCTET_STRING)?;
     assertion.finish_extensible()?;
     parts.finish_extensible()?;
-    Ok(CompareRequest { entry, attribute, value })
+    Ok(CompareRequest {
+        entry,
+        attribute,
+        value,
+    })
 }
 
 fn abandon(content: &[u8]) -> Result<MessageId, DecodeError> {
     let value = decode_integer(content)?;
     match MessageId::try_from(value) {
         Ok(id @ 0..) => Ok(id),
-        _ => Err(DecodeError::OutOfRange { what: "messageID", value }),
+        _ => Err(DecodeError::OutOfRange {
+            what: "messageID",
+            value,
+        }),
     }
 }
 

@@ -44,7 +44,10 @@ fn bind(out: &mut Vec<u8>, request: &BindRequest<'_>) {
     put_octets(out, OCTET_STRING, request.name.as_bytes());
     match request.authentication {
         Authentication::Simple(password) => put_octets(out, 0x80, password),
-        Authentication::Sasl { mechanism, credentials } => put_nested(out, 0xA3, |out| {
+        Authentication::Sasl {
+            mechanism,
+            credentials,
+        } => put_nested(out, 0xA3, |out| {
             put_octets(out, OCTET_STRING, mechanism.as_bytes());
             if let Some(credentials) = credentials {
                 put_octets(out, OCTET_STRING, credentials);

@@ -70,13 +70,20 @@ pub enum Response<'a> {
 impl<'a> ResponseMessage<'a> {
     /// Decodes exactly one message of at most the default limits.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let limits = DecodeLimits { message_bytes_max: usize::MAX, ..DecodeLimits::DEFAULT };
+        let limits = DecodeLimits {
+            message_bytes_max: usize::MAX,
+            ..DecodeLimits::DEFAULT
+        };
         let (id, mut body) = message::open(bytes, &limits)?;
         let (tag, content) = body.element()?;
         let response = Response::decode(tag, body.deeper(content)?)?;
         let controls = control::decode_controls(&mut body)?;
         body.finish_extensible()?;
-        Ok(ResponseMessage { id, response, controls })
+        Ok(ResponseMessage {
+            id,
+            response,
+            controls,
+        })
     }
 }
 
@@ -153,7 +160,9 @@ fn search_reference(mut list: Reader<'_>) -> Result<Response<'_>, DecodeError> {
         urls.push(list.text(OCTET_STRING)?);
     }
     if urls.is_empty() {
-        return Err(DecodeError::EmptyList { what: "reference URLs" });
+        return Err(DecodeError::EmptyList {
+            what: "reference URLs",
+        });
     }
     Ok(Response::SearchReference(urls))
 }
@@ -169,14 +178,21 @@ fn ldap_result(parts: &mut Reader<'_>) -> Result<LdapResult, DecodeError> {
             referrals.push(list.text(OCTET_STRING)?.to_owned());
         }
     }
-    Ok(LdapResult { code, matched, diagnostic, referrals })
+    Ok(LdapResult {
+        code,
+        matched,
+        diagnostic,
+        referrals,
+    })
 }
 
 /// An ENUMERATED result code: 0 to 65535.
 pub(crate) fn result_code(parts: &mut Reader<'_>) -> Result<ResultCode, DecodeError> {
     let value = parts.integer(ENUMERATED)?;
-    let number = u16::try_from(value)
-        .map_err(|_| DecodeError::OutOfRange { what: "resultCode", value })?;
+    let number = u16::try_from(value).map_err(|_| DecodeError::OutOfRange {
+        what: "resultCode",
+        value,
+    })?;
     Ok(ResultCode(number))
 }
 

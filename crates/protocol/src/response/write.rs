@@ -28,7 +28,20 @@ pub fn write_result(
         && controls.is_empty();
     match (u8::try_from(result.code.0), u8::try_from(id)) {
         (Ok(code @ 0..0x80), Ok(id @ 0..0x80)) if silent => out.extend_from_slice(&[
-            SEQUENCE, 12, INTEGER, 1, id, kind.tag(), 7, ENUMERATED, 1, code, 4, 0, 4, 0,
+            SEQUENCE,
+            12,
+            INTEGER,
+            1,
+            id,
+            kind.tag(),
+            7,
+            ENUMERATED,
+            1,
+            code,
+            4,
+            0,
+            4,
+            0,
         ]),
         (Ok(code @ 0..0x80), _) if silent => {
             let id = id.to_be_bytes();
@@ -113,7 +126,14 @@ pub fn write_search_reference(
 
 /// Appends the unsolicited notification that the connection ends (RFC 4511 §4.4.1).
 pub fn write_notice_of_disconnection(out: &mut Vec<u8>, result: &LdapResult) {
-    write_extended_result(out, 0, result, Some(oid::NOTICE_OF_DISCONNECTION), None, &[]);
+    write_extended_result(
+        out,
+        0,
+        result,
+        Some(oid::NOTICE_OF_DISCONNECTION),
+        None,
+        &[],
+    );
 }
 
 fn write_full(
@@ -188,13 +208,21 @@ pub fn begin_search_entry(out: &mut Vec<u8>, id: MessageId, name: &[u8]) -> Entr
     put_octets(out, OCTET_STRING, name);
     let attributes = out.len();
     out.extend_from_slice(&[SEQUENCE, 0x82, 0, 0]);
-    EntryMark { message, operation, attributes }
+    EntryMark {
+        message,
+        operation,
+        attributes,
+    }
 }
 
 /// Ends a SearchResultEntry: fixes its lengths and appends its controls.
 #[inline]
 pub fn finish_search_entry(out: &mut Vec<u8>, mark: EntryMark, controls: &[OwnedControl]) {
-    let EntryMark { message, operation, attributes } = mark;
+    let EntryMark {
+        message,
+        operation,
+        attributes,
+    } = mark;
     let list = out.len().saturating_sub(content_of(attributes));
     let total = out.len().saturating_sub(message);
     if total <= 0xFFFF && controls.is_empty() {

@@ -1,0 +1,56 @@
+//! Matched values: of the attributes found, return only values that match (RFC 3876).
+
+use super::sequence_of;
+use crate::DecodeError;
+use crate::ber::{SEQUENCE, put_nested};
+use crate::filter::Filter;
+
+/// The most filter items accepted.
+const ITEMS_MAX: usize = 1024;
+
+/// `ValuesReturnFilter` of RFC 3876 §2: a value is returned when any item matches it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchedValues<'a> {
+    /// The items: no `and`, `or`, `not`, nor matching in names; at least one when decoded.
+    pub items: Vec<Filter<'a>>,
+}
+
+impl<'a> MatchedValues<'a> {
+    /// Decodes the control's value.
+    pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut list = sequence_of(value)?;
+        let mut items = Vec::new();
+        while !list.is_empty() {
+            if items.len() == ITEMS_MAX {
+                return Err(DecodeError::TooMany {
+                    what: "filter items",
+                    limit: ITEMS_MAX,
+                });
+            }
+            // A SimpleFilterItem is an item of Filter: depth 0 leaves out the combinations.
+            let item = Filter::decode(&mut list, 0)?;
+            if let Filter::Extensible {
+                dn_attributes: true,
+                ..
+            } = item
+            {
+                let what = "matched values cannot match in names";
+                return Err(DecodeError::Contradiction { what });
+            }
+            items.push(item);
+        }
+        if items.is_empty() {
+            return Err(DecodeError::EmptyList {
+                what: "filter items",
+            });
+        }
+        Ok(MatchedValues { items })
+    }
+
+    /// Appends the control's value.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, SEQUENCE, |out| {
+            self.items.iter().for_each(|item| item.encode(out))
+        });
+    }
+}

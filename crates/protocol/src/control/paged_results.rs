@@ -1,0 +1,33 @@
+//! Simple paged results (RFC 2696): the same value in the request and the response.
+
+use super::sequence_of;
+use crate::DecodeError;
+use crate::ber::{INTEGER, OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};
+
+/// `realSearchControlValue` of RFC 2696.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PagedResults<'a> {
+    /// Request: entries wanted in the page, 0 to give up. Response: estimated total, 0 for unknown.
+    pub size: u32,
+    /// Where to continue; empty in the first request and in the last response.
+    pub cookie: &'a [u8],
+}
+
+impl<'a> PagedResults<'a> {
+    /// Decodes the control's value.
+    pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut parts = sequence_of(value)?;
+        let size = parts.max_int(INTEGER, "size")?;
+        let cookie = parts.expect(OCTET_STRING)?;
+        parts.finish_extensible()?;
+        Ok(PagedResults { size, cookie })
+    }
+
+    /// Appends the control's value.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, SEQUENCE, |out| {
+            put_integer(out, INTEGER, i64::from(self.size));
+            put_octets(out, OCTET_STRING, self.cookie);
+        });
+    }
+}

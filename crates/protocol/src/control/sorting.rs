@@ -1,0 +1,111 @@
+//! Server-side sorting of search results (RFC 2891).
+
+use super::sequence_of;
+use crate::DecodeError;
+use crate::ber::{
+    ENUMERATED, OCTET_STRING, SEQUENCE, put_boolean, put_integer, put_nested, put_octets,
+};
+use crate::response::result_code;
+use crate::result_code::ResultCode;
+
+/// The most sort keys accepted.
+pub const SORT_KEYS_MAX: usize = 64;
+
+/// `SortKeyList` of RFC 2891 §1.1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortRequest<'a> {
+    /// The keys, most significant first; at least one when decoded.
+    pub keys: Vec<SortKey<'a>>,
+}
+
+/// What one level of sorting goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortKey<'a> {
+    /// The attribute description.
+    pub attribute: &'a str,
+    /// The ordering rule; without it the attribute's own.
+    pub ordering_rule: Option<&'a str>,
+    /// Greatest first.
+    pub reverse: bool,
+}
+
+/// `SortResult` of RFC 2891 §1.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortResponse<'a> {
+    /// How the sorting ended.
+    pub code: ResultCode,
+    /// The first key that was at fault, if one was.
+    pub attribute: Option<&'a str>,
+}
+
+impl<'a> SortRequest<'a> {
+    /// Decodes the request control's value.
+    pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut list = sequence_of(value)?;
+        let mut keys = Vec::new();
+        while !list.is_empty() {
+            if keys.len() == SORT_KEYS_MAX {
+                return Err(DecodeError::TooMany {
+                    what: "sort keys",
+                    limit: SORT_KEYS_MAX,
+                });
+            }
+            let mut parts = list.nested(SEQUENCE)?;
+            let attribute = parts.text(OCTET_STRING)?;
+            let ordering_rule = parts.optional_text(0x80)?;
+            let reverse = parts.boolean_or_false(0x81)?;
+            parts.finish_extensible()?;
+            keys.push(SortKey {
+                attribute,
+                ordering_rule,
+                reverse,
+            });
+        }
+        if keys.is_empty() {
+            return Err(DecodeError::EmptyList { what: "sort keys" });
+        }
+        Ok(SortRequest { keys })
+    }
+
+    /// Appends the request control's value.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, SEQUENCE, |out| {
+            self.keys.iter().for_each(|key| key.encode(out))
+        });
+    }
+}
+
+impl SortKey<'_> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, SEQUENCE, |out| {
+            put_octets(out, OCTET_STRING, self.attribute.as_bytes());
+            if let Some(rule) = self.ordering_rule {
+                put_octets(out, 0x80, rule.as_bytes());
+            }
+            if self.reverse {
+                put_boolean(out, 0x81, true);
+            }
+        });
+    }
+}
+
+impl<'a> SortResponse<'a> {
+    /// Decodes the response control's value.
+    pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut parts = sequence_of(value)?;
+        let code = result_code(&mut parts)?;
+        let attribute = parts.optional_text(0x80)?;
+        parts.finish_extensible()?;
+        Ok(SortResponse { code, attribute })
+    }
+
+    /// Appends the response control's value.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, SEQUENCE, |out| {
+            put_integer(out, ENUMERATED, i64::from(self.code.0));
+            if let Some(attribute) = self.attribute {
+                put_octets(out, 0x80, attribute.as_bytes());
+            }
+        });
+    }
+}
