@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::lists::Names;
+
 /// Nesting of templates below templates that is accepted.
 pub(crate) const DEPTH_MAX: usize = 64;
 
@@ -71,6 +73,8 @@ pub(crate) struct Group {
 pub(crate) struct Child {
     pub definition: usize,
     pub count: u64,
+    /// Sets runs of one template below one parent apart in the random sequence.
+    pub key: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -140,8 +144,8 @@ pub(crate) enum Part {
     },
     /// A value by weight: `(sum of weights up to and including it, value)`.
     List(Arc<[(u64, Vec<u8>)]>),
-    FirstName,
-    LastName,
+    FirstName(Names),
+    LastName(Names),
     Rdn,
     /// The entry's own DN (`components` 0), its first or (negative) last components.
     Dn {
