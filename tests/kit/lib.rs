@@ -1,1 +1,34 @@
-//! Test kit.
+//! The test kit: starts Pando or slapd on files of their own, speaks LDAP to them, runs Debian's
+//! client tools, and waits for conditions instead of sleeping.
+//!
+//! Of the workspace it knows `protocol` only, so that tests look at the program from outside.
+
+pub mod client;
+pub mod folder;
+pub mod ldif;
+pub mod pando;
+pub mod people;
+pub mod process;
+pub mod random;
+pub mod slapd;
+pub mod subject;
+pub mod tools;
+
+pub use client::{Client, Entry, Found, Outcome};
+pub use folder::Folder;
+pub use pando::Pando;
+pub use random::Random;
+pub use slapd::Slapd;
+pub use subject::Subject;
+
+use std::time::Duration;
+
+/// How long anything may take before a test gives up on it. Generous: a loaded machine is slow.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The naming context of every server the kit starts.
+pub const SUFFIX: &str = "dc=example,dc=com";
+/// Its administrator.
+pub const ADMIN: &str = "cn=admin,dc=example,dc=com";
+/// The administrator's password.
+pub const PASSWORD: &str = "secret of the tests";

@@ -1,0 +1,177 @@
+//! The program under test: a node in a temporary folder, served on a port of its own.
+//!
+//! `pando serve` prints `listening on ldap://127.0.0.1:PORT` to standard error once it accepts
+//! connections; asked for port 0, that line is how the real port is learnt.
+
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+
+use crate::process::Running;
+use crate::tools::{self, Answer, Tools};
+use crate::{ADMIN, Client, Folder, PASSWORD, SUFFIX};
+
+/// One node.
+pub struct Pando {
+    /// Holds the node's folder `node` and whatever a test puts beside it.
+    pub folder: Folder,
+    running: Option<Running>,
+    address: Option<SocketAddr>,
+}
+
+impl Pando {
+    /// A node with an empty tree (its base entry only), not served yet.
+    pub fn init() -> Self {
+        Self::init_in(Folder::new(), &["--suffix", SUFFIX])
+    }
+
+    /// A node made by `pando init` with these arguments in a given folder.
+    pub fn init_in(folder: Folder, args: &[&str]) -> Self {
+        let pando = Pando { folder, running: None, address: None };
+        let node = pando.node().to_string_lossy().into_owned();
+        let mut all = vec!["init", &node];
+        all.extend(args);
+        pando.run(&all).expect(0);
+        pando
+    }
+
+    /// A node with an empty tree, served.
+    pub fn start() -> Self {
+        let mut pando = Self::init();
+        pando.serve();
+        pando
+    }
+
+    /// The node's folder.
+    pub fn node(&self) -> PathBuf {
+        self.folder.join("node")
+    }
+
+    /// Runs a subcommand to its end. The administrator's password is in the environment.
+    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Answer {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", "600"]).arg(program()).args(args);
+        command.env("PANDO_ADMIN_PASSWORD", PASSWORD).env("LC_ALL", "C.UTF-8");
+        command.current_dir(self.folder.path());
+        tools::run_command(&mut command, "")
+    }
+
+    /// Runs a subcommand whose first argument is the node's folder.
+    pub fn run_on_node(&self, subcommand: &[&str], args: &[&str]) -> Answer {
+        let node = self.node().to_string_lossy().into_owned();
+        let mut all = subcommand.to_vec();
+        all.push(&node);
+        all.extend(args);
+        self.run(&all)
+    }
+
+    /// Serves the node on a free port of 127.0.0.1.
+    pub fn serve(&mut self) {
+        self.serve_as(&mut Command::new(program()));
+    }
+
+    /// Serves the node through a command that ends in the program (`prlimit … pando`).
+    pub fn serve_as(&mut self, command: &mut Command) {
+        assert!(self.running.is_none(), "one process per folder");
+        command.arg("serve").arg(self.node()).args(["--listen", "ldap://127.0.0.1:0"]);
+        command.current_dir(self.folder.path());
+        let mut running = Running::start("pando", command);
+        let address = running.wait_for("listening on ldap://…", |line| {
+            let (_, address) = line.split_once("listening on ldap://")?;
+            address.split_whitespace().next()?.trim_end_matches('/').parse().ok()
+        });
+        self.address = Some(address);
+        self.running = Some(running);
+    }
+
+    /// The serving process.
+    pub fn process(&mut self) -> &mut Running {
+        self.running.as_mut().expect("the node is served")
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address.expect("the node is served")
+    }
+
+    /// The same as an LDAP URL.
+    pub fn url(&self) -> String {
+        format!("ldap://{}", self.address())
+    }
+
+    /// A new connection, anonymous.
+    pub fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// A new connection bound as the administrator.
+    pub fn admin(&self) -> Client {
+        let mut client = self.client();
+        client.bind(ADMIN, PASSWORD).expect_success();
+        client
+    }
+
+    /// Debian's tools as the administrator.
+    pub fn tools(&self) -> Tools {
+        Tools::admin(&self.url())
+    }
+
+    /// Ends the process as a power cut would.
+    pub fn kill(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            running.kill();
+            assert_no_panic(&running);
+        }
+    }
+
+    /// Ends the process in an orderly way.
+    pub fn stop(&mut self) -> ExitStatus {
+        let mut running = self.running.take().expect("the node is served");
+        let status = running.stop();
+        assert_no_panic(&running);
+        status
+    }
+
+    /// `pando check` must find nothing. The node must not be served.
+    #[track_caller]
+    pub fn assert_clean(&self) {
+        self.run_on_node(&["check"], &[]).expect(0);
+    }
+
+    /// `pando export` of everything, to standard output.
+    #[track_caller]
+    pub fn export(&self) -> String {
+        self.run_on_node(&["export"], &[]).expect(0).out
+    }
+}
+
+impl Drop for Pando {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.kill();
+        }
+    }
+}
+
+/// A panic that a thread survived is still a bug.
+fn assert_no_panic(running: &Running) {
+    let log = running.log();
+    assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
+}
+
+/// The program: `PANDO_BIN`, or what stands in the target folder beside the tests.
+pub fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("PANDO_BIN") {
+        return path.into();
+    }
+    let tests = std::env::current_exe().expect("a running test has a path");
+    let profile = tests.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps");
+    let program = profile.join("pando");
+    assert!(
+        program.exists(),
+        "{} is missing: build it first (`cargo build -p pando`, or `make test`)",
+        program.display()
+    );
+    program
+}

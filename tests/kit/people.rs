@@ -1,0 +1,57 @@
+//! A small sample tree that many tests start from.
+
+use crate::{Entry, SUFFIX};
+
+/// The base entry, as `pando init` makes it too.
+pub fn base() -> Entry {
+    Entry::of(
+        SUFFIX,
+        &[
+            ("objectClass", &["top", "dcObject", "organization"]),
+            ("dc", &["example"]),
+            ("o", &["Example"]),
+        ],
+    )
+}
+
+/// An organizational unit below the base.
+pub fn unit(name: &str) -> Entry {
+    Entry::of(
+        &format!("ou={name},{SUFFIX}"),
+        &[("objectClass", &["top", "organizationalUnit"]), ("ou", &[name])],
+    )
+}
+
+/// A person below `ou=People`.
+pub fn person(uid: &str) -> Entry {
+    let surname = uid.trim_end_matches(|c: char| c.is_ascii_digit());
+    Entry::of(
+        &format!("uid={uid},ou=People,{SUFFIX}"),
+        &[
+            ("objectClass", &["top", "person", "organizationalPerson", "inetOrgPerson"]),
+            ("uid", &[uid]),
+            ("cn", &[uid]),
+            ("sn", &[surname]),
+            ("mail", &[&format!("{uid}@example.com")]),
+        ],
+    )
+}
+
+/// `ou=People` with ada, grace and edsger, who has no password; the others' are their names.
+pub fn sample() -> Vec<Entry> {
+    let mut ada = person("ada");
+    ada.push("userPassword", b"ada".to_vec());
+    ada.push("givenName", b"Ada".to_vec());
+    ada.push("employeeNumber", b"1815".to_vec());
+    ada.push("description", b"Wrote the first program".to_vec());
+    let mut grace = person("grace");
+    grace.push("userPassword", b"grace".to_vec());
+    grace.push("givenName", b"Grace".to_vec());
+    grace.push("employeeNumber", b"1906".to_vec());
+    let mut edsger = person("edsger");
+    edsger.push("givenName", b"Edsger".to_vec());
+    edsger.push("employeeNumber", b"1930".to_vec());
+    edsger.push("description", b"Goto considered".to_vec());
+    edsger.push("description", b"The humble programmer".to_vec());
+    vec![unit("People"), unit("Groups"), ada, grace, edsger]
+}

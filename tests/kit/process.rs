@@ -1,0 +1,166 @@
+//! A server as a child process: its messages are read, its end is awaited, never by name.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::PATIENCE;
+
+/// A running child. Dropping it kills it.
+pub struct Running {
+    name: String,
+    child: Child,
+    lines: Receiver<String>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Running {
+    /// Starts `command`; what it writes to standard error becomes its log.
+    pub fn start(name: &str, command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {name} ({command:?}): {error}"));
+        let messages = child.stderr.take().expect("standard error is piped");
+        let log = Arc::new(Mutex::new(String::new()));
+        let (sender, lines) = mpsc::channel();
+        let copy = Arc::clone(&log);
+        thread::spawn(move || {
+            for line in BufReader::new(messages).split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                let mut log = copy.lock().expect("nobody panics while holding the log");
+                log.push_str(&line);
+                log.push('\n');
+                drop(log);
+                // The receiver may be gone; the pipe must be emptied all the same.
+                sender.send(line).ok();
+            }
+        });
+        Running { name: name.to_owned(), child, lines, log }
+    }
+
+    /// Waits for a line in which `find` finds something. Panics when the child ends before.
+    pub fn wait_for<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => {
+                    if let Some(found) = find(&line) {
+                        return found;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("{} did not say {what:?} in time:\n{}", self.name, self.log())
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.child.wait();
+                    panic!("{} ended ({status:?}) before {what:?}:\n{}", self.name, self.log())
+                }
+            }
+        }
+    }
+
+    /// Everything it has written to standard error so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("nobody panics while holding the log").clone()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it at once, as a power cut ends a process.
+    pub fn kill(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.wait()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a child has a positive id"), signal).ok();
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        // The log's end is the process's end: both close together.
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("{} does not end:\n{}", self.name, self.log())
+                }
+            }
+        }
+        self.child.wait().expect("the child is ours to wait for")
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Memory in KiB that is not backed by files: the database's mapping does not count.
+    pub fn anonymous_memory_kib(&self) -> u64 {
+        self.status("RssAnon:")
+    }
+
+    /// Number of open files, sockets included.
+    pub fn open_files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.pid())).map_or(0, Iterator::count)
+    }
+
+    fn status(&self, field: &str) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0");
+        line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+        if thread::panicking() {
+            let log = self.log();
+            let tail: Vec<&str> = log.lines().rev().take(40).collect();
+            eprintln!("last lines of {}:", self.name);
+            for line in tail.iter().rev() {
+                eprintln!("  {line}");
+            }
+        }
+    }
+}
+
+/// Repeats `check` until it yields something; panics with `what` when patience ends.
+///
+/// Waits a few milliseconds between attempts on a channel nobody writes to.
+pub fn until<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
+    let (_silent, pause) = mpsc::channel::<()>();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = check() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "did not happen in time: {what}");
+        pause.recv_timeout(Duration::from_millis(5)).ok();
+    }
+}

@@ -1,0 +1,63 @@
+//! Random numbers that can be had again: every test prints its seed, `PANDO_TEST_SEED` sets it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A small generator (SplitMix64): quick, and the same on every machine.
+#[derive(Clone)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A generator whose numbers follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Random { state: seed }
+    }
+
+    /// A generator with the seed of `PANDO_TEST_SEED`, or else with one from the clock.
+    pub fn announced(test: &str) -> Self {
+        let seed = match std::env::var("PANDO_TEST_SEED") {
+            Ok(text) => text.parse().expect("PANDO_TEST_SEED is a number"),
+            Err(_) => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                now.map_or(1, |since| since.as_nanos() as u64)
+            }
+        };
+        eprintln!("{test}: again with PANDO_TEST_SEED={seed}");
+        Random::new(seed)
+    }
+
+    /// Any number.
+    pub fn number(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which must not be 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.number() % bound
+    }
+
+    /// True in `percent` of all calls.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of `things`, which must not be empty.
+    pub fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
+        &things[self.below(things.len() as u64) as usize]
+    }
+
+    /// `count` random bytes.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.number() as u8).collect()
+    }
+
+    /// `count` random letters.
+    pub fn word(&mut self, count: usize) -> String {
+        (0..count).map(|_| char::from(b'a' + self.below(26) as u8)).collect()
+    }
+}

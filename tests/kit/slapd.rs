@@ -1,0 +1,88 @@
+//! Debian's slapd as a second subject, so that tests of the protocol also judge someone else.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::process::{Running, until};
+use crate::{ADMIN, Client, Folder, PASSWORD, SUFFIX, ldif, people, tools};
+
+/// A slapd on files of its own. Dropping it kills the process and removes the files.
+pub struct Slapd {
+    address: SocketAddr,
+    /// Before `folder`: the process must end before its files go.
+    pub process: Running,
+    _folder: Folder,
+}
+
+impl Slapd {
+    /// Starts slapd with back-mdb, the usual schema files, Debian's access rules, and the base
+    /// entry.
+    pub fn start() -> Self {
+        let folder = Folder::new();
+        let slapd = folder.join("slapd");
+        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service.
+        fs::copy("/usr/sbin/slapd", &slapd).expect("Debian's slapd is installed by make test");
+        fs::set_permissions(&slapd, fs::Permissions::from_mode(0o755)).expect("our own file");
+        fs::create_dir(folder.join("database")).expect("the folder is new");
+        let config = folder.write("slapd.conf", config(&folder));
+        let base = folder.write("base.ldif", ldif::print(&people::base()));
+        let load = [&"-T", &"add", &"-f", &config.to_string_lossy()[..], "-l"];
+        let mut load: Vec<String> = load.iter().map(ToString::to_string).collect();
+        load.push(base.to_string_lossy().into_owned());
+        tools::run(&slapd, &load, "").expect(0);
+
+        let address = free_address();
+        let mut command = Command::new(&slapd);
+        command.arg("-f").arg(&config).arg("-h").arg(format!("ldap://{address}"));
+        // `-d none` keeps it in the foreground and says when it is ready, and little else.
+        command.args(["-d", "none"]);
+        let mut process = Running::start("slapd", &mut command);
+        process.wait_for("slapd starting", |line| line.contains("slapd starting").then_some(()));
+        until("slapd accepts connections", || std::net::TcpStream::connect(address).ok());
+        Slapd { address, process, _folder: folder }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A new connection, anonymous.
+    pub fn client(&self) -> Client {
+        Client::connect(self.address)
+    }
+}
+
+/// A port that was free a moment ago: slapd cannot be asked for port 0.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+    listener.local_addr().expect("a bound listener has an address")
+}
+
+fn config(folder: &Folder) -> String {
+    let schemas: String = ["core", "cosine", "inetorgperson", "nis", "openldap"]
+        .iter()
+        .map(|name| format!("include /etc/ldap/schema/{name}.schema\n"))
+        .collect();
+    format!(
+        "{schemas}\
+         modulepath /usr/lib/ldap\n\
+         moduleload back_mdb\n\
+         threads 4\n\
+         sizelimit unlimited\n\
+         sockbuf_max_incoming 16777215\n\
+         database mdb\n\
+         suffix \"{SUFFIX}\"\n\
+         rootdn \"{ADMIN}\"\n\
+         rootpw \"{PASSWORD}\"\n\
+         directory {database}\n\
+         maxsize 1073741824\n\
+         dbnosync\n\
+         index objectClass,uid eq\n\
+         access to attrs=userPassword by self write by anonymous auth by * none\n\
+         access to * by * read\n",
+        database = folder.join("database").display(),
+    )
+}

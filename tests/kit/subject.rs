@@ -1,0 +1,82 @@
+//! The server that a protocol test looks at: Pando, or another one that `PANDO_TEST_SUBJECT` names.
+
+use std::net::SocketAddr;
+
+use crate::tools::Tools;
+use crate::{ADMIN, Client, Entry, PASSWORD, Pando, Slapd};
+
+/// A running LDAP server with the base entry of [`crate::SUFFIX`].
+pub struct Subject {
+    server: Server,
+}
+
+enum Server {
+    Pando(Pando),
+    OpenLdap(Slapd),
+}
+
+impl Subject {
+    /// Starts what `PANDO_TEST_SUBJECT` names: `pando` (the default) or `openldap`.
+    pub fn from_env() -> Self {
+        let name = std::env::var("PANDO_TEST_SUBJECT").unwrap_or_else(|_| "pando".to_owned());
+        let server = match name.as_str() {
+            "pando" => Server::Pando(Pando::start()),
+            "openldap" => Server::OpenLdap(Slapd::start()),
+            other => panic!("PANDO_TEST_SUBJECT is pando or openldap, not {other:?}"),
+        };
+        Subject { server }
+    }
+
+    /// The same, with the people of [`crate::people::sample`] in it.
+    pub fn with_people() -> Self {
+        let subject = Self::from_env();
+        let mut admin = subject.admin();
+        for entry in crate::people::sample() {
+            admin.add(&entry).expect_success();
+        }
+        subject
+    }
+
+    /// Whether it is Pando: for the few places where the standard leaves a choice.
+    pub fn is_pando(&self) -> bool {
+        matches!(self.server, Server::Pando(_))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        match &self.server {
+            Server::Pando(pando) => pando.address(),
+            Server::OpenLdap(slapd) => slapd.address(),
+        }
+    }
+
+    /// The same as an LDAP URL.
+    pub fn url(&self) -> String {
+        format!("ldap://{}", self.address())
+    }
+
+    /// A new connection, anonymous.
+    pub fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// A new connection bound as the administrator.
+    pub fn admin(&self) -> Client {
+        let mut client = self.client();
+        client.bind(ADMIN, PASSWORD).expect_success();
+        client
+    }
+
+    /// Debian's tools as the administrator.
+    pub fn tools(&self) -> Tools {
+        Tools::admin(&self.url())
+    }
+
+    /// Adds entries as the administrator.
+    pub fn add(&self, entries: &[Entry]) {
+        let mut admin = self.admin();
+        for entry in entries {
+            admin.add(entry).expect_success();
+        }
+    }
+}
