@@ -19,6 +19,8 @@ pub mod extended;
 mod filter;
 mod filter_text;
 mod frame;
+pub mod fuzz;
+mod fuzz_text;
 pub mod ldif;
 mod message;
 pub mod name;

@@ -1,0 +1,83 @@
+//! The error of everything read from text: names, filters, URLs, base64.
+
+use std::fmt;
+
+/// Text that is not what it should be: where, what was expected and what came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextError {
+    /// Byte offset into the text that was given.
+    pub at: usize,
+    /// Lower case, no full stop: "expected …, came …".
+    pub message: String,
+}
+
+impl TextError {
+    /// An error at byte `at`.
+    pub fn new(at: usize, message: impl Into<String>) -> TextError {
+        TextError {
+            at,
+            message: message.into(),
+        }
+    }
+
+    /// The common form: what was expected, and what stands in `text` at byte `at` instead.
+    pub(crate) fn expected(what: &str, text: &[u8], at: usize) -> TextError {
+        TextError::new(at, format!("expected {what}, came {}", came(text, at)))
+    }
+
+    /// The same error in a text that starts `offset` bytes before the one it was found in.
+    pub(crate) fn moved(mut self, offset: usize) -> TextError {
+        self.at = self.at.saturating_add(offset);
+        self
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {})", self.message, self.at)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// What stands at byte `at`, for an error message: one character, quoted, or "the end".
+fn came(text: &[u8], at: usize) -> String {
+    let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else {
+        return "the end".to_owned();
+    };
+    // A character has at most four bytes; a cut or broken one is shown as its first byte.
+    let head = rest.get(..4).unwrap_or(rest);
+    let shown = match head
+        .utf8_chunks()
+        .next()
+        .and_then(|chunk| chunk.valid().chars().next())
+    {
+        Some(character) => character.escape_default().to_string(),
+        None => head
+            .first()
+            .map(|byte| byte.escape_ascii().to_string())
+            .unwrap_or_default(),
+    };
+    format!("'{shown}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_came() {
+        assert_eq!(came(b"abc", 1), "'b'");
+        assert_eq!(came(b"abc", 3), "the end");
+        assert_eq!(came(b"abc", 9), "the end");
+        assert_eq!(came("aß".as_bytes(), 1), "'\\u{df}'");
+        assert_eq!(came(b"\xff", 0), "'\\xff'");
+        assert_eq!(came(b"\n", 0), "'\\n'");
+    }
+
+    #[test]
+    fn prints_place_last() {
+        let error = TextError::expected("'='", b"cn", 2).moved(3);
+        assert_eq!(error.to_string(), "expected '=', came the end (at byte 5)");
+    }
+}
