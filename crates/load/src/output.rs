@@ -1,18 +1,37 @@
 //! Generated entries as LDIF or BER AddRequests, and lists for clients: DNs, binds, filters.
+//!
+//! Threads make runs of entries in turns and hand on pieces of bounded size, which are written in
+//! order. So the output does not depend on the number of threads, and memory does not depend on
+//! the size of an entry, be it a group of ten million members.
+
+mod encode;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
-use crate::template::Generator;
+use crate::template::{GenerateError, Generator};
+use encode::Encoder;
+
+/// Entries one thread makes in one turn.
+const RUN_ENTRIES: u64 = 256;
+/// Octets after which a piece is handed on.
+const PIECE_BYTES: usize = 1 << 20;
+/// Pieces one thread may be ahead of the writer.
+const PIECES_AHEAD: usize = 4;
 
 /// How entries are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// RFC 2849 content records; lines are folded after so many columns, 0: never.
+    /// RFC 2849 content records.
     Ldif {
-        /// Columns; 0 means one line for each value.
+        /// Columns after which a line is folded; 0: never.
         fold_columns: usize,
     },
-    /// Concatenated LDAPMessages, each an AddRequest (RFC 4511 §4.7), ids from 1 and wrapping.
+    /// Concatenated LDAPMessages, each an AddRequest (RFC 4511 §4.7). Message ids count from 1 and
+    /// begin anew after 2^31-1.
     BerMessages,
     /// Concatenated bare AddRequests.
     BerRequests,
@@ -25,11 +44,11 @@ pub enum FilterKind {
     Equality,
     /// `(uid=*)`
     Presence,
-    /// `(uid=us*)`, `(uid=*er*)`, `(uid=*.1)`: half of the value.
+    /// The first half of the value: `(uid=use*)`
     Initial,
-    /// The middle half of the value.
+    /// The middle half of the value: `(uid=*er*)`
     Any,
-    /// The last half of the value.
+    /// The last half of the value: `(uid=*r.1)`
     Final,
     /// `(uid>=user.1)`
     GreaterOrEqual,
@@ -52,17 +71,155 @@ pub struct Outputs<'a> {
     pub filters: Option<(String, FilterKind, &'a mut dyn Write)>,
 }
 
+/// What is wanted of [`Outputs`], without the writers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub entries: Option<Format>,
+    pub names: bool,
+    pub binds: bool,
+    pub logins: Option<String>,
+    pub filters: Option<(String, FilterKind)>,
+}
+
+/// Part of the output of one run of entries.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    /// Octets for each output, in the order of the fields of [`Outputs`].
+    pub octets: [Vec<u8>; 5],
+    /// Entries that end in this piece.
+    pub entries: u64,
+    /// The run is over.
+    pub last: bool,
+}
+
+/// Why no more pieces come.
+pub(crate) enum Stop {
+    /// The writer has gone away.
+    Unwanted,
+    Impossible(GenerateError),
+}
+
+impl From<GenerateError> for Stop {
+    fn from(error: GenerateError) -> Stop {
+        Stop::Impossible(error)
+    }
+}
+
 /// Makes the entries `from..to` with `threads` threads and writes them in order.
 ///
-/// `progress` is told how many entries have been written, at most a few times each second.
+/// `progress` hears how many entries have been written, after every few hundred. An entry that the
+/// template cannot make is an error of kind `InvalidData` that holds a [`GenerateError`].
 pub fn write_range(
     generator: &Generator,
     from: u64,
     to: u64,
     threads: usize,
-    outputs: Outputs<'_>,
+    mut outputs: Outputs<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<()> {
-    let _ = (generator, from, to, threads, outputs, progress);
-    unimplemented!()
+    let to = to.min(generator.total_entries());
+    let runs = to.saturating_sub(from).div_ceil(RUN_ENTRIES);
+    let threads = (threads.max(1) as u64).min(runs.max(1));
+    let wanted = outputs.wanted();
+    thread::scope(|scope| {
+        let receivers: Vec<Receiver<_>> = (0..threads)
+            .map(|thread| {
+                let (sender, receiver) = sync_channel(PIECES_AHEAD);
+                let wanted = wanted.clone();
+                scope.spawn(move || {
+                    for run in (thread..runs).step_by(threads as usize) {
+                        let start = from + run * RUN_ENTRIES;
+                        let end = (start + RUN_ENTRIES).min(to);
+                        if !make_run(generator, start, end, &wanted, &sender) {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            })
+            .collect();
+        let mut written = 0;
+        for run in 0..runs {
+            let receiver = &receivers[(run % threads) as usize];
+            loop {
+                let piece = receiver
+                    .recv()
+                    .map_err(|_| io::Error::other("a thread ended"))?;
+                let piece =
+                    piece.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                outputs.write(&piece)?;
+                written += piece.entries;
+                if piece.last {
+                    break;
+                }
+            }
+            progress(written);
+        }
+        outputs.flush()
+    })
+}
+
+type Pieces = SyncSender<Result<Piece, GenerateError>>;
+
+/// Makes one run; false when no more runs are wanted.
+fn make_run(generator: &Generator, from: u64, to: u64, wanted: &Wanted, pieces: &Pieces) -> bool {
+    let mut encoder = Encoder::new(wanted, |piece| pieces.send(Ok(piece)).is_ok());
+    if from == 0 {
+        encoder.begin();
+    }
+    let made = generator.generate_range(from, to, |entry| encoder.entry(entry));
+    match made {
+        Ok(()) => encoder.finish(),
+        Err(Stop::Unwanted) => false,
+        Err(Stop::Impossible(error)) => {
+            // The writer may be gone as well; then nobody wants to know.
+            let _ = pieces.send(Err(error));
+            false
+        }
+    }
+}
+
+impl Outputs<'_> {
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            entries: self.entries.as_ref().map(|(format, _)| *format),
+            names: self.names.is_some(),
+            binds: self.binds.is_some(),
+            logins: self.logins.as_ref().map(|(attribute, _)| attribute.clone()),
+            filters: self
+                .filters
+                .as_ref()
+                .map(|(attribute, kind, _)| (attribute.clone(), *kind)),
+        }
+    }
+
+    fn each(
+        &mut self,
+        mut visit: impl FnMut(usize, &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if let Some((_, writer)) = &mut self.entries {
+            visit(0, writer)?;
+        }
+        if let Some(writer) = &mut self.names {
+            visit(1, writer)?;
+        }
+        if let Some(writer) = &mut self.binds {
+            visit(2, writer)?;
+        }
+        if let Some((_, writer)) = &mut self.logins {
+            visit(3, writer)?;
+        }
+        if let Some((_, _, writer)) = &mut self.filters {
+            visit(4, writer)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, piece: &Piece) -> io::Result<()> {
+        self.each(|position, writer| writer.write_all(&piece.octets[position]))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.each(|_, writer| writer.flush())
+    }
 }
