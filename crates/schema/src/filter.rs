@@ -1,20 +1,31 @@
-//! Filters resolved under the schema, and their evaluation (RFC 4511 §4.5.1.7).
+//! Filters resolved under the schema.
+//!
+//! A resolved filter cannot be wrong: its types exist and its values obey their syntax. Everything
+//! else has become [`Filter::Undefined`] on the way (RFC 4511 §4.5.1.7), with the reason.
+
+mod evaluate;
+mod print;
+mod resolve;
+
+#[cfg(test)]
+mod tests;
 
 use smallvec::SmallVec;
 
+use crate::description::Description;
 use crate::dictionary::AttributeNumber;
-use crate::matching::MatchingRule;
+use crate::matching::{MatchingRule, Position};
 use crate::name::Name;
 use crate::schema::{Schema, TypeId};
 
-/// A resolved filter. What is in it cannot be wrong: types exist, values obey their syntax.
+/// A resolved filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// All are true.
+    /// All are true. Never empty.
     And(Vec<Filter>),
-    /// Some is true.
+    /// At least one is true. Never empty.
     Or(Vec<Filter>),
-    /// The other way round.
+    /// This one is false.
     Not(Box<Filter>),
     /// Some value equals the asserted one.
     Equality(Assertion),
@@ -26,7 +37,7 @@ pub enum Filter {
     LessOrEqual(Assertion),
     /// There is a value.
     Present(Selector),
-    /// Some value sounds like the asserted one.
+    /// Some value sounds like the asserted one or equals it.
     Approx(Assertion),
     /// Some value matches under a named rule.
     Extensible(ExtensibleAssertion),
@@ -34,7 +45,7 @@ pub enum Filter {
     True,
     /// Never, `(|)` (RFC 4526).
     False,
-    /// Cannot be decided, with the reason for an explanation.
+    /// Cannot be decided, for this reason.
     Undefined(String),
 }
 
@@ -43,12 +54,13 @@ pub enum Filter {
 pub struct Selector {
     /// The attribute type.
     pub type_id: TypeId,
-    /// Every description of this database that the assertion covers: the type and its subtypes,
-    /// with at least the options asked for.
+    /// Every description of this database that is covered: of the type and its subtypes, with at
+    /// least the options asked for. Empty: no entry has such an attribute.
     pub numbers: SmallVec<[AttributeNumber; 4]>,
     /// The number of exactly the description asked for, if it has one.
     pub base: Option<AttributeNumber>,
-    attribute: SmallVec<[u8; 24]>,
+    /// As the client spelled it, for explanations.
+    spelled: SmallVec<[u8; 24]>,
 }
 
 /// An asserted value.
@@ -60,63 +72,67 @@ pub struct Assertion {
     pub given: Box<[u8]>,
     /// Its normal form under the equality rule, for `>=` and `<=` under the ordering rule.
     pub normal: Box<[u8]>,
-    /// More normal forms that match as well.
+    /// More that matches, by kind of assertion:
     ///
-    /// - For `objectClass` equality: the class and all its subclasses, because an entry belongs to
-    ///   the superclasses of its classes whether or not they are stored. An index has to be asked
-    ///   for each of them (`normal` is the first).
-    /// - For `Approx`: the phonetic keys of the value's words, in order.
-    /// - Empty otherwise.
+    /// - `objectClass` equality: the normal forms of the class and of all its subclasses, since
+    ///   an entry belongs to the superclasses of its classes whether or not they are stored. An
+    ///   index has to be asked for each of them; `normal` is one of them.
+    /// - [`Filter::Approx`] on text: the phonetic keys of the value's words, in their order.
+    /// - All others: empty.
     pub alternatives: Vec<Box<[u8]>>,
 }
 
-/// Pieces of a value, each in its normal form.
+/// Pieces of a value, each in its normal form (RFC 4518 §2.6.1); at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubstringAssertion {
     /// The attributes it is about.
     pub selector: Selector,
     /// What the value starts with.
     pub initial: Option<Box<[u8]>>,
-    /// What follows, in this order.
+    /// What follows, in this order and without overlap.
     pub any: Vec<Box<[u8]>>,
     /// What the value ends with.
     pub last: Option<Box<[u8]>>,
 }
 
-/// A value asserted under a named rule.
+/// A value asserted under a named rule, `(type:dn:rule:=value)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensibleAssertion {
     /// The rule named, or the equality rule of the attribute type.
     pub rule: &'static MatchingRule,
-    /// The attribute named, or every attribute type in use that the rule applies to.
+    /// The attribute named, or each attribute of this database whose syntax fits the rule.
     pub selectors: Vec<Selector>,
-    /// Whether the attribute was named.
+    /// Whether an attribute was named; then `selectors` holds just that.
     pub attribute_named: bool,
-    /// Whether the values of the entry's DN count too (`:dn:`).
+    /// Whether the values in the entry's name count too.
     pub dn_attributes: bool,
     /// The value as the client gave it.
     pub given: Box<[u8]>,
     /// Its normal form under the rule; empty for substring rules.
+    ///
+    /// For [`crate::matching::OID_IN_CHAIN`] this is the [`Name::bytes`] of the entry asked for.
+    /// Evaluation follows no links, it sees direct values only: whoever can read other entries
+    /// has to widen the assertion first.
     pub normal: Box<[u8]>,
-    /// The pieces, for a substring rule.
-    pub pieces: Vec<(crate::matching::Position, Box<[u8]>)>,
+    /// The normalised pieces of a substring rule.
+    pub pieces: Vec<(Position, Box<[u8]>)>,
 }
 
-/// The truth of a filter for an entry.
+/// The truth of a filter for one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
-    /// It matches.
+    /// The entry matches.
     True,
     /// It does not.
     False,
-    /// Nobody can say; it does not match, and neither does its negation.
+    /// Nobody can say: neither the filter nor its negation matches.
     Undefined,
 }
 
-/// What a filter is evaluated on.
+/// What a filter is evaluated on: one entry.
 pub trait ValueSource {
-    /// Calls `test` on values until it returns true. `None`: the entry has no such attribute;
-    /// otherwise whether a call returned true.
+    /// Calls `test` on the values of an attribute until it returns true. `None`: the entry has no
+    /// such attribute; otherwise whether a call returned true.
     fn any_value(
         &self,
         number: AttributeNumber,
@@ -126,9 +142,10 @@ pub trait ValueSource {
     /// The same for attributes that are not stored (`entryDN`, `hasSubordinates`, …).
     fn any_virtual(
         &self,
-        _type_id: TypeId,
-        _test: &mut dyn FnMut(&[u8]) -> bool,
+        type_id: TypeId,
+        test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
+        let _ = (type_id, test);
         None
     }
 
@@ -138,27 +155,29 @@ pub trait ValueSource {
     }
 }
 
-impl Schema {
-    /// Resolves a filter. Never fails: what cannot be decided becomes [`Filter::Undefined`].
-    pub fn resolve_filter(&self, _filter: &protocol::Filter<'_>) -> Filter {
-        unimplemented!()
+impl Selector {
+    /// What an assertion about this description covers in the database of `schema`.
+    pub fn new(schema: &Schema, description: &Description) -> Selector {
+        let spelled = schema.spelled(description);
+        Selector::spelled_as(schema, description, &spelled)
     }
-}
 
-impl Filter {
-    /// Evaluates.
-    pub fn evaluate<E: ValueSource + ?Sized>(
-        &self,
-        _schema: &Schema,
-        _entry: &E,
-        _scratch: &mut Vec<u8>,
-    ) -> Truth {
-        unimplemented!()
+    fn spelled_as(schema: &Schema, description: &Description, spelled: &str) -> Selector {
+        let numbers = if description.options.is_empty() && description.range.is_none() {
+            SmallVec::from_slice(schema.numbers_of(description.type_id))
+        } else {
+            SmallVec::from_vec(schema.selected_numbers(description))
+        };
+        Selector {
+            type_id: description.type_id,
+            numbers,
+            base: schema.number(description),
+            spelled: SmallVec::from_slice(spelled.as_bytes()),
+        }
     }
-}
 
-impl std::fmt::Display for Filter {
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        unimplemented!()
+    /// The attribute description as the client spelled it.
+    pub fn attribute(&self) -> &str {
+        std::str::from_utf8(&self.spelled).expect("made from a str")
     }
 }

@@ -15,6 +15,7 @@ use crate::error::InvalidValue;
 use crate::schema::Schema;
 use crate::syntax::Syntax;
 
+pub(crate) use normalise::{NESTED_NAMES_MAX, value_in_name};
 pub use table::MATCHING_RULES;
 
 /// One matching rule.

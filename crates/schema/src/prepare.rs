@@ -1,1 +1,323 @@
-//! String preparation (RFC 4518).
+//! String preparation (RFC 4518): map, normalise, prohibit, and handle insignificant spaces.
+//!
+//! Equality and ordering use our own canonical form of spaces, none at the ends and one inside:
+//! it is as long as or shorter than what RFC 4518 §2.6.1 writes, and equal under the same
+//! circumstances. Substring matching uses the RFC's form (one at each end, two inside), because
+//! there the number of spaces decides what pieces may touch.
+//!
+//! Nearly all values are ASCII without runs of spaces; they are only folded and copied. Unassigned
+//! code points are those of the Unicode version of the tables in use, not of Unicode 3.2.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{is_combining_mark, is_public_assigned};
+
+use crate::matching::Position;
+
+/// Whether upper and lower case are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// They are.
+    Exact,
+    /// They are not: Unicode case folding.
+    Ignore,
+}
+
+/// Appends the prepared form for equality and ordering. A blank value is one space.
+///
+/// # Errors
+/// What was expected: the value is not UTF-8 or holds a code point nobody may use (RFC 4518 §2.4).
+pub fn equality(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    prepare(value, case, &EQUALITY, out)
+}
+
+/// Appends the prepared form of a value in which pieces are looked for. A blank value is two
+/// spaces.
+///
+/// # Errors
+/// As [`equality`].
+pub fn for_pieces(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    prepare(value, case, &VALUE_OF_PIECES, out)
+}
+
+/// Appends the prepared form of one piece of a substring assertion. A blank piece is one space.
+///
+/// # Errors
+/// As [`equality`].
+pub fn piece(
+    value: &[u8],
+    case: Case,
+    position: Position,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    let spaces = match position {
+        Position::Initial => &INITIAL,
+        Position::Any => &ANY,
+        Position::Final => &FINAL,
+    };
+    prepare(value, case, spaces, out)
+}
+
+/// What becomes of the spaces at an end.
+#[derive(PartialEq)]
+enum End {
+    /// None is left.
+    Drop,
+    /// One, also where there was none.
+    One,
+    /// One if there were any.
+    Keep,
+}
+
+struct Spaces {
+    lead: End,
+    trail: End,
+    inner: &'static [u8],
+    blank: &'static [u8],
+}
+
+static EQUALITY: Spaces = Spaces { lead: End::Drop, trail: End::Drop, inner: b" ", blank: b" " };
+static VALUE_OF_PIECES: Spaces =
+    Spaces { lead: End::One, trail: End::One, inner: b"  ", blank: b"  " };
+static INITIAL: Spaces = Spaces { lead: End::One, trail: End::Keep, inner: b"  ", blank: b" " };
+static ANY: Spaces = Spaces { lead: End::Keep, trail: End::Keep, inner: b"  ", blank: b" " };
+static FINAL: Spaces = Spaces { lead: End::Keep, trail: End::One, inner: b"  ", blank: b" " };
+
+#[inline]
+fn prepare(
+    value: &[u8],
+    case: Case,
+    spaces: &Spaces,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    // One pass the compiler can vectorise: is there anything besides visible ASCII?
+    let mut high = 0;
+    let mut special = value.is_empty();
+    for &byte in value {
+        high |= byte;
+        special |= byte <= b' ' || byte == 0x7f;
+    }
+    if high >= 0x80 {
+        let mapped = map_unicode(value, case)?;
+        squeeze(mapped.into_iter(), spaces, out);
+    } else if special {
+        let visible = value.iter().filter_map(|byte| map_ascii(*byte));
+        match case {
+            Case::Ignore => squeeze(visible.map(|byte| byte.to_ascii_lowercase()), spaces, out),
+            Case::Exact => squeeze(visible, spaces, out),
+        }
+    } else {
+        out.reserve(value.len() + 2);
+        if spaces.lead == End::One {
+            out.push(b' ');
+        }
+        let start = out.len();
+        out.extend_from_slice(value);
+        if case == Case::Ignore {
+            out[start..].make_ascii_lowercase();
+        }
+        if spaces.trail == End::One {
+            out.push(b' ');
+        }
+    }
+    Ok(())
+}
+
+/// RFC 4518 §2.2 for ASCII: white-space controls become spaces, the other controls nothing.
+fn map_ascii(byte: u8) -> Option<u8> {
+    match byte {
+        0x09..=0x0d => Some(b' '),
+        0x00..=0x1f | 0x7f => None,
+        _ => Some(byte),
+    }
+}
+
+/// Stands for a space that means something until `squeeze` has passed: controls do not survive
+/// the mapping, so the octet is free.
+const SIGNIFICANT_SPACE: u8 = 0x1f;
+
+fn map_unicode(value: &[u8], case: Case) -> Result<Vec<u8>, &'static str> {
+    let text = std::str::from_utf8(value).map_err(|_| "expected UTF-8 text")?;
+    let mut folded = String::with_capacity(text.len());
+    // Decomposed first: then folding meets base letters only, and folding twice changes nothing.
+    for character in text.nfkd().filter_map(map_character) {
+        match case {
+            Case::Exact => folded.push(character),
+            Case::Ignore => folded.extend(fold(character)),
+        }
+    }
+    let mut prepared = Vec::with_capacity(folded.len());
+    let mut characters = folded.nfkc().peekable();
+    while let Some(character) = characters.next() {
+        if !is_public_assigned(character) || character == char::REPLACEMENT_CHARACTER {
+            return Err("expected assigned Unicode characters");
+        }
+        // A space that carries a combining mark is a visible character (RFC 4518 §2.6.1).
+        if character == ' ' && characters.peek().is_some_and(|next| is_combining_mark(*next)) {
+            prepared.push(SIGNIFICANT_SPACE);
+        } else {
+            prepared.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    Ok(prepared)
+}
+
+/// RFC 4518 §2.2: what is invisible becomes nothing, every kind of white space a space.
+fn map_character(character: char) -> Option<char> {
+    match u32::from(character) {
+        0x09..=0x0d | 0x20 | 0x85 | 0xa0 | 0x1680 | 0x2000..=0x200a => Some(' '),
+        0x2028 | 0x2029 | 0x202f | 0x205f | 0x3000 => Some(' '),
+        0x00..=0x1f | 0x7f..=0x9f | 0xad | 0x034f | 0x06dd | 0x070f => None,
+        0x1806 | 0x180b..=0x180e | 0x200b..=0x200f | 0x202a..=0x202e => None,
+        0x2060..=0x2063 | 0x206a..=0x206f | 0xfe00..=0xfe0f | 0xfeff => None,
+        0xfff9..=0xfffc | 0x1_d173..=0x1_d17a | 0xe_0001 | 0xe_0020..=0xe_007f => None,
+        _ => Some(character),
+    }
+}
+
+/// Case folding. Lower, upper, lower: the round trip joins all spellings of a letter, such as
+/// ß, ẞ and ss or the three sigmas. The dotless ı would be joined with i, which folding does not.
+fn fold(character: char) -> impl Iterator<Item = char> {
+    let dotless = (character == 'ı').then_some(character);
+    let folded = character
+        .to_lowercase()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .filter(move |_| dotless.is_none());
+    dotless.into_iter().chain(folded)
+}
+
+fn squeeze(prepared: impl Iterator<Item = u8>, spaces: &Spaces, out: &mut Vec<u8>) {
+    let mut blank = true;
+    let mut pending = false;
+    for byte in prepared {
+        if byte == b' ' {
+            pending = true;
+            continue;
+        }
+        if !blank && pending {
+            out.extend_from_slice(spaces.inner);
+        } else if blank && (spaces.lead == End::One || pending && spaces.lead == End::Keep) {
+            out.push(b' ');
+        }
+        (blank, pending) = (false, false);
+        out.push(if byte == SIGNIFICANT_SPACE { b' ' } else { byte });
+    }
+    if blank {
+        out.extend_from_slice(spaces.blank);
+    } else if spaces.trail == End::One || pending && spaces.trail == End::Keep {
+        out.push(b' ');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expected: Result<&str, &str>) {
+        let mut out = Vec::new();
+        let found = equality(value.as_bytes(), Case::Ignore, &mut out);
+        let found = found.map(|()| String::from_utf8(out).unwrap());
+        assert_eq!(found.as_deref(), expected.as_ref().map(|it| *it).map_err(|it| it), "{value:?}");
+    }
+
+    #[test]
+    fn case_and_spaces() {
+        check("Foo  BAR ", Ok("foo bar"));
+        check("   ", Ok(" "));
+        check("", Ok(" "));
+        check("a\tb\r\nc", Ok("a b c"));
+        check("a\u{0}b\u{7f}c", Ok("abc"));
+        check("a\u{a0}\u{3000}b\u{2028}", Ok("a b"));
+    }
+
+    #[test]
+    fn what_is_mapped_to_nothing() {
+        check("co\u{ad}op", Ok("coop"));
+        check("x\u{200b}y\u{feff}\u{fffc}z\u{34f}", Ok("xyz"));
+        check("e\u{ad}\u{301}", Ok("é"));
+    }
+
+    #[test]
+    fn unicode_folding() {
+        check("STRASSE", Ok("strasse"));
+        check("Straße", Ok("strasse"));
+        check("STRAẞE", Ok("strasse"));
+        check("ΣΊΣΥΦΟΣ", Ok("σίσυφοσ"));
+        check("Σίσυφος", Ok("σίσυφοσ"));
+        check("İ", Ok("i\u{307}"));
+        check("ıI", Ok("ıi"));
+        check("K Å", Ok("k å"));
+        check("ﬁn Ⅷ ①", Ok("fin viii 1"));
+        check("E\u{301}", Ok("é"));
+        check("ǅ ŉ ᾳ", Ok("dž ʼn αι"));
+        check("𝐀", Ok("a"));
+    }
+
+    #[test]
+    fn prohibited() {
+        let expected = Err("expected assigned Unicode characters");
+        check("\u{e000}", expected);
+        check("\u{fffd}", expected);
+        check("\u{ffff}", expected);
+        check("\u{378}", expected);
+        let mut out = Vec::new();
+        assert_eq!(equality(b"\xff", Case::Exact, &mut out), Err("expected UTF-8 text"));
+    }
+
+    #[test]
+    fn a_space_with_a_mark_is_visible() {
+        check(" \u{308}a", Ok(" \u{308}a"));
+        check("a  \u{308}", Ok("a  \u{308}"));
+        check("\u{a8}", Ok(" \u{308}"));
+    }
+
+    #[test]
+    fn pieces_as_in_the_table_of_rfc_4518() {
+        let cases = [
+            ("", [" ", " ", " "]),
+            (" ", [" ", " ", " "]),
+            ("foo", [" foo", "foo", "foo "]),
+            ("foo ", [" foo ", "foo ", "foo "]),
+            (" foo", [" foo", " foo", " foo "]),
+            ("foo  bar", [" foo  bar", "foo  bar", "foo  bar "]),
+        ];
+        for (given, expected) in cases {
+            for (position, expected) in
+                [Position::Initial, Position::Any, Position::Final].into_iter().zip(expected)
+            {
+                let mut out = Vec::new();
+                piece(given.as_bytes(), Case::Exact, position, &mut out).unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{given:?} {position:?}");
+            }
+        }
+        let mut out = Vec::new();
+        for_pieces(b"foo bar  ", Case::Exact, &mut out).unwrap();
+        assert_eq!(out, b" foo  bar ");
+    }
+
+    proptest! {
+        #[test]
+        fn preparing_twice_changes_nothing(text in "\\PC{0,12}") {
+            for case in [Case::Exact, Case::Ignore] {
+                let (mut once, mut twice) = (Vec::new(), Vec::new());
+                if equality(text.as_bytes(), case, &mut once).is_ok() {
+                    equality(&once, case, &mut twice).unwrap();
+                    prop_assert_eq!(&once, &twice);
+                }
+            }
+        }
+
+        #[test]
+        fn ascii_needs_no_tables(text in "[ -~\\t]{0,12}") {
+            let mut fast = Vec::new();
+            equality(text.as_bytes(), Case::Ignore, &mut fast).unwrap();
+            let mut slow = Vec::new();
+            squeeze(map_unicode(text.as_bytes(), Case::Ignore).unwrap().into_iter(), &EQUALITY,
+                &mut slow);
+            prop_assert_eq!(fast, slow);
+        }
+    }
+}

@@ -2,39 +2,361 @@
 
 use super::{Family, Position};
 use crate::error::InvalidValue;
+use crate::name;
+use crate::ordering;
+use crate::prepare::{self, Case};
 use crate::schema::Schema;
+use crate::syntaxes::{identifier, number, text, time};
 
+/// How deep names may hold values that are names again.
+pub(crate) const NESTED_NAMES_MAX: u8 = 4;
+
+/// Appends the normal form of a stored value.
+#[inline]
 pub(super) fn value(
-    _schema: &Schema,
-    _family: Family,
-    _value: &[u8],
-    _out: &mut Vec<u8>,
+    schema: &Schema,
+    family: Family,
+    value: &[u8],
+    out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
-    unimplemented!()
+    value_in_name(schema, family, value, NESTED_NAMES_MAX, out)
 }
 
+/// The same for a value inside a name that may hold `depth_max` more names in each other.
+#[inline]
+pub(crate) fn value_in_name(
+    schema: &Schema,
+    family: Family,
+    value: &[u8],
+    depth_max: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    match family {
+        // Apart from the others, because nearly all names and filters end here.
+        Family::CaseIgnore | Family::CaseIgnoreIa5 if is_visible_ascii(value) => {
+            let start = out.len();
+            out.extend_from_slice(value);
+            out[start..].make_ascii_lowercase();
+            Ok(())
+        }
+        _ => {
+            let start = out.len();
+            let done = any_value(schema, family, value, depth_max, out);
+            if done.is_err() {
+                out.truncate(start);
+            }
+            done
+        }
+    }
+}
+
+fn is_visible_ascii(value: &[u8]) -> bool {
+    !value.is_empty() && value.iter().fold(true, |so_far, byte| so_far & byte.is_ascii_graphic())
+}
+
+fn any_value(
+    schema: &Schema,
+    family: Family,
+    value: &[u8],
+    depth_max: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    match family {
+        Family::CaseIgnore | Family::Word => directory_string(value, Case::Ignore, out),
+        Family::CaseExact => directory_string(value, Case::Exact, out),
+        Family::CaseIgnoreIa5 => ia5_string(value, Case::Ignore, out),
+        Family::CaseExactIa5 => ia5_string(value, Case::Exact, out),
+        Family::CaseIgnoreList => lines(value, out, |line, out| {
+            prepare::equality(line, Case::Ignore, out)
+        }),
+        Family::Numeric => {
+            number::numeric_string(value).map_err(invalid("Numeric String"))?;
+            out.extend(value.iter().filter(|byte| **byte != b' '));
+            Ok(())
+        }
+        Family::Telephone => {
+            text::telephone_number(value).map_err(invalid("Telephone Number"))?;
+            put_telephone(value, out);
+            Ok(())
+        }
+        Family::Boolean => verbatim(value, number::boolean, "Boolean", out),
+        Family::Integer => integer(value, out),
+        Family::BitString => verbatim(value, number::bit_string, "Bit String", out),
+        Family::Octets => {
+            out.extend_from_slice(value);
+            Ok(())
+        }
+        Family::ObjectIdentifier => object_identifier(schema, value, Unknown::LowerCase, out),
+        Family::DistinguishedName
+        | Family::InChain
+        | Family::NameSubtree
+        | Family::NameOneLevel
+        | Family::NameSubordinate
+        | Family::NameSuperior => distinguished_name(schema, value, depth_max, out),
+        Family::NameAndUid => name_and_uid(schema, value, depth_max, out),
+        Family::GeneralizedTime
+        | Family::LaterThan
+        | Family::EarlierThan
+        | Family::PartialTime => {
+            time::put_generalized_time(value, out).map_err(invalid("Generalized Time"))
+        }
+        Family::UtcTime => time::put_utc_time(value, out).map_err(invalid("UTC Time")),
+        Family::Uuid => uuid(value, out),
+        Family::IntegerFirstComponent => integer(first_component(value)?, out),
+        Family::ObjectIdentifierFirstComponent => {
+            object_identifier(schema, first_component(value)?, Unknown::LowerCase, out)
+        }
+        Family::TextFirstComponent => directory_string(first_component(value)?, Case::Ignore, out),
+        Family::BitAnd | Family::BitOr => bits(value, out),
+    }
+}
+
+/// Appends the normal form of an asserted value.
 pub(super) fn assertion(
-    _schema: &Schema,
-    _family: Family,
-    _value: &[u8],
-    _out: &mut Vec<u8>,
+    schema: &Schema,
+    family: Family,
+    given: &[u8],
+    out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
-    unimplemented!()
+    let start = out.len();
+    let done = match family {
+        Family::IntegerFirstComponent => integer(given, out),
+        Family::ObjectIdentifier | Family::ObjectIdentifierFirstComponent => {
+            object_identifier(schema, given, Unknown::Refuse, out)
+        }
+        Family::TextFirstComponent => directory_string(given, Case::Ignore, out),
+        Family::PartialTime => {
+            time::put_partial_time(given, out).map_err(invalid("partial date and time"))
+        }
+        // A duration needs the present time, which only the resolution of a filter has.
+        Family::LaterThan | Family::EarlierThan => {
+            Err(invalid("relative time")("expected to know the present time"))
+        }
+        _ => return value(schema, family, given, out),
+    };
+    if done.is_err() {
+        out.truncate(start);
+    }
+    done
 }
 
+/// Appends the form of a stored value in which pieces are looked for.
 pub(super) fn for_pieces(
-    _family: Family,
-    _value: &[u8],
-    _out: &mut Vec<u8>,
+    family: Family,
+    value: &[u8],
+    out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
-    unimplemented!()
+    let start = out.len();
+    let done = match family {
+        Family::CaseIgnore => prepare::for_pieces(value, Case::Ignore, out).map_err(STRING),
+        Family::CaseExact => prepare::for_pieces(value, Case::Exact, out).map_err(STRING),
+        Family::CaseIgnoreIa5 => prepare::for_pieces(value, Case::Ignore, out).map_err(STRING),
+        Family::CaseExactIa5 => prepare::for_pieces(value, Case::Exact, out).map_err(STRING),
+        Family::CaseIgnoreList => lines(value, out, |line, out| {
+            prepare::for_pieces(line, Case::Ignore, out)
+        }),
+        Family::Numeric => {
+            out.extend(value.iter().filter(|byte| **byte != b' '));
+            Ok(())
+        }
+        Family::Telephone => {
+            put_telephone(value, out);
+            Ok(())
+        }
+        Family::Octets => {
+            out.extend_from_slice(value);
+            Ok(())
+        }
+        _ => Err(InvalidValue::NoSubstringRule),
+    };
+    if done.is_err() {
+        out.truncate(start);
+    }
+    done
 }
 
+/// Appends the normal form of one piece.
 pub(super) fn piece(
-    _family: Family,
-    _piece: &[u8],
-    _position: Position,
-    _out: &mut Vec<u8>,
+    family: Family,
+    piece: &[u8],
+    position: Position,
+    out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
-    unimplemented!()
+    match family {
+        Family::CaseIgnore | Family::CaseIgnoreIa5 | Family::CaseIgnoreList => {
+            prepare::piece(piece, Case::Ignore, position, out).map_err(STRING)
+        }
+        Family::CaseExact | Family::CaseExactIa5 => {
+            prepare::piece(piece, Case::Exact, position, out).map_err(STRING)
+        }
+        Family::Numeric if !piece.is_empty() => {
+            number::numeric_string(piece).map_err(invalid("Numeric String"))?;
+            for_pieces(family, piece, out)
+        }
+        Family::Telephone if !piece.is_empty() => {
+            text::telephone_number(piece).map_err(invalid("Telephone Number"))?;
+            for_pieces(family, piece, out)
+        }
+        _ => for_pieces(family, piece, out),
+    }
+}
+
+const STRING: fn(&'static str) -> InvalidValue =
+    |reason| InvalidValue::Syntax { syntax: "Directory String", reason };
+
+fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
+    move |reason| InvalidValue::Syntax { syntax, reason }
+}
+
+fn directory_string(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    if value.is_empty() {
+        return Err(STRING("expected text, got nothing"));
+    }
+    prepare::equality(value, case, out).map_err(STRING)
+}
+
+fn ia5_string(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    text::ia5_string(value).map_err(invalid("IA5 String"))?;
+    prepare::equality(value, case, out).map_err(invalid("IA5 String"))
+}
+
+/// The lines of a postal address, each prepared on its own and separated by a line feed, which
+/// preparation leaves nowhere else: so no piece matches across lines (RFC 4517 §4.2.12).
+fn lines(
+    value: &[u8],
+    out: &mut Vec<u8>,
+    prepare_line: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), &'static str>,
+) -> Result<(), InvalidValue> {
+    text::postal_address(value).map_err(invalid("Postal Address"))?;
+    let mut plain = Vec::new();
+    for (at, line) in value.split(|byte| *byte == b'$').enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        plain.clear();
+        let mut rest = line;
+        while let Some((byte, after)) = rest.split_first() {
+            // The validator has seen that two hexadecimal digits follow: 24 or 5C.
+            let escaped = *byte == b'\\' && after.len() >= 2;
+            plain.push(match (escaped, after.first()) {
+                (true, Some(b'2')) => b'$',
+                _ => *byte,
+            });
+            rest = if escaped { &after[2..] } else { after };
+        }
+        prepare_line(&plain, out).map_err(invalid("Postal Address"))?;
+    }
+    Ok(())
+}
+
+fn put_telephone(value: &[u8], out: &mut Vec<u8>) {
+    let significant = value.iter().filter(|byte| !matches!(byte, b' ' | b'-'));
+    out.extend(significant.map(u8::to_ascii_lowercase));
+}
+
+fn verbatim(
+    value: &[u8],
+    check: crate::syntax::Check,
+    syntax: &'static str,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    check(value).map_err(invalid(syntax))?;
+    out.extend_from_slice(value);
+    Ok(())
+}
+
+fn integer(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    number::integer(value).map_err(invalid("INTEGER"))?;
+    ordering::put_integer(value, out);
+    Ok(())
+}
+
+/// Bits as a 128-bit number in two's complement; larger integers have no bits to ask for.
+fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    number::integer(value).map_err(invalid("INTEGER"))?;
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<i128>().ok());
+    let number = number.ok_or(invalid("INTEGER")("expected an integer of at most 128 bits"))?;
+    out.extend_from_slice(&number.to_be_bytes());
+    Ok(())
+}
+
+/// What to do with a descriptor the schema does not have.
+enum Unknown {
+    /// A stored value: it equals itself in any case.
+    LowerCase,
+    /// An assertion: nobody knows what it means (RFC 4517 §4.2.26).
+    Refuse,
+}
+
+fn object_identifier(
+    schema: &Schema,
+    value: &[u8],
+    unknown: Unknown,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    identifier::oid(value).map_err(invalid("OID"))?;
+    let text = std::str::from_utf8(value).map_err(|_| invalid("OID")("expected ASCII text"))?;
+    let known = schema.object_class(text).map(|id| schema.class_of(id).name());
+    let known = known.or_else(|| schema.attribute_type(text).map(|id| schema.type_of(id).name()));
+    let is_name = !value[0].is_ascii_digit();
+    if known.is_none() && is_name && matches!(unknown, Unknown::Refuse) {
+        return Err(invalid("OID")("expected a name that the schema defines"));
+    }
+    let start = out.len();
+    out.extend_from_slice(known.unwrap_or(text).as_bytes());
+    out[start..].make_ascii_lowercase();
+    Ok(())
+}
+
+fn distinguished_name(
+    schema: &Schema,
+    value: &[u8],
+    depth_max: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    let wrong = invalid("DN");
+    let text = std::str::from_utf8(value).map_err(|_| wrong("expected UTF-8 text"))?;
+    let depth_max = depth_max.checked_sub(1).ok_or(wrong("names are nested too deep"))?;
+    name::put_name(schema, text, depth_max, out, &mut |_| ())
+        .map_err(|_| wrong("expected a distinguished name of known attribute types"))
+}
+
+/// The name, and after a separator that no name holds, the bits.
+fn name_and_uid(
+    schema: &Schema,
+    value: &[u8],
+    depth_max: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    let (name, uid) = identifier::split_uid(value);
+    distinguished_name(schema, name, depth_max, out)?;
+    if let Some(bits) = uid {
+        out.extend_from_slice(&[0, 3]);
+        out.extend_from_slice(bits);
+    }
+    Ok(())
+}
+
+fn uuid(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    identifier::uuid(value).map_err(invalid("UUID"))?;
+    let mut half = None;
+    for digit in value.iter().filter_map(|byte| char::from(*byte).to_digit(16)) {
+        match half.take() {
+            None => half = Some(digit),
+            Some(high) => out.push((high * 16 + digit) as u8),
+        }
+    }
+    Ok(())
+}
+
+/// The first word inside the parentheses of a definition.
+fn first_component(value: &[u8]) -> Result<&[u8], InvalidValue> {
+    let inner = value.trim_ascii().strip_prefix(b"(").map(<[u8]>::trim_ascii_start);
+    let word = inner.and_then(|inner| {
+        inner.split(|byte| byte.is_ascii_whitespace() || *byte == b')').next()
+    });
+    match word {
+        Some(word) if !word.is_empty() => Ok(word),
+        _ => Err(invalid("definition")("expected a definition in parentheses")),
+    }
 }

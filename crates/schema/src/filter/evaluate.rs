@@ -1,0 +1,314 @@
+//! Three-valued evaluation on one entry (RFC 4511 §4.5.1.7).
+//!
+//! Octets equal to the ones given need no rule. Only other values are normalised, into the
+//! caller's scratch buffer, so evaluation allocates nothing on its usual way.
+
+use super::resolve::is_text;
+use super::{
+    Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
+};
+use crate::matching::{Family, MatchingRule, Position, RuleKind};
+use crate::name;
+use crate::phonetic::phonetic_key;
+use crate::schema::{Schema, TypeId};
+use crate::syntaxes::time;
+
+impl Filter {
+    /// Whether the filter is true for an entry. `scratch` is overwritten; it is passed in so that
+    /// a search needs only one.
+    pub fn evaluate<E: ValueSource + ?Sized>(
+        &self,
+        schema: &Schema,
+        entry: &E,
+        scratch: &mut Vec<u8>,
+    ) -> Truth {
+        match self {
+            Filter::And(parts) => {
+                let mut truth = Truth::True;
+                for part in parts {
+                    match part.evaluate(schema, entry, scratch) {
+                        Truth::False => return Truth::False,
+                        Truth::Undefined => truth = Truth::Undefined,
+                        Truth::True => (),
+                    }
+                }
+                truth
+            }
+            Filter::Or(parts) => {
+                let mut truth = Truth::False;
+                for part in parts {
+                    match part.evaluate(schema, entry, scratch) {
+                        Truth::True => return Truth::True,
+                        Truth::Undefined => truth = Truth::Undefined,
+                        Truth::False => (),
+                    }
+                }
+                truth
+            }
+            Filter::Not(part) => match part.evaluate(schema, entry, scratch) {
+                Truth::True => Truth::False,
+                Truth::False => Truth::True,
+                Truth::Undefined => Truth::Undefined,
+            },
+            Filter::Equality(it) => equality(it, schema, entry, scratch),
+            Filter::Substrings(it) => substrings(it, schema, entry, scratch),
+            Filter::GreaterOrEqual(it) => ordering(it, schema, entry, scratch, |a, b| a >= b),
+            Filter::LessOrEqual(it) => ordering(it, schema, entry, scratch, |a, b| a <= b),
+            Filter::Present(selector) => any(selector, entry, &mut |_| true),
+            Filter::Approx(it) => approx(it, schema, entry, scratch),
+            Filter::Extensible(it) => extensible(it, schema, entry, scratch),
+            Filter::True => Truth::True,
+            Filter::False => Truth::False,
+            Filter::Undefined(_) => Truth::Undefined,
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(matches: bool) -> Truth {
+        if matches { Truth::True } else { Truth::False }
+    }
+}
+
+/// Whether some value of the selected attributes passes the test.
+#[inline]
+fn any<E: ValueSource + ?Sized>(
+    selector: &Selector,
+    entry: &E,
+    test: &mut dyn FnMut(&[u8]) -> bool,
+) -> Truth {
+    let mut stored = false;
+    for number in &selector.numbers {
+        match entry.any_value(*number, test) {
+            Some(true) => return Truth::True,
+            Some(false) => stored = true,
+            None => (),
+        }
+    }
+    let found = !stored && entry.any_virtual(selector.type_id, test) == Some(true);
+    found.into()
+}
+
+fn equality<E: ValueSource + ?Sized>(
+    assertion: &Assertion,
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    let (given, normal) = (&*assertion.given, &*assertion.normal);
+    let rule = schema.type_of(assertion.selector.type_id).equality;
+    if !assertion.alternatives.is_empty() {
+        let alternatives = &assertion.alternatives;
+        return any(&assertion.selector, entry, &mut |value| {
+            value == given
+                || alternatives.iter().any(|it| it.eq_ignore_ascii_case(value))
+                || normalised(rule, schema, value, scratch, |it| {
+                    alternatives.iter().any(|alternative| **alternative == *it)
+                })
+        });
+    }
+    any(&assertion.selector, entry, &mut |value| {
+        value == given || normalised(rule, schema, value, scratch, |it| it == normal)
+    })
+}
+
+/// Whether the normal form of a value passes the test; a value without one passes none.
+#[inline]
+fn normalised(
+    rule: Option<&MatchingRule>,
+    schema: &Schema,
+    value: &[u8],
+    scratch: &mut Vec<u8>,
+    test: impl FnOnce(&[u8]) -> bool,
+) -> bool {
+    scratch.clear();
+    rule.is_some_and(|rule| rule.normalise(schema, value, scratch).is_ok()) && test(scratch)
+}
+
+fn ordering<E: ValueSource + ?Sized>(
+    assertion: &Assertion,
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+    compare: fn(&[u8], &[u8]) -> bool,
+) -> Truth {
+    let rule = schema.type_of(assertion.selector.type_id).ordering;
+    any(&assertion.selector, entry, &mut |value| {
+        normalised(rule, schema, value, scratch, |it| compare(it, &assertion.normal))
+    })
+}
+
+fn substrings<E: ValueSource + ?Sized>(
+    assertion: &SubstringAssertion,
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    let Some(rule) = schema.type_of(assertion.selector.type_id).substring else {
+        return Truth::Undefined;
+    };
+    any(&assertion.selector, entry, &mut |value| {
+        scratch.clear();
+        rule.normalise_for_pieces(value, scratch).is_ok() && assertion.matches(scratch)
+    })
+}
+
+impl SubstringAssertion {
+    /// Whether the pieces stand in a value, given in the form of
+    /// [`Schema::normalise_substring`], in their order and without overlap.
+    pub fn matches(&self, value: &[u8]) -> bool {
+        let initial = self.initial.iter().map(|piece| (Position::Initial, &**piece));
+        let any = self.any.iter().map(|piece| (Position::Any, &**piece));
+        let last = self.last.iter().map(|piece| (Position::Final, &**piece));
+        holds_pieces(value, initial.chain(any).chain(last))
+    }
+}
+
+/// Takes the first place where each piece fits: if any choice works, that one does.
+fn holds_pieces<'p>(
+    value: &[u8],
+    pieces: impl Iterator<Item = (Position, &'p [u8])>,
+) -> bool {
+    let mut rest = value;
+    for (position, piece) in pieces {
+        let left = match position {
+            Position::Initial => rest.strip_prefix(piece),
+            Position::Any => find(rest, piece).map(|at| &rest[at + piece.len()..]),
+            Position::Final => rest.strip_suffix(piece),
+        };
+        match left {
+            Some(left) => rest = left,
+            None => return false,
+        }
+    }
+    true
+}
+
+fn find(value: &[u8], piece: &[u8]) -> Option<usize> {
+    let (first, tail) = piece.split_first()?;
+    let last_start = value.len().checked_sub(piece.len())?;
+    let mut at = 0;
+    while at <= last_start {
+        at += value[at..=last_start].iter().position(|byte| byte == first)?;
+        if value[at + 1..].starts_with(tail) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+fn approx<E: ValueSource + ?Sized>(
+    assertion: &Assertion,
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    let rule = schema.type_of(assertion.selector.type_id).equality;
+    let keys = &assertion.alternatives;
+    any(&assertion.selector, entry, &mut |value| {
+        value == &*assertion.given
+            || normalised(rule, schema, value, scratch, |it| it == &*assertion.normal)
+            || !keys.is_empty() && sounds_like(value, keys)
+    })
+}
+
+/// Whether the words of the assertion are heard in the value, in their order.
+fn sounds_like(value: &[u8], keys: &[Box<[u8]>]) -> bool {
+    let words = phonetic_key(value);
+    let mut words = words.iter();
+    keys.iter().all(|key| words.any(|word| **word == **key))
+}
+
+fn extensible<E: ValueSource + ?Sized>(
+    assertion: &ExtensibleAssertion,
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    for selector in &assertion.selectors {
+        let found = any(selector, entry, &mut |value| {
+            assertion.matches(schema, value, scratch)
+        });
+        if found == Truth::True {
+            return Truth::True;
+        }
+    }
+    if !assertion.dn_attributes {
+        return Truth::False;
+    }
+    let Some(entry_name) = entry.name() else { return Truth::False };
+    let mut found = false;
+    for rdn in entry_name.rdns() {
+        name::for_each_value(rdn, |attribute, normal| {
+            let type_id = schema.attribute_type(attribute);
+            found |= type_id.is_some_and(|it| {
+                assertion.matches_in_name(schema, it, normal, scratch)
+            });
+        });
+    }
+    found.into()
+}
+
+impl ExtensibleAssertion {
+    /// Whether one stored value matches.
+    pub fn matches(&self, schema: &Schema, value: &[u8], scratch: &mut Vec<u8>) -> bool {
+        scratch.clear();
+        match self.rule.kind {
+            RuleKind::Substrings => {
+                self.rule.normalise_for_pieces(value, scratch).is_ok()
+                    && holds_pieces(scratch, self.pieces.iter().map(|(at, it)| (*at, &**it)))
+            }
+            _ => {
+                self.rule.normalise(schema, value, scratch).is_ok() && self.matches_normal(scratch)
+            }
+        }
+    }
+
+    fn matches_normal(&self, value: &[u8]) -> bool {
+        let asserted = &*self.normal;
+        if self.rule.kind == RuleKind::Ordering {
+            // RFC 4517 §4.2: the rule is true for values that stand before the asserted one.
+            return value < asserted;
+        }
+        match self.rule.family {
+            Family::Word => value.split(|byte| !is_word_byte(*byte)).any(|word| word == asserted),
+            // Both are 16 octets.
+            Family::BitAnd => value.iter().zip(asserted).all(|(has, want)| has & want == *want),
+            Family::BitOr => value.iter().zip(asserted).any(|(has, want)| has & want != 0),
+            Family::NameSubtree => name::is_within(value, asserted),
+            Family::NameOneLevel => name::below(value, asserted).is_some_and(name::is_one_rdn),
+            Family::NameSubordinate => name::below(value, asserted).is_some(),
+            Family::NameSuperior => name::below(asserted, value).is_some(),
+            Family::LaterThan => value > asserted,
+            Family::EarlierThan => value < asserted,
+            Family::PartialTime => time::fits_pattern(value, asserted),
+            _ => value == asserted,
+        }
+    }
+
+    /// Whether a value of the entry's name matches. Names hold normal forms: under the rule of its
+    /// own type a value is compared as it is, and text can be prepared once more.
+    fn matches_in_name(
+        &self,
+        schema: &Schema,
+        type_id: TypeId,
+        normal: &[u8],
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        let attribute_type = schema.type_of(type_id);
+        let covered = match self.selectors.first() {
+            Some(selector) if self.attribute_named => schema.is_subtype(type_id, selector.type_id),
+            _ => self.rule.applies_to(attribute_type.syntax),
+        };
+        let Some(own) = attribute_type.equality.filter(|_| covered) else { return false };
+        if own.family == self.rule.family && self.rule.kind != RuleKind::Substrings {
+            return self.matches_normal(normal);
+        }
+        is_text(own.family) && self.matches(schema, normal, scratch)
+    }
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || byte == b'_'
+}

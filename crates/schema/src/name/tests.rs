@@ -1,0 +1,1 @@
+//! Names: spellings that are equal, and structure.
