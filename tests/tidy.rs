@@ -27,7 +27,10 @@ struct Findings {
 
 impl Findings {
     fn of(rule: &'static str) -> Self {
-        Findings { rule, lines: Vec::new() }
+        Findings {
+            rule,
+            lines: Vec::new(),
+        }
     }
 
     /// Notes a violation at `place` unless an exception stands for it.

@@ -30,7 +30,6 @@ mod code {
     pub const NOT_ALLOWED_ON_NON_LEAF: i32 = 66;
     pub const NOT_ALLOWED_ON_RDN: i32 = 67;
     pub const ENTRY_ALREADY_EXISTS: i32 = 68;
-    pub const NO_SUCH_OPERATION: i32 = 119;
     pub const ASSERTION_FAILED: i32 = 122;
 }
 
@@ -40,15 +39,23 @@ const EDSGER: &str = "uid=edsger,ou=People,dc=example,dc=com";
 
 /// `ldapsearch -b suffix filter`, for the DNs it finds.
 fn names(tools: &Tools, filter: &str) -> Vec<String> {
-    let answer = tools.search(&["-b", SUFFIX, filter, "1.1"]).expect(code::SUCCESS);
-    let mut names: Vec<String> = answer.entries().into_iter().map(|entry| entry.name).collect();
+    let answer = tools
+        .search(&["-b", SUFFIX, filter, "1.1"])
+        .expect(code::SUCCESS);
+    let mut names: Vec<String> = answer
+        .entries()
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
     names.sort();
     names
 }
 
 /// One entry as the administrator sees it.
 fn read(tools: &Tools, name: &str) -> kit::Entry {
-    let answer: Answer = tools.search(&["-b", name, "-s", "base"]).expect(code::SUCCESS);
+    let answer: Answer = tools
+        .search(&["-b", name, "-s", "base"])
+        .expect(code::SUCCESS);
     answer.entries().remove(0)
 }
 
@@ -57,30 +64,47 @@ fn connections_that_fail_say_so() {
     let subject = Subject::from_env();
     let nobody = Tools::anonymous("ldap://127.0.0.1:1");
     let cannot_connect = 255;
-    nobody.run("ldapwhoami", &[], "").expect(cannot_connect).says("Can't contact LDAP server");
+    nobody
+        .run("ldapwhoami", &[], "")
+        .expect(cannot_connect)
+        .says("Can't contact LDAP server");
 
     let url = subject.url();
     let wrong = Tools::bound(&url, kit::ADMIN, "wrong");
-    wrong.run("ldapwhoami", &[], "").expect(code::INVALID_CREDENTIALS);
+    wrong
+        .run("ldapwhoami", &[], "")
+        .expect(code::INVALID_CREDENTIALS);
     let unknown = Tools::bound(&url, "uid=nobody,dc=example,dc=com", "wrong");
-    unknown.run("ldapwhoami", &[], "").expect(code::INVALID_CREDENTIALS);
+    unknown
+        .run("ldapwhoami", &[], "")
+        .expect(code::INVALID_CREDENTIALS);
     let garbage = Tools::bound(&url, "this is no name", "wrong");
-    garbage.run("ldapwhoami", &[], "").expect(code::INVALID_DN_SYNTAX);
+    garbage
+        .run("ldapwhoami", &[], "")
+        .expect(code::INVALID_DN_SYNTAX);
     // RFC 4513 §5.1.2: a name without a password proves nothing and must not look like success.
     let unauthenticated = Tools::bound(&url, kit::ADMIN, "");
-    unauthenticated.run("ldapwhoami", &[], "").expect(code::UNWILLING_TO_PERFORM);
+    unauthenticated
+        .run("ldapwhoami", &[], "")
+        .expect(code::UNWILLING_TO_PERFORM);
 }
 
 #[test]
 fn password_of_an_entry_opens_the_door() {
     let subject = Subject::with_people();
     let ada = Tools::bound(&subject.url(), ADA, "ada");
-    ada.run("ldapwhoami", &[], "").expect(code::SUCCESS).says(&format!("dn:{ADA}"));
+    ada.run("ldapwhoami", &[], "")
+        .expect(code::SUCCESS)
+        .says(&format!("dn:{ADA}"));
     let spelled_otherwise = "UID=Ada , OU=people,dc=EXAMPLE,dc=com";
     let ada = Tools::bound(&subject.url(), spelled_otherwise, "ada");
     ada.run("ldapwhoami", &[], "").expect(code::SUCCESS);
     let wrong = Tools::bound(&subject.url(), ADA, "Ada");
-    wrong.run("ldapwhoami", &[], "").expect(code::INVALID_CREDENTIALS);
+    wrong
+        .run("ldapwhoami", &[], "")
+        .expect(code::INVALID_CREDENTIALS);
     let without = Tools::bound(&subject.url(), EDSGER, "edsger");
-    without.run("ldapwhoami", &[], "").expect(code::INVALID_CREDENTIALS);
+    without
+        .run("ldapwhoami", &[], "")
+        .expect(code::INVALID_CREDENTIALS);
 }

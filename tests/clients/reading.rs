@@ -44,7 +44,10 @@ fn filters_of_every_kind() {
     check("(cn:caseExactMatch:=ada)", &[ADA]);
     check("(cn:caseExactMatch:=Ada)", &[]);
     check("(:caseExactMatch:=ada)", &[ADA]);
-    check("(&(objectClass=person)(ou:dn:=people))", &[ADA, GRACE, EDSGER]);
+    check(
+        "(&(objectClass=person)(ou:dn:=people))",
+        &[ADA, GRACE, EDSGER],
+    );
     // RFC 4511 §4.5.1.7: Undefined is not True, and neither is its negation.
     check("(noSuchAttribute=1)", &[]);
     check("(!(noSuchAttribute=1))", &[]);
@@ -52,7 +55,13 @@ fn filters_of_every_kind() {
     // A supertype stands for its subtypes.
     check("(name=Ada)", &[ADA]);
     // RFC 4526.
-    check("(&)", &names(&tools, "(objectClass=*)").iter().map(String::as_str).collect::<Vec<_>>());
+    check(
+        "(&)",
+        &names(&tools, "(objectClass=*)")
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    );
     check("(|)", &[]);
 }
 
@@ -82,8 +91,11 @@ fn attribute_selection() {
         tools.search(&all).expect(code::SUCCESS).entries().remove(0)
     };
     let attributes = |select: &[&str]| {
-        let mut names: Vec<String> =
-            read(select).attributes.into_iter().map(|(name, _)| name.to_lowercase()).collect();
+        let mut names: Vec<String> = read(select)
+            .attributes
+            .into_iter()
+            .map(|(name, _)| name.to_lowercase())
+            .collect();
         names.sort();
         names
     };
@@ -93,16 +105,36 @@ fn attribute_selection() {
     // RFC 4511 §4.5.1.8: subtypes of what was asked for.
     assert_eq!(attributes(&["name"]), ["cn", "givenname", "sn"]);
     // RFC 4529.
-    assert_eq!(attributes(&["@person"]), ["cn", "description", "objectclass", "sn", "userpassword"]);
+    assert_eq!(
+        attributes(&["@person"]),
+        ["cn", "description", "objectclass", "sn", "userpassword"]
+    );
     let all = attributes(&["*"]);
-    assert!(all.contains(&"mail".to_owned()) && !all.contains(&"entryuuid".to_owned()), "{all:?}");
+    assert!(
+        all.contains(&"mail".to_owned()) && !all.contains(&"entryuuid".to_owned()),
+        "{all:?}"
+    );
     let operational = attributes(&["+"]);
-    for name in ["entryuuid", "createtimestamp", "creatorsname", "modifytimestamp", "entrydn"] {
-        assert!(operational.contains(&name.to_owned()), "{name} in {operational:?}");
+    for name in [
+        "entryuuid",
+        "createtimestamp",
+        "creatorsname",
+        "modifytimestamp",
+        "entrydn",
+    ] {
+        assert!(
+            operational.contains(&name.to_owned()),
+            "{name} in {operational:?}"
+        );
     }
     assert!(!operational.contains(&"mail".to_owned()));
-    assert_eq!(read(&["entryDN"]).text("entryDN").to_lowercase(), ADA.to_lowercase());
-    let types_only = tools.search(&["-A", "-b", ADA, "-s", "base"]).expect(code::SUCCESS);
+    assert_eq!(
+        read(&["entryDN"]).text("entryDN").to_lowercase(),
+        ADA.to_lowercase()
+    );
+    let types_only = tools
+        .search(&["-A", "-b", ADA, "-s", "base"])
+        .expect(code::SUCCESS);
     assert!(!types_only.out.contains("Lovelace") && types_only.out.contains("mail:"));
 }
 
@@ -115,25 +147,45 @@ fn searches_that_fail() {
         .search(&["-b", missing])
         .expect(code::NO_SUCH_OBJECT)
         .says("Matched DN: ou=People,dc=example,dc=com");
-    tools.search(&["-b", "this is no name"]).expect(code::INVALID_DN_SYNTAX);
-    let limited = tools.search(&["-b", SUFFIX, "-z", "2"]).expect(code::SIZE_LIMIT_EXCEEDED);
+    tools
+        .search(&["-b", "this is no name"])
+        .expect(code::INVALID_DN_SYNTAX);
+    let limited = tools
+        .search(&["-b", SUFFIX, "-z", "2"])
+        .expect(code::SIZE_LIMIT_EXCEEDED);
     assert_eq!(limited.entries().len(), 2);
     let anonymous = Tools::anonymous(&subject.url());
     let entry = read(&anonymous, ADA);
-    assert!(!entry.has("userPassword"), "passwords are for nobody to read");
+    assert!(
+        !entry.has("userPassword"),
+        "passwords are for nobody to read"
+    );
     tools
-        .run("ldapsearch", &["-b", SUFFIX, "-e", "!1.2.3.4.5.6.7.8.9"], "")
+        .run(
+            "ldapsearch",
+            &["-b", SUFFIX, "-e", "!1.2.3.4.5.6.7.8.9"],
+            "",
+        )
         .expect(code::UNAVAILABLE_CRITICAL_EXTENSION);
 }
 
 #[test]
 fn pages() {
     let subject = Subject::with_people();
-    let many: Vec<_> = (0..250).map(|number| people::person(&format!("p{number}"))).collect();
+    let many: Vec<_> = (0..250)
+        .map(|number| people::person(&format!("p{number}")))
+        .collect();
     subject.add(&many);
     let answer = subject
         .tools()
-        .search(&["-b", SUFFIX, "-E", "pr=100/noprompt", "(objectClass=person)", "uid"])
+        .search(&[
+            "-b",
+            SUFFIX,
+            "-E",
+            "pr=100/noprompt",
+            "(objectClass=person)",
+            "uid",
+        ])
         .expect(code::SUCCESS);
     let found = kit::ldif::content(&kit::ldif::parse(&without_comments(&answer.out)));
     assert_eq!(found.len(), 253);
@@ -150,14 +202,33 @@ fn root_dse_and_subschema() {
     let subject = Subject::from_env();
     let anonymous = Tools::anonymous(&subject.url());
     let args = ["-b", "", "-s", "base", "(objectClass=*)", "*", "+"];
-    let root = anonymous.search(&args).expect(code::SUCCESS).entries().remove(0);
+    let root = anonymous
+        .search(&args)
+        .expect(code::SUCCESS)
+        .entries()
+        .remove(0);
     assert!(root.texts("namingContexts").contains(&SUFFIX.to_owned()));
     assert!(root.texts("supportedLDAPVersion").contains(&"3".to_owned()));
     let subschema = root.text("subschemaSubentry");
-    let args = ["-b", &subschema, "-s", "base", "(objectClass=subschema)", "+"];
-    let schema = anonymous.search(&args).expect(code::SUCCESS).entries().remove(0);
+    let args = [
+        "-b",
+        &subschema,
+        "-s",
+        "base",
+        "(objectClass=subschema)",
+        "+",
+    ];
+    let schema = anonymous
+        .search(&args)
+        .expect(code::SUCCESS)
+        .entries()
+        .remove(0);
     let classes = schema.texts("objectClasses");
-    assert!(classes.iter().any(|class| class.contains("'inetOrgPerson'")));
+    assert!(
+        classes
+            .iter()
+            .any(|class| class.contains("'inetOrgPerson'"))
+    );
     assert!(schema.values("attributeTypes").len() > 100);
 }
 
@@ -165,15 +236,26 @@ fn root_dse_and_subschema() {
 fn compare() {
     let subject = Subject::with_people();
     let anonymous = Tools::anonymous(&subject.url());
-    let compare = |name: &str, assertion: &str| {
-        anonymous.run("ldapcompare", &[name, assertion], "").status
-    };
+    let compare =
+        |name: &str, assertion: &str| anonymous.run("ldapcompare", &[name, assertion], "").status;
     assert_eq!(compare(ADA, "cn:ADA"), code::COMPARE_TRUE);
     assert_eq!(compare(ADA, "cn:grace"), code::COMPARE_FALSE);
-    assert_eq!(compare(ADA, "description::V3JvdGUgdGhlIGZpcnN0IHByb2dyYW0="), code::COMPARE_TRUE);
-    assert_eq!(compare(GRACE, "description:anything"), code::NO_SUCH_ATTRIBUTE);
-    assert_eq!(compare(ADA, "noSuchAttribute:1"), code::UNDEFINED_ATTRIBUTE_TYPE);
-    assert_eq!(compare("uid=nobody,dc=example,dc=com", "cn:x"), code::NO_SUCH_OBJECT);
+    assert_eq!(
+        compare(ADA, "description::V3JvdGUgdGhlIGZpcnN0IHByb2dyYW0="),
+        code::COMPARE_TRUE
+    );
+    assert_eq!(
+        compare(GRACE, "description:anything"),
+        code::NO_SUCH_ATTRIBUTE
+    );
+    assert_eq!(
+        compare(ADA, "noSuchAttribute:1"),
+        code::UNDEFINED_ATTRIBUTE_TYPE
+    );
+    assert_eq!(
+        compare("uid=nobody,dc=example,dc=com", "cn:x"),
+        code::NO_SUCH_OBJECT
+    );
 }
 
 #[test]
@@ -181,7 +263,9 @@ fn assertion_control() {
     let subject = Subject::with_people();
     let tools = subject.tools();
     let search = |assertion: &str| {
-        tools.run("ldapsearch", &["-b", ADA, "-e", assertion, "uid"], "").status
+        tools
+            .run("ldapsearch", &["-b", ADA, "-e", assertion, "uid"], "")
+            .status
     };
     if !subject.is_pando() {
         assert_eq!(search("!assert=(uid=ada)"), code::SUCCESS);

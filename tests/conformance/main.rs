@@ -33,12 +33,19 @@ fn with_people() -> (Subject, Client) {
 fn uids(client: &mut Client, filter: &str) -> Vec<String> {
     let found = client.search(kit::SUFFIX, Scope::WholeSubtree, filter, &["uid"]);
     found.outcome.clone().expect_success();
-    let mut uids: Vec<String> =
-        found.entries.iter().flat_map(|entry| entry.texts("uid")).collect();
+    let mut uids: Vec<String> = found
+        .entries
+        .iter()
+        .flat_map(|entry| entry.texts("uid"))
+        .collect();
     uids.sort();
     uids
 }
 
 fn control(oid: &'static str, critical: bool, value: Option<&[u8]>) -> OwnedControl {
-    OwnedControl { oid: oid.into(), critical, value: value.map(<[u8]>::to_vec) }
+    OwnedControl {
+        oid: oid.into(),
+        critical,
+        value: value.map(<[u8]>::to_vec),
+    }
 }

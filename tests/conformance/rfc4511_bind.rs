@@ -12,7 +12,11 @@ fn s4_2_other_versions_are_refused() {
     for version in [1, 4, 127] {
         let mut client = subject.client();
         let authentication = Authentication::Simple(b"");
-        let request = BindRequest { version, name: "", authentication };
+        let request = BindRequest {
+            version,
+            name: "",
+            authentication,
+        };
         let outcome = client.call(&Request::Bind(request), &[]).outcome;
         outcome.expect(ResultCode::PROTOCOL_ERROR);
     }
@@ -23,8 +27,15 @@ fn s4_2_other_versions_are_refused() {
 fn s4_2_unknown_sasl_mechanism() {
     let subject = Subject::from_env();
     let mut client = subject.client();
-    let authentication = Authentication::Sasl { mechanism: "NO-SUCH-MECHANISM", credentials: None };
-    let request = BindRequest { version: 3, name: "", authentication };
+    let authentication = Authentication::Sasl {
+        mechanism: "NO-SUCH-MECHANISM",
+        credentials: None,
+    };
+    let request = BindRequest {
+        version: 3,
+        name: "",
+        authentication,
+    };
     let outcome = client.call(&Request::Bind(request), &[]).outcome;
     outcome.expect(ResultCode::AUTH_METHOD_NOT_SUPPORTED);
 }
@@ -35,7 +46,10 @@ fn s4_2_1_bind_replaces_bind() {
     let (_subject, mut client) = with_people();
     assert_eq!(client.who_am_i().to_lowercase(), format!("dn:{ADMIN}"));
     client.bind(ADA, "ada").expect_success();
-    assert_eq!(client.who_am_i().to_lowercase(), format!("dn:{}", ADA.to_lowercase()));
+    assert_eq!(
+        client.who_am_i().to_lowercase(),
+        format!("dn:{}", ADA.to_lowercase())
+    );
     client.bind("", "").expect_success();
     assert_eq!(client.who_am_i(), "");
 }
@@ -44,7 +58,9 @@ fn s4_2_1_bind_replaces_bind() {
 #[test]
 fn s4_2_1_failed_bind_leaves_anonymous() {
     let (_subject, mut client) = with_people();
-    client.bind(ADA, "wrong").expect(ResultCode::INVALID_CREDENTIALS);
+    client
+        .bind(ADA, "wrong")
+        .expect(ResultCode::INVALID_CREDENTIALS);
     assert_eq!(client.who_am_i(), "");
 }
 
@@ -71,7 +87,9 @@ fn rfc4513_s5_1_1_anonymous() {
 fn rfc4513_s5_1_2_unauthenticated_is_refused() {
     let (subject, _) = with_people();
     let mut client = subject.client();
-    client.bind(ADA, "").expect(ResultCode::UNWILLING_TO_PERFORM);
+    client
+        .bind(ADA, "")
+        .expect(ResultCode::UNWILLING_TO_PERFORM);
 }
 
 /// RFC 4513 §5.1.3: name and password; nothing tells a wrong name from a wrong password.
@@ -81,10 +99,16 @@ fn rfc4513_s5_1_3_name_and_password() {
     let mut client = subject.client();
     client.bind(ADA, "ada").expect_success();
     client.bind(ADMIN, PASSWORD).expect_success();
-    let wrong = client.bind(ADA, "ADA").expect(ResultCode::INVALID_CREDENTIALS);
+    let wrong = client
+        .bind(ADA, "ADA")
+        .expect(ResultCode::INVALID_CREDENTIALS);
     let nobody = "uid=nobody,ou=People,dc=example,dc=com";
-    let missing = client.bind(nobody, "x").expect(ResultCode::INVALID_CREDENTIALS);
-    let without = client.bind(EDSGER, "x").expect(ResultCode::INVALID_CREDENTIALS);
+    let missing = client
+        .bind(nobody, "x")
+        .expect(ResultCode::INVALID_CREDENTIALS);
+    let without = client
+        .bind(EDSGER, "x")
+        .expect(ResultCode::INVALID_CREDENTIALS);
     assert_eq!(wrong.diagnostic, missing.diagnostic);
     assert_eq!(wrong.diagnostic, without.diagnostic);
     assert_eq!((missing.matched.as_str(), wrong.matched.as_str()), ("", ""));

@@ -12,7 +12,12 @@ const MANAGE_DSA_IT: &str = "2.16.840.1.113730.3.4.2";
 #[test]
 fn s4_5_1_1_base_must_exist() {
     let (_subject, mut client) = with_people();
-    let found = client.search("ou=Nowhere,dc=example,dc=com", Scope::WholeSubtree, EVERYTHING, &[]);
+    let found = client.search(
+        "ou=Nowhere,dc=example,dc=com",
+        Scope::WholeSubtree,
+        EVERYTHING,
+        &[],
+    );
     found.outcome.expect(ResultCode::NO_SUCH_OBJECT);
     let found = client.search("no name", Scope::WholeSubtree, EVERYTHING, &[]);
     found.outcome.expect(ResultCode::INVALID_DN_SYNTAX);
@@ -23,7 +28,10 @@ fn s4_5_1_1_base_must_exist() {
 fn s4_5_1_2_scopes() {
     let (_subject, mut client) = with_people();
     let mut count = |base: &str, scope| {
-        client.search(base, scope, EVERYTHING, &["1.1"]).entries.len()
+        client
+            .search(base, scope, EVERYTHING, &["1.1"])
+            .entries
+            .len()
     };
     assert_eq!(count(PEOPLE, Scope::BaseObject), 1);
     assert_eq!(count(PEOPLE, Scope::SingleLevel), 3);
@@ -63,10 +71,19 @@ fn s4_5_1_3_aliases() {
     };
     let groups = "ou=groups,dc=example,dc=com".to_owned();
     let ada = ADA.to_lowercase();
-    assert_eq!(find(&groups, DerefAliases::Never), [name.to_lowercase(), groups.clone()]);
+    assert_eq!(
+        find(&groups, DerefAliases::Never),
+        [name.to_lowercase(), groups.clone()]
+    );
     assert_eq!(find(&groups, DerefAliases::FindingBaseObject).len(), 2);
-    assert_eq!(find(&groups, DerefAliases::InSearching), [groups.clone(), ada.clone()]);
-    assert_eq!(find(&groups, DerefAliases::Always), [groups.clone(), ada.clone()]);
+    assert_eq!(
+        find(&groups, DerefAliases::InSearching),
+        [groups.clone(), ada.clone()]
+    );
+    assert_eq!(
+        find(&groups, DerefAliases::Always),
+        [groups.clone(), ada.clone()]
+    );
     assert_eq!(find(name, DerefAliases::Never), [name.to_lowercase()]);
     assert_eq!(find(name, DerefAliases::FindingBaseObject), [ada.clone()]);
     assert_eq!(find(name, DerefAliases::Always), [ada]);
@@ -77,9 +94,16 @@ fn s4_5_1_3_aliases() {
 fn s4_5_1_4_size_limit() {
     let (_subject, mut client) = with_people();
     let mut search = |limit| {
-        client.search_with(PEOPLE, Scope::SingleLevel, EVERYTHING, &["1.1"], &[], |request| {
-            request.size_limit = limit;
-        })
+        client.search_with(
+            PEOPLE,
+            Scope::SingleLevel,
+            EVERYTHING,
+            &["1.1"],
+            &[],
+            |request| {
+                request.size_limit = limit;
+            },
+        )
     };
     let found = search(2);
     assert_eq!(found.entries.len(), 2);
@@ -99,14 +123,22 @@ fn s4_5_1_6_types_only() {
     });
     let entry = found.only();
     assert!(entry.has("mail") && entry.has("sn"));
-    assert!(entry.attributes.iter().all(|(_, values)| values.is_empty()), "{entry:?}");
+    assert!(
+        entry.attributes.iter().all(|(_, values)| values.is_empty()),
+        "{entry:?}"
+    );
 }
 
 /// §4.5.1.7: a filter that evaluates to Undefined selects nothing, and neither does its negation.
 #[test]
 fn s4_5_1_7_undefined_selects_nothing() {
     let (_subject, mut client) = with_people();
-    for filter in ["(noSuchType=1)", "(!(noSuchType=1))", "(noSuchType=*)", "(!(noSuchType=*))"] {
+    for filter in [
+        "(noSuchType=1)",
+        "(!(noSuchType=1))",
+        "(noSuchType=*)",
+        "(!(noSuchType=*))",
+    ] {
         let found = client.search(SUFFIX, Scope::WholeSubtree, filter, &[]);
         found.outcome.clone().expect_success();
         assert_eq!(found.entries.len(), 0, "{filter}");
@@ -119,8 +151,14 @@ fn s4_5_1_7_three_valued_logic() {
     let (_subject, mut client) = with_people();
     assert_eq!(uids(&mut client, "(|(noSuchType=1)(uid=ada))"), ["ada"]);
     assert_eq!(uids(&mut client, "(&(noSuchType=1)(uid=ada))"), [""; 0]);
-    assert_eq!(uids(&mut client, "(!(&(noSuchType=1)(uid=nobody)))").len(), 3);
-    assert_eq!(uids(&mut client, "(&(uid=*)(!(|(noSuchType=1)(uid=nobody))))"), [""; 0]);
+    assert_eq!(
+        uids(&mut client, "(!(&(noSuchType=1)(uid=nobody)))").len(),
+        3
+    );
+    assert_eq!(
+        uids(&mut client, "(&(uid=*)(!(|(noSuchType=1)(uid=nobody))))"),
+        [""; 0]
+    );
 }
 
 /// §4.5.1.7: an assertion value that does not fit the syntax makes the filter Undefined.
@@ -140,7 +178,10 @@ fn s4_5_1_7_bad_assertion_value_is_undefined() {
 fn s4_5_1_7_absent_attribute_is_false() {
     let (_subject, mut client) = with_people();
     assert_eq!(uids(&mut client, "(&(uid=*)(!(description=*)))"), ["grace"]);
-    assert_eq!(uids(&mut client, "(&(uid=*)(!(description=Wrote*)))"), ["edsger", "grace"]);
+    assert_eq!(
+        uids(&mut client, "(&(uid=*)(!(description=Wrote*)))"),
+        ["edsger", "grace"]
+    );
 }
 
 /// §4.5.1.7.2: substrings keep their order.
@@ -159,8 +200,14 @@ fn s4_5_1_7_2_substrings() {
 #[test]
 fn s4_5_1_7_3_greater_or_equal() {
     let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(&(uid=*)(createTimestamp>=20200101000000Z))").len(), 3);
-    assert_eq!(uids(&mut client, "(&(uid=*)(createTimestamp<=20200101000000Z))").len(), 0);
+    assert_eq!(
+        uids(&mut client, "(&(uid=*)(createTimestamp>=20200101000000Z))").len(),
+        3
+    );
+    assert_eq!(
+        uids(&mut client, "(&(uid=*)(createTimestamp<=20200101000000Z))").len(),
+        0
+    );
 }
 
 /// §4.5.1.7.5: present.
@@ -169,17 +216,26 @@ fn s4_5_1_7_5_present() {
     let (_subject, mut client) = with_people();
     assert_eq!(uids(&mut client, "(description=*)"), ["ada", "edsger"]);
     // A supertype is present when a subtype is.
-    assert_eq!(uids(&mut client, "(&(name=*)(uid=*))"), ["ada", "edsger", "grace"]);
+    assert_eq!(
+        uids(&mut client, "(&(name=*)(uid=*))"),
+        ["ada", "edsger", "grace"]
+    );
 }
 
 /// §4.5.1.7.7: extensible matches with and without type and `:dn`.
 #[test]
 fn s4_5_1_7_7_extensible() {
     let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(givenName:caseExactMatch:=Ada)"), ["ada"]);
+    assert_eq!(
+        uids(&mut client, "(givenName:caseExactMatch:=Ada)"),
+        ["ada"]
+    );
     assert_eq!(uids(&mut client, "(givenName:2.5.13.5:=ada)"), [""; 0]);
     assert_eq!(uids(&mut client, "(:caseExactMatch:=Ada)"), ["ada"]);
-    assert_eq!(uids(&mut client, "(&(uid=*)(ou:dn:=People))"), ["ada", "edsger", "grace"]);
+    assert_eq!(
+        uids(&mut client, "(&(uid=*)(ou:dn:=People))"),
+        ["ada", "edsger", "grace"]
+    );
     assert_eq!(uids(&mut client, "(&(uid=*)(ou:=People))"), [""; 0]);
     // An unknown rule makes the assertion Undefined.
     assert_eq!(uids(&mut client, "(cn:1.2.3.4.5:=ada)"), [""; 0]);
@@ -194,7 +250,10 @@ fn s4_5_1_8_all_user_attributes() {
         let found = client.search(ADA, Scope::BaseObject, EVERYTHING, select);
         let entry = found.only();
         assert!(entry.has("mail") && entry.has("objectClass"));
-        assert!(!entry.has("createTimestamp") && !entry.has("entryUUID"), "{entry:?}");
+        assert!(
+            !entry.has("createTimestamp") && !entry.has("entryUUID"),
+            "{entry:?}"
+        );
     }
 }
 
@@ -222,7 +281,13 @@ fn s4_5_1_8_no_attributes() {
 #[test]
 fn s4_5_1_8_repeated_and_unknown_names() {
     let (_subject, mut client) = with_people();
-    let select = ["mail", "MAIL", "mail", "noSuchType", "0.9.2342.19200300.100.1.3"];
+    let select = [
+        "mail",
+        "MAIL",
+        "mail",
+        "noSuchType",
+        "0.9.2342.19200300.100.1.3",
+    ];
     let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &select);
     assert_eq!(found.only().attributes.len(), 1);
 }
@@ -243,7 +308,10 @@ fn referral() -> Entry {
         &[
             ("objectClass", &["top", "referral", "extensibleObject"]),
             ("ou", &["Branch"]),
-            ("ref", &["ldap://other.example.com/ou=Branch,dc=example,dc=com"]),
+            (
+                "ref",
+                &["ldap://other.example.com/ou=Branch,dc=example,dc=com"],
+            ),
         ],
     )
 }
@@ -259,10 +327,16 @@ fn s4_5_3_continuation_references() {
     assert_eq!(found.only().text("uid"), "ada");
     assert_eq!(found.references.len(), 1, "{found:?}");
     let url = found.references[0][0].to_lowercase();
-    assert!(url.starts_with("ldap://other.example.com/ou=branch,dc=example,dc=com"), "{url}");
+    assert!(
+        url.starts_with("ldap://other.example.com/ou=branch,dc=example,dc=com"),
+        "{url}"
+    );
     // §4.5.3.1: at one level the scope of the continuation is base.
     let found = client.search(SUFFIX, Scope::SingleLevel, "(ou=Branch)", &["ou"]);
-    assert!(found.references[0][0].to_lowercase().ends_with("??base"), "{found:?}");
+    assert!(
+        found.references[0][0].to_lowercase().ends_with("??base"),
+        "{found:?}"
+    );
 }
 
 /// §4.1.10: an operation on or below a referral object is referred.
@@ -272,12 +346,19 @@ fn s4_1_10_referral() {
     let manage = [control(MANAGE_DSA_IT, true, None)];
     client.add_with(&referral(), &manage).expect_success();
     let below = "cn=x,ou=Branch,dc=example,dc=com";
-    let outcome = client.search(below, Scope::BaseObject, EVERYTHING, &[]).outcome;
+    let outcome = client
+        .search(below, Scope::BaseObject, EVERYTHING, &[])
+        .outcome;
     let outcome = outcome.expect(ResultCode::REFERRAL);
     let url = outcome.referrals[0].to_lowercase();
-    assert!(url.starts_with("ldap://other.example.com/cn=x,ou=branch,"), "{url}");
+    assert!(
+        url.starts_with("ldap://other.example.com/cn=x,ou=branch,"),
+        "{url}"
+    );
     client.delete(below).expect(ResultCode::REFERRAL);
-    client.compare("ou=Branch,dc=example,dc=com", "ou", "x").expect(ResultCode::REFERRAL);
+    client
+        .compare("ou=Branch,dc=example,dc=com", "ou", "x")
+        .expect(ResultCode::REFERRAL);
 }
 
 /// RFC 3296 §3: ManageDsaIT treats referral objects as entries.
@@ -289,7 +370,12 @@ fn rfc3296_s3_manage_dsa_it() {
     let scope = Scope::WholeSubtree;
     let found = client.search_with(SUFFIX, scope, "(ou=Branch)", &["ref"], &manage, |_| {});
     assert!(found.references.is_empty());
-    assert!(found.only().text("ref").starts_with("ldap://other.example.com/"));
+    assert!(
+        found
+            .only()
+            .text("ref")
+            .starts_with("ldap://other.example.com/")
+    );
 }
 
 /// §4.11: an abandoned operation has no response, and the session goes on.

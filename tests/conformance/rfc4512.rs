@@ -12,10 +12,18 @@ fn s2_3_multi_valued_rdn() {
     let (_subject, mut client) = with_people();
     let entry = Entry::of(
         "cn=Two+sn=Fold,ou=People,dc=example,dc=com",
-        &[("objectClass", &["person"]), ("cn", &["Two"]), ("sn", &["Fold"])],
+        &[
+            ("objectClass", &["person"]),
+            ("cn", &["Two"]),
+            ("sn", &["Fold"]),
+        ],
     );
     client.add(&entry).expect_success();
-    assert!(client.read("sn=fold+cn=TWO,ou=People,dc=example,dc=com").is_some());
+    assert!(
+        client
+            .read("sn=fold+cn=TWO,ou=People,dc=example,dc=com")
+            .is_some()
+    );
     assert!(client.read("cn=Two,ou=People,dc=example,dc=com").is_none());
     client.add(&entry).expect(ResultCode::ENTRY_ALREADY_EXISTS);
 }
@@ -26,10 +34,14 @@ fn s2_4_required_and_allowed_attributes() {
     let (_subject, mut client) = with_people();
     let mut entry = people::person("incomplete");
     entry.attributes.retain(|(name, _)| name != "sn");
-    client.add(&entry).expect(ResultCode::OBJECT_CLASS_VIOLATION);
+    client
+        .add(&entry)
+        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
     let mut entry = people::person("excessive");
     entry.push("uidNumber", b"1".to_vec());
-    client.add(&entry).expect(ResultCode::OBJECT_CLASS_VIOLATION);
+    client
+        .add(&entry)
+        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
 }
 
 /// §2.4: one structural chain; abstract classes do not suffice, unrelated ones do not mix.
@@ -50,9 +62,15 @@ fn s2_4_structural_chain() {
     client.add(&two).expect(ResultCode::OBJECT_CLASS_VIOLATION);
     let auxiliary = Entry::of(
         name,
-        &[("objectClass", &["simpleSecurityObject"]), ("cn", &["x"]), ("userPassword", &["x"])],
+        &[
+            ("objectClass", &["simpleSecurityObject"]),
+            ("cn", &["x"]),
+            ("userPassword", &["x"]),
+        ],
     );
-    client.add(&auxiliary).expect(ResultCode::OBJECT_CLASS_VIOLATION);
+    client
+        .add(&auxiliary)
+        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
 }
 
 /// §2.4.2: the structural class of an entry does not change.
@@ -61,7 +79,11 @@ fn s2_4_2_structural_class_does_not_change() {
     let (_subject, mut client) = with_people();
     let entry = Entry::of(
         "cn=plain,dc=example,dc=com",
-        &[("objectClass", &["person"]), ("cn", &["plain"]), ("sn", &["x"])],
+        &[
+            ("objectClass", &["person"]),
+            ("cn", &["plain"]),
+            ("sn", &["x"]),
+        ],
     );
     client.add(&entry).expect_success();
     let change = Modification::add("objectClass", &["inetOrgPerson"]);
@@ -79,7 +101,9 @@ fn s2_5_values_are_a_set() {
     let mut entry = people::person("twice");
     entry.push("description", b"same".to_vec());
     entry.push("description", b"SAME".to_vec());
-    client.add(&entry).expect(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
+    client
+        .add(&entry)
+        .expect(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
 }
 
 /// §2.5.1: single-valued attributes have one value.
@@ -87,8 +111,12 @@ fn s2_5_values_are_a_set() {
 fn s2_5_1_single_valued() {
     let (_subject, mut client) = with_people();
     let change = Modification::add("employeeNumber", &["2"]);
-    client.modify(ADA, &[change]).expect(ResultCode::CONSTRAINT_VIOLATION);
-    client.modify(ADA, &[Modification::replace("employeeNumber", &["2"])]).expect_success();
+    client
+        .modify(ADA, &[change])
+        .expect(ResultCode::CONSTRAINT_VIOLATION);
+    client
+        .modify(ADA, &[Modification::replace("employeeNumber", &["2"])])
+        .expect_success();
 }
 
 /// §2.5.2.1 with RFC 3866: options make subtypes of an attribute description.
@@ -104,7 +132,10 @@ fn s2_5_2_1_options() {
     let found = client.search(ADA, scope, "(objectClass=*)", &["description;lang-de"]);
     assert_eq!(found.only().attributes.len(), 1);
     assert_eq!(uids(&mut client, "(description=schrieb das*)"), ["ada"]);
-    assert_eq!(uids(&mut client, "(description;LANG-DE=schrieb das*)"), ["ada"]);
+    assert_eq!(
+        uids(&mut client, "(description;LANG-DE=schrieb das*)"),
+        ["ada"]
+    );
     assert_eq!(uids(&mut client, "(description;lang-de=wrote*)"), [""; 0]);
 }
 
@@ -117,7 +148,9 @@ fn s3_4_operational_attributes() {
     assert_eq!(before.text("modifiersName").to_lowercase(), ADMIN);
     assert!(before.text("createTimestamp").ends_with('Z'));
     let change = Modification::replace("creatorsName", &[ADA]);
-    client.modify(ADA, &[change]).expect(ResultCode::CONSTRAINT_VIOLATION);
+    client
+        .modify(ADA, &[change])
+        .expect(ResultCode::CONSTRAINT_VIOLATION);
     let mut entry = people::person("liar");
     entry.push("createTimestamp", b"20000101000000Z".to_vec());
     client.add(&entry).expect(ResultCode::CONSTRAINT_VIOLATION);
@@ -128,12 +161,19 @@ fn s3_4_operational_attributes() {
 fn s3_4_4_structural_object_class() {
     let (_subject, mut client) = with_people();
     let entry = client.read(ADA).expect("ada");
-    assert_eq!(entry.text("structuralObjectClass").to_lowercase(), "inetorgperson");
+    assert_eq!(
+        entry.text("structuralObjectClass").to_lowercase(),
+        "inetorgperson"
+    );
     let id = entry.text("entryUUID");
     assert_eq!(id.len(), 36, "{id}");
     assert_eq!(uids(&mut client, &format!("(entryUUID={id})")), ["ada"]);
-    client.rename(ADA, "uid=countess", true, None).expect_success();
-    let moved = client.read("uid=countess,ou=People,dc=example,dc=com").expect("renamed");
+    client
+        .rename(ADA, "uid=countess", true, None)
+        .expect_success();
+    let moved = client
+        .read("uid=countess,ou=People,dc=example,dc=com")
+        .expect("renamed");
     assert_eq!(moved.text("entryUUID"), id);
 }
 
@@ -144,7 +184,12 @@ fn s4_2_subschema() {
     let scope = Scope::BaseObject;
     let found = client.search(ADA, scope, "(objectClass=*)", &["subschemaSubentry"]);
     let name = found.only().text("subschemaSubentry");
-    let select = ["objectClasses", "attributeTypes", "ldapSyntaxes", "matchingRules"];
+    let select = [
+        "objectClasses",
+        "attributeTypes",
+        "ldapSyntaxes",
+        "matchingRules",
+    ];
     let found = client.search(&name, scope, "(objectClass=subschema)", &select);
     let subschema = found.only();
     for (attribute, part) in [
@@ -154,7 +199,10 @@ fn s4_2_subschema() {
         ("matchingRules", "caseIgnoreMatch"),
     ] {
         let texts = subschema.texts(attribute);
-        assert!(texts.iter().any(|text| text.contains(part)), "{part} in {attribute}");
+        assert!(
+            texts.iter().any(|text| text.contains(part)),
+            "{part} in {attribute}"
+        );
     }
 }
 
@@ -169,10 +217,16 @@ fn s5_1_root_dse() {
     assert!(root.texts("namingContexts").contains(&SUFFIX.to_owned()));
     assert!(root.texts("supportedLDAPVersion").contains(&"3".to_owned()));
     for oid in ["1.3.6.1.4.1.4203.1.11.1", "1.3.6.1.4.1.4203.1.11.3"] {
-        assert!(root.texts("supportedExtension").contains(&oid.to_owned()), "{oid}");
+        assert!(
+            root.texts("supportedExtension").contains(&oid.to_owned()),
+            "{oid}"
+        );
     }
     for oid in ["1.2.840.113556.1.4.319", "2.16.840.1.113730.3.4.2"] {
-        assert!(root.texts("supportedControl").contains(&oid.to_owned()), "{oid}");
+        assert!(
+            root.texts("supportedControl").contains(&oid.to_owned()),
+            "{oid}"
+        );
     }
     let found = client.search("", Scope::BaseObject, "(uid=ada)", &[]);
     assert!(found.entries.is_empty());

@@ -11,7 +11,10 @@ fn s3_special_characters() {
     let mut entry = people::person("special");
     entry.push("description", br"a*b(c)d\e".to_vec());
     client.add(&entry).expect_success();
-    assert_eq!(uids(&mut client, r"(description=a\2ab\28c\29d\5ce)"), ["special"]);
+    assert_eq!(
+        uids(&mut client, r"(description=a\2ab\28c\29d\5ce)"),
+        ["special"]
+    );
     assert_eq!(uids(&mut client, r"(description=*\28c\29*)"), ["special"]);
     assert_eq!(uids(&mut client, r"(description=*\2a*)"), ["special"]);
 }

@@ -22,10 +22,17 @@ fn page(client: &mut Client, size: i64, cookie: &[u8]) -> (Vec<String>, Vec<u8>)
     let scope = Scope::SingleLevel;
     let found = client.search_with(PEOPLE, scope, "(uid=*)", &["1.1"], &paged, |_| {});
     let outcome = found.outcome.clone().expect_success();
-    let answer = outcome.control(PAGED_RESULTS).expect("a paged search answers with the control");
-    let mut answer = Reader::new(answer).nested(ber::SEQUENCE).expect("a SEQUENCE");
+    let answer = outcome
+        .control(PAGED_RESULTS)
+        .expect("a paged search answers with the control");
+    let mut answer = Reader::new(answer)
+        .nested(ber::SEQUENCE)
+        .expect("a SEQUENCE");
     answer.integer(ber::INTEGER).expect("the estimate");
-    let cookie = answer.expect(ber::OCTET_STRING).expect("the cookie").to_vec();
+    let cookie = answer
+        .expect(ber::OCTET_STRING)
+        .expect("the cookie")
+        .to_vec();
     (found.names(), cookie)
 }
 
@@ -34,7 +41,9 @@ fn page(client: &mut Client, size: i64, cookie: &[u8]) -> (Vec<String>, Vec<u8>)
 fn rfc2696_s3_pages() {
     let (_subject, mut client) = with_people();
     for number in 0..20 {
-        client.add(&people::person(&format!("p{number}"))).expect_success();
+        client
+            .add(&people::person(&format!("p{number}")))
+            .expect_success();
     }
     let mut all = Vec::new();
     let mut cookie = Vec::new();
@@ -72,14 +81,26 @@ fn rfc3062_s2_password_modify() {
     };
     let mut ada = subject.client();
     ada.bind(ADA, "ada").expect_success();
-    let wrong = ada.extended(PASSWORD_MODIFY, Some(&request(None, Some("x"), Some("new"))));
+    let wrong = ada.extended(
+        PASSWORD_MODIFY,
+        Some(&request(None, Some("x"), Some("new"))),
+    );
     assert!(wrong.code != ResultCode::SUCCESS, "{wrong:?}");
-    ada.extended(PASSWORD_MODIFY, Some(&request(None, Some("ada"), Some("new")))).expect_success();
+    ada.extended(
+        PASSWORD_MODIFY,
+        Some(&request(None, Some("ada"), Some("new"))),
+    )
+    .expect_success();
     ada.bind(ADA, "ada").expect(ResultCode::INVALID_CREDENTIALS);
     ada.bind(ADA, "new").expect_success();
     let answer = admin.extended(PASSWORD_MODIFY, Some(&request(Some(EDSGER), None, None)));
-    let value = answer.expect_success().value.expect("a generated password is returned");
-    let mut value = Reader::new(&value).nested(ber::SEQUENCE).expect("a SEQUENCE");
+    let value = answer
+        .expect_success()
+        .value
+        .expect("a generated password is returned");
+    let mut value = Reader::new(&value)
+        .nested(ber::SEQUENCE)
+        .expect("a SEQUENCE");
     let password = value.text(0x80).expect("genPasswd").to_owned();
     ada.bind(EDSGER, &password).expect_success();
 }
@@ -89,8 +110,12 @@ fn rfc3062_s2_password_modify() {
 fn rfc3909_s2_no_such_operation() {
     let (_subject, mut client) = with_people();
     let mut value = Vec::new();
-    ber::put_nested(&mut value, ber::SEQUENCE, |out| ber::put_integer(out, ber::INTEGER, 4711));
-    client.extended(CANCEL, Some(&value)).expect(ResultCode::NO_SUCH_OPERATION);
+    ber::put_nested(&mut value, ber::SEQUENCE, |out| {
+        ber::put_integer(out, ber::INTEGER, 4711)
+    });
+    client
+        .extended(CANCEL, Some(&value))
+        .expect(ResultCode::NO_SUCH_OPERATION);
 }
 
 /// RFC 4525: increment by a value, on one or many values, as one change.
@@ -103,9 +128,16 @@ fn rfc4525_increment() {
     account.push("gidNumber", b"100".to_vec());
     account.push("homeDirectory", b"/home/account".to_vec());
     client.add(&account).expect_success();
-    client.modify(&account.name, &[Modification::increment("uidNumber", "-1001")])
+    client
+        .modify(
+            &account.name,
+            &[Modification::increment("uidNumber", "-1001")],
+        )
         .expect_success();
-    assert_eq!(client.read(&account.name).expect("there").text("uidNumber"), "-1");
+    assert_eq!(
+        client.read(&account.name).expect("there").text("uidNumber"),
+        "-1"
+    );
     let outcome = client.modify(GRACE, &[Modification::increment("uidNumber", "1")]);
     assert!(outcome.code != ResultCode::SUCCESS);
 }
@@ -116,7 +148,10 @@ fn rfc4529_s2_attributes_of_a_class() {
     let (_subject, mut client) = with_people();
     let found = client.search(ADA, Scope::BaseObject, "(objectClass=*)", &["@person"]);
     let entry = found.only();
-    assert!(entry.has("cn") && entry.has("sn") && !entry.has("mail"), "{entry:?}");
+    assert!(
+        entry.has("cn") && entry.has("sn") && !entry.has("mail"),
+        "{entry:?}"
+    );
 }
 
 /// RFC 3673 §2: `+` selects all operational attributes.
@@ -134,5 +169,8 @@ fn rfc5020_entry_dn() {
     let (_subject, mut client) = with_people();
     let filter = format!("(entryDN={})", ADA.to_uppercase());
     let found = client.search(kit::SUFFIX, Scope::WholeSubtree, &filter, &["entryDN"]);
-    assert_eq!(found.only().text("entryDN").to_lowercase(), ADA.to_lowercase());
+    assert_eq!(
+        found.only().text("entryDN").to_lowercase(),
+        ADA.to_lowercase()
+    );
 }

@@ -28,15 +28,22 @@ impl Entry {
     /// An entry from text values.
     pub fn of(name: &str, attributes: &[(&str, &[&str])]) -> Self {
         let bytes = |values: &&[&str]| values.iter().map(|it| it.as_bytes().to_vec()).collect();
-        let attributes =
-            attributes.iter().map(|(name, values)| ((*name).to_owned(), bytes(values))).collect();
-        Entry { name: name.to_owned(), attributes }
+        let attributes = attributes
+            .iter()
+            .map(|(name, values)| ((*name).to_owned(), bytes(values)))
+            .collect();
+        Entry {
+            name: name.to_owned(),
+            attributes,
+        }
     }
 
     /// Appends one value.
     pub fn push(&mut self, attribute: &str, value: Vec<u8>) {
-        let known =
-            self.attributes.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        let known = self
+            .attributes
+            .iter_mut()
+            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
         match known {
             Some((_, values)) => values.push(value),
             None => self.attributes.push((attribute.to_owned(), vec![value])),
@@ -45,7 +52,10 @@ impl Entry {
 
     /// The values of an attribute description; none when it is absent.
     pub fn values(&self, attribute: &str) -> &[Vec<u8>] {
-        let found = self.attributes.iter().find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        let found = self
+            .attributes
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
         found.map_or(&[], |(_, values)| values)
     }
 
@@ -70,7 +80,9 @@ impl Entry {
 
     /// Whether the attribute description is present.
     pub fn has(&self, attribute: &str) -> bool {
-        self.attributes.iter().any(|(name, _)| name.eq_ignore_ascii_case(attribute))
+        self.attributes
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(attribute))
     }
 }
 
@@ -109,7 +121,11 @@ impl Outcome {
 
     /// The value of a response control.
     pub fn control(&self, oid: &str) -> Option<&[u8]> {
-        self.controls.iter().find(|(known, _)| known == oid)?.1.as_deref()
+        self.controls
+            .iter()
+            .find(|(known, _)| known == oid)?
+            .1
+            .as_deref()
     }
 }
 
@@ -127,8 +143,11 @@ pub struct Found {
 impl Found {
     /// Names of the entries, sorted, in lower case.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.entries.iter().map(|entry| entry.name.to_lowercase()).collect();
+        let mut names: Vec<String> = self
+            .entries
+            .iter()
+            .map(|entry| entry.name.to_lowercase())
+            .collect();
         names.sort();
         names
     }
@@ -176,7 +195,12 @@ impl Client {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Client { stream, input: Vec::new(), taken: 0, next_id: 1 })
+        Ok(Client {
+            stream,
+            input: Vec::new(),
+            taken: 0,
+            next_id: 1,
+        })
     }
 
     /// The socket, for tests that misbehave.
@@ -188,7 +212,8 @@ impl Client {
 
     /// Sends a request and returns its message id.
     pub fn send(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> MessageId {
-        self.try_send(request, controls).expect("the server takes the request")
+        self.try_send(request, controls)
+            .expect("the server takes the request")
     }
 
     /// Sends a request, unless the connection is gone.
@@ -248,7 +273,13 @@ impl Client {
                 Event::Entry(entry) => entries.push(entry),
                 Event::Reference(urls) => references.push(urls),
                 Event::Intermediate(..) => {}
-                Event::Done(outcome) => return Ok(Found { entries, references, outcome }),
+                Event::Done(outcome) => {
+                    return Ok(Found {
+                        entries,
+                        references,
+                        outcome,
+                    });
+                }
             }
         }
     }
@@ -295,7 +326,11 @@ impl Client {
     #[track_caller]
     pub fn bind(&mut self, name: &str, password: &str) -> Outcome {
         let authentication = Authentication::Simple(password.as_bytes());
-        let request = BindRequest { version: 3, name, authentication };
+        let request = BindRequest {
+            version: 3,
+            name,
+            authentication,
+        };
         self.call(&Request::Bind(request), &[]).outcome
     }
 
@@ -368,7 +403,9 @@ impl Client {
     /// Adds an entry with controls.
     #[track_caller]
     pub fn add_with(&mut self, entry: &Entry, controls: &[OwnedControl]) -> Outcome {
-        let id = self.try_send_add(entry, controls).expect("the server takes the request");
+        let id = self
+            .try_send_add(entry, controls)
+            .expect("the server takes the request");
         self.try_finish(id).expect("the server answers").outcome
     }
 
@@ -379,7 +416,10 @@ impl Client {
         controls: &[OwnedControl],
     ) -> io::Result<MessageId> {
         let encoded = Encoded::new(&entry.attributes);
-        let request = AddRequest { entry: &entry.name, attributes: encoded.attributes() };
+        let request = AddRequest {
+            entry: &entry.name,
+            attributes: encoded.attributes(),
+        };
         self.try_send(&Request::Add(request), controls)
     }
 
@@ -397,7 +437,9 @@ impl Client {
         changes: &[Modification],
         controls: &[OwnedControl],
     ) -> Outcome {
-        let id = self.try_send_modify(name, changes, controls).expect("the server takes it");
+        let id = self
+            .try_send_modify(name, changes, controls)
+            .expect("the server takes it");
         self.try_finish(id).expect("the server answers").outcome
     }
 
@@ -408,20 +450,32 @@ impl Client {
         changes: &[Modification],
         controls: &[OwnedControl],
     ) -> io::Result<MessageId> {
-        let attributes: Vec<(String, Vec<Vec<u8>>)> =
-            changes.iter().map(|it| (it.attribute.clone(), it.values.clone())).collect();
+        let attributes: Vec<(String, Vec<Vec<u8>>)> = changes
+            .iter()
+            .map(|it| (it.attribute.clone(), it.values.clone()))
+            .collect();
         let encoded = Encoded::new(&attributes);
         let changes = changes.iter().zip(encoded.attributes());
         let changes = changes
-            .map(|(change, attribute)| Change { operation: change.operation, attribute })
+            .map(|(change, attribute)| Change {
+                operation: change.operation,
+                attribute,
+            })
             .collect();
-        self.try_send(&Request::Modify(ModifyRequest { object: name, changes }), controls)
+        self.try_send(
+            &Request::Modify(ModifyRequest {
+                object: name,
+                changes,
+            }),
+            controls,
+        )
     }
 
     /// Deletes an entry.
     #[track_caller]
     pub fn delete(&mut self, name: &str) -> Outcome {
-        self.call(&Request::Delete(DeleteRequest { entry: name }), &[]).outcome
+        self.call(&Request::Delete(DeleteRequest { entry: name }), &[])
+            .outcome
     }
 
     /// Renames or moves an entry.
@@ -433,27 +487,39 @@ impl Client {
         delete_old_rdn: bool,
         new_superior: Option<&str>,
     ) -> Outcome {
-        let request = ModifyDnRequest { entry: name, new_rdn, delete_old_rdn, new_superior };
+        let request = ModifyDnRequest {
+            entry: name,
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+        };
         self.call(&Request::ModifyDn(request), &[]).outcome
     }
 
     /// Compares an assertion with an entry.
     #[track_caller]
     pub fn compare(&mut self, name: &str, attribute: &str, value: &str) -> Outcome {
-        let request = CompareRequest { entry: name, attribute, value: value.as_bytes() };
+        let request = CompareRequest {
+            entry: name,
+            attribute,
+            value: value.as_bytes(),
+        };
         self.call(&Request::Compare(request), &[]).outcome
     }
 
     /// An extended operation.
     #[track_caller]
     pub fn extended(&mut self, name: &str, value: Option<&[u8]>) -> Outcome {
-        self.call(&Request::Extended(ExtendedRequest { name, value }), &[]).outcome
+        self.call(&Request::Extended(ExtendedRequest { name, value }), &[])
+            .outcome
     }
 
     /// Who the server thinks this connection is (RFC 4532).
     #[track_caller]
     pub fn who_am_i(&mut self) -> String {
-        let outcome = self.extended("1.3.6.1.4.1.4203.1.11.3", None).expect_success();
+        let outcome = self
+            .extended("1.3.6.1.4.1.4203.1.11.3", None)
+            .expect_success();
         String::from_utf8(outcome.value.unwrap_or_default()).expect("an authzId is UTF-8")
     }
 }
@@ -491,8 +557,15 @@ impl Modification {
     }
 
     fn of(operation: ChangeOperation, attribute: &str, values: &[&str]) -> Self {
-        let values = values.iter().map(|value| value.as_bytes().to_vec()).collect();
-        Modification { operation, attribute: attribute.to_owned(), values }
+        let values = values
+            .iter()
+            .map(|value| value.as_bytes().to_vec())
+            .collect();
+        Modification {
+            operation,
+            attribute: attribute.to_owned(),
+            values,
+        }
     }
 }
 
@@ -509,11 +582,16 @@ impl Encoded {
             protocol::ber::put_partial_attribute(&mut out, description, values);
             out
         };
-        Encoded { attributes: attributes.iter().map(encode).collect() }
+        Encoded {
+            attributes: attributes.iter().map(encode).collect(),
+        }
     }
 
     fn attributes(&self) -> Vec<PartialAttribute<'_>> {
-        self.attributes.iter().map(|bytes| decode_attribute(bytes)).collect()
+        self.attributes
+            .iter()
+            .map(|bytes| decode_attribute(bytes))
+            .collect()
     }
 }
 
@@ -542,9 +620,14 @@ fn event(message: ResponseMessage<'_>) -> Event {
     match message.response {
         Response::SearchEntry { name, attributes } => {
             let values = |it: &PartialAttribute<'_>| it.values.iter().map(<[u8]>::to_vec).collect();
-            let attributes =
-                attributes.iter().map(|it| (it.description.to_owned(), values(it))).collect();
-            Event::Entry(Entry { name: name.to_owned(), attributes })
+            let attributes = attributes
+                .iter()
+                .map(|it| (it.description.to_owned(), values(it)))
+                .collect();
+            Event::Entry(Entry {
+                name: name.to_owned(),
+                attributes,
+            })
         }
         Response::SearchReference(urls) => {
             Event::Reference(urls.iter().map(|&url| url.to_owned()).collect())
@@ -552,8 +635,15 @@ fn event(message: ResponseMessage<'_>) -> Event {
         Response::Intermediate { name, value } => {
             Event::Intermediate(name.map(str::to_owned), value.map(<[u8]>::to_vec))
         }
-        Response::Bind { result, server_credentials } => done(result, None, server_credentials),
-        Response::Extended { result, name, value } => done(result, name, value),
+        Response::Bind {
+            result,
+            server_credentials,
+        } => done(result, None, server_credentials),
+        Response::Extended {
+            result,
+            name,
+            value,
+        } => done(result, name, value),
         Response::SearchDone(result)
         | Response::Modify(result)
         | Response::Add(result)

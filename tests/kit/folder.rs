@@ -28,12 +28,17 @@ impl Folder {
             .prefix("pando-test-")
             .tempdir_in(parent)
             .expect("the machine has room for temporary files");
-        Folder { temporary: Some(temporary) }
+        Folder {
+            temporary: Some(temporary),
+        }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.temporary.as_ref().expect("present until dropped").path()
+        self.temporary
+            .as_ref()
+            .expect("present until dropped")
+            .path()
     }
 
     /// The path of something in it.

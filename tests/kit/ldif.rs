@@ -10,9 +10,15 @@ pub fn parse(text: &str) -> Vec<Entry> {
     let unfolded = text.replace("\r\n", "\n").replace("\n ", "");
     let mut entries = Vec::new();
     for record in unfolded.split("\n\n") {
-        let mut entry = Entry { name: String::new(), attributes: Vec::new() };
+        let mut entry = Entry {
+            name: String::new(),
+            attributes: Vec::new(),
+        };
         let mut named = false;
-        for line in record.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        for line in record
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
             let (attribute, value) = split(line);
             match attribute.as_str() {
                 "dn" => {
@@ -31,8 +37,9 @@ pub fn parse(text: &str) -> Vec<Entry> {
 }
 
 fn split(line: &str) -> (String, Vec<u8>) {
-    let (attribute, rest) =
-        line.split_once(':').unwrap_or_else(|| panic!("not a line of LDIF: {line:?}"));
+    let (attribute, rest) = line
+        .split_once(':')
+        .unwrap_or_else(|| panic!("not a line of LDIF: {line:?}"));
     let value = match rest.strip_prefix(':') {
         Some(encoded) => decode_base64(encoded.trim()),
         None => rest.trim_start_matches(' ').as_bytes().to_vec(),
@@ -103,7 +110,9 @@ fn is_operational(attribute: &str) -> bool {
         "hasSubordinates",
         "numSubordinates",
     ];
-    OPERATIONAL.iter().any(|name| name.eq_ignore_ascii_case(attribute))
+    OPERATIONAL
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(attribute))
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -112,7 +121,9 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::new();
     for group in bytes.chunks(3) {
-        let number = group.iter().fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte))
+        let number = group
+            .iter()
+            .fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte))
             << (8 * (3 - group.len()));
         for digit in 0..4 {
             if digit <= group.len() {
@@ -132,7 +143,10 @@ pub fn decode_base64(text: &str) -> Vec<u8> {
     let mut bits = 0_u32;
     let mut count = 0;
     for byte in text.trim_end_matches('=').bytes() {
-        let digit = ALPHABET.iter().position(|known| *known == byte).expect("a base64 digit");
+        let digit = ALPHABET
+            .iter()
+            .position(|known| *known == byte)
+            .expect("a base64 digit");
         bits = (bits << 6) | digit as u32;
         count += 6;
         if count >= 8 {
@@ -149,7 +163,10 @@ mod tests {
 
     #[test]
     fn prints_and_parses_the_same() {
-        let mut entry = Entry { name: "cn=Ünal,dc=example".to_owned(), attributes: Vec::new() };
+        let mut entry = Entry {
+            name: "cn=Ünal,dc=example".to_owned(),
+            attributes: Vec::new(),
+        };
         for length in 0..7 {
             entry.push("photo", (0..length).map(|byte| byte * 41).collect());
         }

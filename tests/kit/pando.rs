@@ -28,7 +28,11 @@ impl Pando {
 
     /// A node made by `pando init` with these arguments in a given folder.
     pub fn init_in(folder: Folder, args: &[&str]) -> Self {
-        let pando = Pando { folder, running: None, address: None };
+        let pando = Pando {
+            folder,
+            running: None,
+            address: None,
+        };
         let node = pando.node().to_string_lossy().into_owned();
         let mut all = vec!["init", &node];
         all.extend(args);
@@ -51,8 +55,13 @@ impl Pando {
     /// Runs a subcommand to its end. The administrator's password is in the environment.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Answer {
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "600"]).arg(program()).args(args);
-        command.env("PANDO_ADMIN_PASSWORD", PASSWORD).env("LC_ALL", "C.UTF-8");
+        command
+            .args(["--kill-after=5", "600"])
+            .arg(program())
+            .args(args);
+        command
+            .env("PANDO_ADMIN_PASSWORD", PASSWORD)
+            .env("LC_ALL", "C.UTF-8");
         command.current_dir(self.folder.path());
         tools::run_command(&mut command, "")
     }
@@ -74,12 +83,20 @@ impl Pando {
     /// Serves the node through a command that ends in the program (`prlimit … pando`).
     pub fn serve_as(&mut self, command: &mut Command) {
         assert!(self.running.is_none(), "one process per folder");
-        command.arg("serve").arg(self.node()).args(["--listen", "ldap://127.0.0.1:0"]);
+        command
+            .arg("serve")
+            .arg(self.node())
+            .args(["--listen", "ldap://127.0.0.1:0"]);
         command.current_dir(self.folder.path());
         let mut running = Running::start("pando", command);
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;
-            address.split_whitespace().next()?.trim_end_matches('/').parse().ok()
+            address
+                .split_whitespace()
+                .next()?
+                .trim_end_matches('/')
+                .parse()
+                .ok()
         });
         self.address = Some(address);
         self.running = Some(running);
@@ -166,7 +183,10 @@ pub fn program() -> PathBuf {
         return path.into();
     }
     let tests = std::env::current_exe().expect("a running test has a path");
-    let profile = tests.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps");
+    let profile = tests
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("target/<profile>/deps");
     let program = profile.join("pando");
     assert!(
         program.exists(),

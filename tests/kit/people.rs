@@ -18,7 +18,10 @@ pub fn base() -> Entry {
 pub fn unit(name: &str) -> Entry {
     Entry::of(
         &format!("ou={name},{SUFFIX}"),
-        &[("objectClass", &["top", "organizationalUnit"]), ("ou", &[name])],
+        &[
+            ("objectClass", &["top", "organizationalUnit"]),
+            ("ou", &[name]),
+        ],
     )
 }
 
@@ -28,7 +31,10 @@ pub fn person(uid: &str) -> Entry {
     Entry::of(
         &format!("uid={uid},ou=People,{SUFFIX}"),
         &[
-            ("objectClass", &["top", "person", "organizationalPerson", "inetOrgPerson"]),
+            (
+                "objectClass",
+                &["top", "person", "organizationalPerson", "inetOrgPerson"],
+            ),
             ("uid", &[uid]),
             ("cn", &[uid]),
             ("sn", &[surname]),

@@ -44,7 +44,12 @@ impl Running {
                 sender.send(line).ok();
             }
         });
-        Running { name: name.to_owned(), child, lines, log }
+        Running {
+            name: name.to_owned(),
+            child,
+            lines,
+            log,
+        }
     }
 
     /// Waits for a line in which `find` finds something. Panics when the child ends before.
@@ -59,11 +64,19 @@ impl Running {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!("{} did not say {what:?} in time:\n{}", self.name, self.log())
+                    panic!(
+                        "{} did not say {what:?} in time:\n{}",
+                        self.name,
+                        self.log()
+                    )
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.child.wait();
-                    panic!("{} ended ({status:?}) before {what:?}:\n{}", self.name, self.log())
+                    panic!(
+                        "{} ended ({status:?}) before {what:?}:\n{}",
+                        self.name,
+                        self.log()
+                    )
                 }
             }
         }
@@ -71,7 +84,10 @@ impl Running {
 
     /// Everything it has written to standard error so far.
     pub fn log(&self) -> String {
-        self.log.lock().expect("nobody panics while holding the log").clone()
+        self.log
+            .lock()
+            .expect("nobody panics while holding the log")
+            .clone()
     }
 
     /// Its process id.
@@ -131,8 +147,14 @@ impl Running {
 
     fn status(&self, field: &str) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0");
-        line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(field))
+            .unwrap_or("0");
+        line.split_whitespace()
+            .next()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(0)
     }
 }
 

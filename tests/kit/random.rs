@@ -58,6 +58,8 @@ impl Random {
 
     /// `count` random letters.
     pub fn word(&mut self, count: usize) -> String {
-        (0..count).map(|_| char::from(b'a' + self.below(26) as u8)).collect()
+        (0..count)
+            .map(|_| char::from(b'a' + self.below(26) as u8))
+            .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Debian's slapd as a second subject, so that tests of the protocol also judge someone else.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::process::{Running, until};
@@ -22,26 +22,43 @@ impl Slapd {
     pub fn start() -> Self {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
-        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service.
-        fs::copy("/usr/sbin/slapd", &slapd).expect("Debian's slapd is installed by make test");
-        fs::set_permissions(&slapd, fs::Permissions::from_mode(0o755)).expect("our own file");
+        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service. By
+        // another process: a file this one writes is busy while any test starts a child.
+        tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
         fs::create_dir(folder.join("database")).expect("the folder is new");
         let config = folder.write("slapd.conf", config(&folder));
         let base = folder.write("base.ldif", ldif::print(&people::base()));
-        let load = [&"-T", &"add", &"-f", &config.to_string_lossy()[..], "-l"];
-        let mut load: Vec<String> = load.iter().map(ToString::to_string).collect();
-        load.push(base.to_string_lossy().into_owned());
+        let load: [&OsStr; 6] = [
+            "-T".as_ref(),
+            "add".as_ref(),
+            "-f".as_ref(),
+            config.as_ref(),
+            "-l".as_ref(),
+            base.as_ref(),
+        ];
         tools::run(&slapd, &load, "").expect(0);
 
         let address = free_address();
         let mut command = Command::new(&slapd);
-        command.arg("-f").arg(&config).arg("-h").arg(format!("ldap://{address}"));
+        command
+            .arg("-f")
+            .arg(&config)
+            .arg("-h")
+            .arg(format!("ldap://{address}"));
         // `-d none` keeps it in the foreground and says when it is ready, and little else.
         command.args(["-d", "none"]);
         let mut process = Running::start("slapd", &mut command);
-        process.wait_for("slapd starting", |line| line.contains("slapd starting").then_some(()));
-        until("slapd accepts connections", || std::net::TcpStream::connect(address).ok());
-        Slapd { address, process, _folder: folder }
+        process.wait_for("slapd starting", |line| {
+            line.contains("slapd starting").then_some(())
+        });
+        until("slapd accepts connections", || {
+            std::net::TcpStream::connect(address).ok()
+        });
+        Slapd {
+            address,
+            process,
+            _folder: folder,
+        }
     }
 
     /// Where it listens.
@@ -58,7 +75,9 @@ impl Slapd {
 /// A port that was free a moment ago: slapd cannot be asked for port 0.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
-    listener.local_addr().expect("a bound listener has an address")
+    listener
+        .local_addr()
+        .expect("a bound listener has an address")
 }
 
 fn config(folder: &Folder) -> String {

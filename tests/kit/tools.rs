@@ -24,7 +24,11 @@ impl Answer {
     /// Panics with everything said unless the exit status is `status`.
     #[track_caller]
     pub fn expect(self, status: i32) -> Self {
-        assert_eq!(self.status, status, "\nout: {}\nerr: {}", self.out, self.err);
+        assert_eq!(
+            self.status, status,
+            "\nout: {}\nerr: {}",
+            self.out, self.err
+        );
         self
     }
 
@@ -49,7 +53,10 @@ impl Answer {
 /// Runs `program`, ended after two minutes, with `input` on standard input.
 pub fn run<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, args: &[S], input: &str) -> Answer {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "120"]).arg(program).args(args);
+    command
+        .args(["--kill-after=5", "120"])
+        .arg(program)
+        .args(args);
     command.env("LDAPNOINIT", "1").env("LC_ALL", "C.UTF-8");
     run_command(&mut command, input)
 }
@@ -66,7 +73,9 @@ pub fn run_command(command: &mut Command, input: &str) -> Answer {
     let input = input.to_owned();
     // A program that ends early closes its input; that is its right.
     let writer = thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
-    let output = child.wait_with_output().expect("the child is ours to wait for");
+    let output = child
+        .wait_with_output()
+        .expect("the child is ours to wait for");
     writer.join().expect("writing to a pipe does not panic");
     Answer {
         status: output.status.code().unwrap_or(137),
@@ -85,13 +94,19 @@ pub struct Tools {
 impl Tools {
     /// Tools that talk to `url` anonymously.
     pub fn anonymous(url: &str) -> Self {
-        Tools { url: url.to_owned(), bind: Vec::new() }
+        Tools {
+            url: url.to_owned(),
+            bind: Vec::new(),
+        }
     }
 
     /// Tools that bind as `dn` first.
     pub fn bound(url: &str, dn: &str, password: &str) -> Self {
         let bind = ["-D", dn, "-w", password].map(str::to_owned).to_vec();
-        Tools { url: url.to_owned(), bind }
+        Tools {
+            url: url.to_owned(),
+            bind,
+        }
     }
 
     /// Tools that bind as the administrator.
@@ -127,7 +142,13 @@ impl Tools {
 
 /// `postmap -q key` on an LDAP map, with a configuration folder of its own.
 pub fn postmap(config: &Path, map: &Path, key: &str) -> Answer {
-    let args = ["-c", &config.to_string_lossy(), "-q", key, &format!("ldap:{}", map.display())]
-        .map(str::to_owned);
+    let args = [
+        "-c",
+        &config.to_string_lossy(),
+        "-q",
+        key,
+        &format!("ldap:{}", map.display()),
+    ]
+    .map(str::to_owned);
     run("/usr/sbin/postmap", &args, "")
 }

@@ -7,7 +7,14 @@ use crate::tree::{self, File};
 
 /// A word in a document that starts like this names something in the repository.
 const REPOSITORY_FOLDERS: &[&str] = &[
-    "crates/", "tests/", "docs/", "benches/", "fuzz/", "examples/", "packaging/", ".ci/",
+    "crates/",
+    "tests/",
+    "docs/",
+    "benches/",
+    "fuzz/",
+    "examples/",
+    "packaging/",
+    ".ci/",
 ];
 
 const REQUIRED: &[&str] = &[
@@ -62,7 +69,9 @@ fn every_page_is_in_the_summary() {
     let summary = tree::read("docs/SUMMARY.md");
     let mut findings = Findings::of("summary");
     for file in tree::files(&[".md"]) {
-        let Some(page) = file.path.strip_prefix("docs/") else { continue };
+        let Some(page) = file.path.strip_prefix("docs/") else {
+            continue;
+        };
         if page != "SUMMARY.md" && !summary.contains(&format!("({page})")) {
             findings.add(&file.path, "not listed in docs/SUMMARY.md");
         }
@@ -75,7 +84,9 @@ fn decisions_have_a_number_and_a_status() {
     let mut findings = Findings::of("adr");
     let mut numbers: BTreeMap<String, String> = BTreeMap::new();
     for file in tree::files(&[".md"]) {
-        let Some(name) = file.path.strip_prefix("docs/adr/") else { continue };
+        let Some(name) = file.path.strip_prefix("docs/adr/") else {
+            continue;
+        };
         let number = name.get(..4).unwrap_or("").to_owned();
         if !number.chars().all(|c| c.is_ascii_digit()) || name.get(4..5) != Some("-") {
             findings.add(&file.path, "the name must be NNNN-title.md");
@@ -86,12 +97,16 @@ fn decisions_have_a_number_and_a_status() {
         }
         let has_status = file.text.lines().any(|line| {
             let line = line.trim_start_matches(['-', '*', ' ']);
-            ["Proposed", "Accepted", "Superseded"]
-                .iter()
-                .any(|status| line.replace("**", "").starts_with(&format!("Status: {status}")))
+            ["Proposed", "Accepted", "Superseded"].iter().any(|status| {
+                line.replace("**", "")
+                    .starts_with(&format!("Status: {status}"))
+            })
         });
         if !has_status {
-            findings.add(&file.path, "needs a line `Status: Proposed|Accepted|Superseded by …`");
+            findings.add(
+                &file.path,
+                "needs a line `Status: Proposed|Accepted|Superseded by …`",
+            );
         }
     }
     findings.report();
@@ -129,7 +144,10 @@ fn repository_paths(line: &str) -> impl Iterator<Item = &str> {
         let word = code.split_whitespace().next()?;
         let word = word.trim_end_matches([',', '.', ':', ';', ')']);
         let word = word.split("::").next()?;
-        REPOSITORY_FOLDERS.iter().any(|folder| word.starts_with(folder)).then_some(word)
+        REPOSITORY_FOLDERS
+            .iter()
+            .any(|folder| word.starts_with(folder))
+            .then_some(word)
     })
 }
 
@@ -147,11 +165,14 @@ fn exists(path: &str) -> bool {
 
 fn starts_something(path: &str) -> bool {
     let (folder, start) = path.rsplit_once('/').unwrap_or((".", path));
-    let Ok(entries) = std::fs::read_dir(tree::root().join(folder)) else { return false };
+    let Ok(entries) = std::fs::read_dir(tree::root().join(folder)) else {
+        return false;
+    };
     start.len() >= 3
         && entries.flatten().any(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            name.strip_prefix(start).is_some_and(|rest| rest.starts_with(['-', '.']))
+            name.strip_prefix(start)
+                .is_some_and(|rest| rest.starts_with(['-', '.']))
         })
 }
 
@@ -167,5 +188,7 @@ fn link_targets(line: &str) -> impl Iterator<Item = &str> {
 fn link_exists(file: &File, target: &str) -> bool {
     let target = target.split('#').next().unwrap_or(target);
     let folder = tree::root().join(&file.path);
-    folder.parent().is_some_and(|folder| folder.join(target).exists())
+    folder
+        .parent()
+        .is_some_and(|folder| folder.join(target).exists())
 }

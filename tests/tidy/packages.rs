@@ -14,9 +14,20 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-schema", &["pando-protocol"]),
     ("pando-policy", &["pando-protocol", "pando-schema"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
-    ("pando-directory", &["pando-protocol", "pando-schema", "pando-policy", "pando-store"]),
+    (
+        "pando-directory",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+        ],
+    ),
     ("pando-load", &["pando-protocol"]),
-    ("pando-server", &["pando-protocol", "pando-policy", "pando-directory"]),
+    (
+        "pando-server",
+        &["pando-protocol", "pando-policy", "pando-directory"],
+    ),
     (
         "pando",
         &[
@@ -56,10 +67,19 @@ const LICENCES: &[&str] = &[
 
 /// Packages that appear in two versions, with the reason.
 const DUPLICATES: &[(&str, &str)] = &[
-    ("getrandom", "0.2 below ring, which is in the lock file for platforms we do not build"),
-    ("rand", "0.8 below phf_generator, a build-time dependency of rphonetic"),
+    (
+        "getrandom",
+        "0.2 below ring, which is in the lock file for platforms we do not build",
+    ),
+    (
+        "rand",
+        "0.8 below phf_generator, a build-time dependency of rphonetic",
+    ),
     ("rand_core", "0.6 below the same rand"),
-    ("syn", "2 below two derive macros that have not moved on; build time only"),
+    (
+        "syn",
+        "2 below two derive macros that have not moved on; build time only",
+    ),
     ("windows-sys", "0.52 below ring; not built on Linux"),
 ];
 
@@ -91,9 +111,14 @@ fn protocol_depends_on_nothing() {
     let protocol = packages(&metadata)
         .find(|package| name(package) == "pando-protocol")
         .expect("the workspace has the crate protocol");
-    let used: Vec<&str> =
-        dependencies(protocol).filter(|it| it["kind"].is_null()).map(name).collect();
-    assert!(used.is_empty(), "protocol must stand alone, but uses {used:?}");
+    let used: Vec<&str> = dependencies(protocol)
+        .filter(|it| it["kind"].is_null())
+        .map(name)
+        .collect();
+    assert!(
+        used.is_empty(),
+        "protocol must stand alone, but uses {used:?}"
+    );
 }
 
 #[test]
@@ -116,7 +141,10 @@ fn every_direct_dependency_has_a_row() {
         findings.add(missing, "no row in docs/reference/dependencies.md");
     }
     for stale in rows.difference(&direct) {
-        findings.add(stale, "row in docs/reference/dependencies.md, but nobody depends on it");
+        findings.add(
+            stale,
+            "row in docs/reference/dependencies.md, but nobody depends on it",
+        );
     }
     findings.report();
 }
@@ -149,7 +177,10 @@ fn packages_are_few_and_single() {
         }
     }
     let total: usize = versions.values().sum();
-    assert!(total <= PACKAGES_MAX, "{total} packages in Cargo.lock, limit {PACKAGES_MAX}");
+    assert!(
+        total <= PACKAGES_MAX,
+        "{total} packages in Cargo.lock, limit {PACKAGES_MAX}"
+    );
     let mut findings = Findings::of("duplicates");
     for (name, _) in versions.iter().filter(|(_, count)| **count > 1) {
         if !DUPLICATES.iter().any(|(known, _)| known == name) {
@@ -158,7 +189,10 @@ fn packages_are_few_and_single() {
     }
     for (known, reason) in DUPLICATES {
         if versions.get(known).is_none_or(|count| *count < 2) || reason.is_empty() {
-            findings.add(known, "listed as a duplicate, but it is none or lacks a reason");
+            findings.add(
+                known,
+                "listed as a duplicate, but it is none or lacks a reason",
+            );
         }
     }
     findings.report();
@@ -168,7 +202,9 @@ fn packages_are_few_and_single() {
 fn licence_is_allowed(expression: &str) -> bool {
     let plain = expression.replace(['(', ')'], " ").replace('/', " OR ");
     plain.split(" OR ").any(|alternative| {
-        alternative.split(" AND ").all(|licence| LICENCES.contains(&licence.trim()))
+        alternative
+            .split(" AND ")
+            .all(|licence| LICENCES.contains(&licence.trim()))
     })
 }
 
@@ -179,7 +215,11 @@ fn metadata() -> Value {
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
         .output()
         .expect("cargo runs these tests, so it can be started");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }
 
@@ -197,5 +237,8 @@ fn name(value: &Value) -> &str {
 
 /// Names of our own packages: those that come from a path.
 fn workspace_members(metadata: &Value) -> BTreeSet<&str> {
-    packages(metadata).filter(|package| package["source"].is_null()).map(name).collect()
+    packages(metadata)
+        .filter(|package| package["source"].is_null())
+        .map(name)
+        .collect()
 }

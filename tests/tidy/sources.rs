@@ -24,7 +24,12 @@ const BANNED: &[Banned] = &[
     Banned {
         call: "SystemTime::now",
         instead: "the clock that is passed in: tests must own time",
-        allowed_below: &["crates/directory/src/clock.rs", "benches/", "crates/pando/", "tests/"],
+        allowed_below: &[
+            "crates/directory/src/clock.rs",
+            "benches/",
+            "crates/pando/",
+            "tests/",
+        ],
     },
     Banned {
         call: "thread::sleep",
@@ -75,7 +80,10 @@ fn files_hold_one_idea() {
     for file in tree::files(&[".rs"]) {
         let lines = file.text.lines().filter(|line| is_code(line)).count();
         if lines > FILE_LINES_MAX {
-            findings.add(&file.path, format!("{lines} lines of code, limit {FILE_LINES_MAX}"));
+            findings.add(
+                &file.path,
+                format!("{lines} lines of code, limit {FILE_LINES_MAX}"),
+            );
         }
     }
     findings.report();
@@ -89,7 +97,10 @@ fn functions_fit_on_a_screen() {
             if function.lines > FUNCTION_LINES_MAX {
                 findings.add(
                     &format!("{}:{}", file.path, function.name),
-                    format!("{} lines of code, limit {FUNCTION_LINES_MAX}", function.lines),
+                    format!(
+                        "{} lines of code, limit {FUNCTION_LINES_MAX}",
+                        function.lines
+                    ),
                 );
             }
         }
@@ -106,7 +117,10 @@ fn lines_fit_side_by_side() {
             // A long URL or hexadecimal constant cannot be broken.
             let unbreakable = line.split_whitespace().any(|word| word.len() > 80);
             if width > LINE_CHARACTERS_MAX && !unbreakable {
-                findings.add(&format!("{}:{}", file.path, number + 1), format!("{width} wide"));
+                findings.add(
+                    &format!("{}:{}", file.path, number + 1),
+                    format!("{width} wide"),
+                );
             }
         }
     }
@@ -118,7 +132,11 @@ fn banned_calls_are_absent() {
     let mut findings = Findings::of("banned-call");
     for file in tree::files(&[".rs"]) {
         for banned in BANNED {
-            if banned.allowed_below.iter().any(|below| file.path.starts_with(below)) {
+            if banned
+                .allowed_below
+                .iter()
+                .any(|below| file.path.starts_with(below))
+            {
                 continue;
             }
             for (number, line) in file.text.lines().enumerate() {
@@ -134,9 +152,15 @@ fn banned_calls_are_absent() {
 
 #[test]
 fn nothing_is_left_to_do() {
-    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
+    let marks = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X:"),
+    ];
     let mut findings = Findings::of("left-open");
-    for file in tree::files(&[".rs", ".md", ".toml", ".sh", ".schema", "Makefile", ".ci/run"]) {
+    for file in tree::files(&[
+        ".rs", ".md", ".toml", ".sh", ".schema", "Makefile", ".ci/run",
+    ]) {
         if file.path == "STYLE.md" {
             continue;
         }
@@ -161,10 +185,15 @@ fn unsafe_code_lives_in_one_place() {
         }
         for (number, line) in file.text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or("");
-            if [" {", " fn ", " impl "].iter().any(|after| code.contains(&format!("{word}{after}")))
+            if [" {", " fn ", " impl "]
+                .iter()
+                .any(|after| code.contains(&format!("{word}{after}")))
             {
                 let place = format!("{}:{}", file.path, number + 1);
-                findings.add(&place, "allowed in crates/store/src/lmdb/ only (docs/adr/0001)");
+                findings.add(
+                    &place,
+                    "allowed in crates/store/src/lmdb/ only (docs/adr/0001)",
+                );
             }
         }
     }
@@ -197,14 +226,27 @@ fn no_path_of_a_developers_machine() {
         concat!("../sha", "red"),
     ];
     let endings = [
-        ".rs", ".md", ".toml", ".sh", ".schema", ".template", ".conf", ".service", ".html",
-        ".json", "Makefile", ".ci/run",
+        ".rs",
+        ".md",
+        ".toml",
+        ".sh",
+        ".schema",
+        ".template",
+        ".conf",
+        ".service",
+        ".html",
+        ".json",
+        "Makefile",
+        ".ci/run",
     ];
     let mut findings = Findings::of("machine-path");
     for file in tree::files(&endings) {
         for (number, line) in file.text.lines().enumerate() {
             if let Some(mark) = marks.iter().find(|mark| line.contains(**mark)) {
-                findings.add(&format!("{}:{}", file.path, number + 1), format!("`{mark}`"));
+                findings.add(
+                    &format!("{}:{}", file.path, number + 1),
+                    format!("`{mark}`"),
+                );
             }
         }
     }
@@ -227,18 +269,25 @@ fn functions(file: &File) -> Vec<Function> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut found = Vec::new();
     for (start, line) in lines.iter().enumerate() {
-        let Some(name) = function_name(line) else { continue };
+        let Some(name) = function_name(line) else {
+            continue;
+        };
         let depth = line.len() - line.trim_start().len();
         let closing = format!("{}}}", " ".repeat(depth));
         let body = lines[start..].iter();
-        let Some(length) = body.clone().position(|line| *line == closing) else { continue };
+        let Some(length) = body.clone().position(|line| *line == closing) else {
+            continue;
+        };
         // A declaration without a body ends in `;` before any brace.
         let first_brace = body.clone().position(|line| line.trim_end().ends_with('{'));
         let first_end = body.clone().position(|line| line.trim_end().ends_with(';'));
         if first_end < first_brace && first_end.is_some() {
             continue;
         }
-        let code = lines[start..=start + length].iter().filter(|line| is_code(line)).count();
+        let code = lines[start..=start + length]
+            .iter()
+            .filter(|line| is_code(line))
+            .count();
         found.push(Function { name, lines: code });
     }
     found
@@ -246,11 +295,23 @@ fn functions(file: &File) -> Vec<Function> {
 
 fn function_name(line: &str) -> Option<String> {
     let code = line.trim_start();
-    let at = if code.starts_with("fn ") { 0 } else { code.find(" fn ")? + 1 };
+    let at = if code.starts_with("fn ") {
+        0
+    } else {
+        code.find(" fn ")? + 1
+    };
     let qualifiers = code[..at].split_whitespace();
     let known = |word: &str| {
         word.starts_with("pub")
-            || ["in", "const", "async", "extern", "\"C\"", concat!("un", "safe")].contains(&word)
+            || [
+                "in",
+                "const",
+                "async",
+                "extern",
+                "\"C\"",
+                concat!("un", "safe"),
+            ]
+            .contains(&word)
             || word.ends_with(')')
     };
     if !qualifiers.into_iter().all(known) {

@@ -8,7 +8,9 @@ const SKIPPED: &[&str] = &["target", ".git", "node_modules", "dist", "corpus", "
 
 /// The repository's top folder.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ lies in the repository")
 }
 
 /// One text file of the repository.
@@ -26,11 +28,20 @@ pub fn files(endings: &[&str]) -> Vec<File> {
     paths.sort();
     paths
         .into_iter()
-        .filter(|path| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)))
+        .filter(|path| {
+            endings
+                .iter()
+                .any(|ending| path.to_string_lossy().ends_with(ending))
+        })
         .filter_map(|path| {
             let text = fs::read_to_string(&path).ok()?;
-            let path = path.strip_prefix(root()).expect("found below the top folder");
-            Some(File { path: path.to_string_lossy().replace('\\', "/"), text })
+            let path = path
+                .strip_prefix(root())
+                .expect("found below the top folder");
+            Some(File {
+                path: path.to_string_lossy().replace('\\', "/"),
+                text,
+            })
         })
         .collect()
 }
@@ -41,13 +52,17 @@ pub fn read(path: &str) -> String {
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         if SKIPPED.iter().any(|skipped| name == *skipped) {
             continue;
         }
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
         if kind.is_dir() {
             walk(&entry.path(), found);
         } else if kind.is_file() {
