@@ -140,7 +140,7 @@ fn decode_last(out: &mut Vec<u8>, group: &[u8; 4]) -> Result<(), TextError> {
 }
 
 fn first_bad(text: &[u8]) -> TextError {
-    let bad = |byte: &u8| PLACES[0][usize::from(*byte)] == INVALID;
+    let bad = |byte: &u8| !ALPHABET.contains(byte);
     TextError::expected(
         "a base64 character",
         text,

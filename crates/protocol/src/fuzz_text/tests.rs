@@ -20,13 +20,14 @@ const FILTERS: &[&str] = &[
 ];
 
 const URLS: &[&str] = &[
-    "ldap://ldap.example.com:6666/o=University%20of%20Michigan,c=US?cn,sn?sub?(cn=B%20J)?!x=a%2cb,y",
+    "ldap://ldap.example.com:6666/o=University%20of%20M,c=US?cn,sn?sub?(cn=B%20J)?!x=a%2cb,y",
     "ldapi://%2frun%2fldapi/????z",
     "ldaps://[2001:db8::1]/dc=x??one",
 ];
 
 const LDIFS: &[&str] = &[
-    "version: 1\n# comment\n goes on\ndn: cn=a,dc=x\ncn: a\ndescription:: w7xi\n ZXI=\nsn: lo\n ng\n\n\n\
+    "version: 1\n# comment\n goes on\ndn: cn=a,dc=x\ncn: a\ndescription:: w7xi\n ZXI=\n\
+     sn: lo\n ng\n\n\n\
      dn:: Y249YixkYz14\r\ncn: b\r\nempty:\r\n\r\n# nothing\n\ndn: dc=x\nbroken\n\ndn: dc=y\ndc: y",
     "dn: cn=a\ncontrol: 1.2.3 true: v\ncontrol: 1.2.4\nchangetype: modify\nadd: cn\ncn: b\n-\n\
      delete: sn\n-\nreplace: x\nx:: AA==\n-\nincrement: y\ny: 1\n\ndn: cn=a\nchangetype: modrdn\n\

@@ -11,7 +11,10 @@ use super::record::{LdifRecord, parse_record};
 /// could be sent over LDAP fits as base64.
 const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Records from a stream. Holds one record and what the source gives at once, not more.
+/// Taken from the source at once, so that a source that is one large slice is not copied whole.
+const FILL_BYTES_MAX: usize = 256 << 10;
+
+/// Records from a stream. Holds the record at hand and at most 256 KiB of what follows.
 #[derive(Debug)]
 pub struct LdifReader<R> {
     source: R,
@@ -126,6 +129,7 @@ impl<R: BufRead> LdifReader<R> {
         loop {
             match self.source.fill_buf() {
                 Ok(bytes) => {
+                    let bytes = bytes.get(..FILL_BYTES_MAX).unwrap_or(bytes);
                     let count = bytes.len();
                     self.buffer.extend_from_slice(bytes);
                     self.at_end = count == 0;

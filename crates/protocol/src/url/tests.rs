@@ -168,7 +168,9 @@ fn errors_say_where_and_what() {
 
 proptest! {
     #[test]
-    fn odd_text_never_panics(text in "ldap[si]?://([a-c:/?%=,!()*ü\\[\\]]|%[0-9a-f]{2}|sub|dc=x){0,16}") {
+    fn odd_text_never_panics(
+        text in "ldap[si]?://([a-c:/?%=,!()*ü\\[\\]]|%[0-9a-f]{2}|sub|dc=x){0,16}",
+    ) {
         crate::fuzz_text::url(text.as_bytes());
     }
 }
