@@ -2,8 +2,9 @@
 //!
 //! A class brings its superclasses along: an entry that says only `inetOrgPerson` is a person.
 
+use crate::definition::ClassKind;
 use crate::error::Violation;
-use crate::schema::{ClassId, Schema, TypeId};
+use crate::schema::{ClassId, ContentRule, ObjectClass, Schema, TypeId};
 
 /// What the class rules need to know of an entry.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +28,158 @@ pub struct Structure {
 }
 
 impl Schema {
-    /// Checks an entry against its object classes.
+    /// Checks an entry against its object classes. `objectClass` itself counts as present when
+    /// `shape.classes` has a value, and operational attributes need no class to allow them.
     ///
     /// # Errors
     /// The first rule it breaks.
     pub fn check_entry(&self, shape: &EntryShape<'_>) -> Result<Structure, Violation> {
-        let _ = shape;
-        unimplemented!()
+        let classes = self.classes_of(shape.classes)?;
+        let structural = self.structural_class(&classes)?;
+        let rule = self.content_rules().find(|rule| rule.class == structural);
+        if let Some(rule) = rule {
+            self.check_auxiliaries(rule, &classes)?;
+        }
+        self.check_required(shape, &classes, rule)?;
+        self.check_allowed(shape, &classes, rule)?;
+        for &type_id in shape.rdn {
+            if !present(shape, type_id) {
+                return Err(Violation::NamingAttributeMissing(self.attribute_name(type_id)));
+            }
+        }
+        Ok(Structure { structural, classes })
+    }
+
+    /// The named classes and all their superclasses, each once.
+    fn classes_of(&self, names: &[&[u8]]) -> Result<Vec<ClassId>, Violation> {
+        if names.is_empty() {
+            return Err(Violation::NoClass);
+        }
+        let mut classes = Vec::with_capacity(names.len() + 4);
+        for name in names {
+            let found = std::str::from_utf8(name).ok().and_then(|name| self.object_class(name));
+            let Some(class) = found else {
+                return Err(Violation::UnknownClass(String::from_utf8_lossy(name).into_owned()));
+            };
+            for &id in std::iter::once(&class).chain(&self.class_of(class).all_superiors) {
+                if !classes.contains(&id) {
+                    classes.push(id);
+                }
+            }
+        }
+        Ok(classes)
+    }
+
+    /// The most subordinate structural class; all others must be its superclasses.
+    fn structural_class(&self, classes: &[ClassId]) -> Result<ClassId, Violation> {
+        let mut lowest: Option<ClassId> = None;
+        for &class in classes {
+            if self.class_of(class).kind != ClassKind::Structural {
+                continue;
+            }
+            lowest = match lowest {
+                None => Some(class),
+                Some(so_far) if self.is_subclass(class, so_far) => Some(class),
+                Some(so_far) if self.is_subclass(so_far, class) => Some(so_far),
+                Some(so_far) => {
+                    return Err(Violation::SeveralStructuralChains(
+                        self.class_of(so_far).name().to_string(),
+                        self.class_of(class).name().to_string(),
+                    ));
+                }
+            };
+        }
+        lowest.ok_or(Violation::NoStructuralClass)
+    }
+
+    fn check_auxiliaries(
+        &self,
+        rule: &ContentRule,
+        classes: &[ClassId],
+    ) -> Result<(), Violation> {
+        let allowed = |id: ClassId| {
+            self.class_of(id).kind != ClassKind::Auxiliary
+                || rule.auxiliaries.iter().any(|&listed| self.is_subclass(listed, id))
+        };
+        match classes.iter().find(|&&id| !allowed(id)) {
+            None => Ok(()),
+            Some(&id) => Err(Violation::ClassNotAllowed(self.class_of(id).name().to_string())),
+        }
+    }
+
+    fn check_required(
+        &self,
+        shape: &EntryShape<'_>,
+        classes: &[ClassId],
+        rule: Option<&ContentRule>,
+    ) -> Result<(), Violation> {
+        let missing = |must: &[TypeId]| {
+            let object_class = self.definitions.object_class;
+            must.iter().copied().find(|&id| Some(id) != object_class && !present(shape, id))
+        };
+        for &class in classes {
+            let class = self.class_of(class);
+            if let Some(type_id) = missing(&class.must) {
+                return Err(Violation::Missing {
+                    class: class.name().to_string(),
+                    attribute: self.attribute_name(type_id),
+                });
+            }
+        }
+        match rule.and_then(|rule| Some((rule, missing(&rule.must)?))) {
+            None => Ok(()),
+            Some((rule, type_id)) => Err(Violation::Missing {
+                class: self.class_of(rule.class).name().to_string(),
+                attribute: self.attribute_name(type_id),
+            }),
+        }
+    }
+
+    fn check_allowed(
+        &self,
+        shape: &EntryShape<'_>,
+        classes: &[ClassId],
+        rule: Option<&ContentRule>,
+    ) -> Result<(), Violation> {
+        let extensible = self.definitions.extensible_object;
+        let extensible = extensible.is_some_and(|class| classes.contains(&class));
+        for &(type_id, values) in shape.attributes {
+            let attribute_type = self.type_of(type_id);
+            if values > 1 && attribute_type.single_value {
+                return Err(Violation::SeveralValues(self.attribute_name(type_id)));
+            }
+            if values == 0 || attribute_type.operational() {
+                continue;
+            }
+            let precluded = rule.is_some_and(|rule| rule.not.contains(&type_id));
+            let allowed = extensible
+                || classes.iter().any(|&class| self.class_of(class).allows(type_id))
+                || rule.is_some_and(|rule| {
+                    rule.may.contains(&type_id) || rule.must.contains(&type_id)
+                });
+            if precluded || !allowed {
+                return Err(Violation::NotAllowed(self.attribute_name(type_id)));
+            }
+        }
+        Ok(())
+    }
+
+    fn attribute_name(&self, type_id: TypeId) -> String {
+        self.type_of(type_id).name().to_string()
     }
 }
+
+impl ObjectClass {
+    /// Whether the class or one of its superclasses requires or allows the attribute.
+    pub fn allows(&self, type_id: TypeId) -> bool {
+        let word = self.allowed.get(usize::from(type_id.0) / 64);
+        word.is_some_and(|word| word >> (type_id.0 % 64) & 1 == 1)
+    }
+}
+
+fn present(shape: &EntryShape<'_>, type_id: TypeId) -> bool {
+    shape.attributes.iter().any(|&(present, values)| present == type_id && values > 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,11 @@
 //! - the description without options has a number before any description with options of its type;
 //! - numbers are given in order of first use, from 1, so equal histories give equal dictionaries.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::description::Description;
-use crate::error::SchemaError;
+use crate::error::{DescribeError, SchemaError};
 use crate::schema::{Schema, TypeId};
 
 /// The persistent number of an attribute description in one database. Never 0.
@@ -40,72 +43,207 @@ pub struct KnownAttribute {
 }
 
 /// Everything that depends on the rows, precomputed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Dictionary {
-    _rows: Vec<DictionaryRow>,
+    /// By number; 0 and the numbers of unresolved rows are empty.
+    known: Vec<Option<KnownAttribute>>,
+    /// By `TypeId`: the number of the description without options.
+    bases: Vec<Option<AttributeNumber>>,
+    /// Descriptions with options.
+    tagged: HashMap<Description, AttributeNumber>,
+    /// By `TypeId`: what `numbers_of` answers.
+    covering: Vec<Vec<AttributeNumber>>,
+    unresolved: Vec<DictionaryRow>,
+}
+
+impl Dictionary {
+    fn number(&self, description: &Description) -> Option<AttributeNumber> {
+        if description.options.is_empty() {
+            return self.bases.get(usize::from(description.type_id.0)).copied().flatten();
+        }
+        self.tagged.get(description).copied()
+    }
+
+    /// The number after the highest one ever given.
+    fn next(&self) -> Result<AttributeNumber, SchemaError> {
+        u16::try_from(self.known.len().max(1))
+            .map(AttributeNumber)
+            .map_err(|_| SchemaError::Full { what: "attribute descriptions" })
+    }
+
+    /// Puts a description under a number, which must be higher than all before.
+    fn insert(
+        &mut self,
+        schema: &Schema,
+        description: &Description,
+        row: &DictionaryRow,
+    ) -> Result<(), SchemaError> {
+        let contradiction =
+            || SchemaError::Dictionary { number: row.number.0, text: row.text.clone() };
+        let type_id = description.type_id;
+        let base = match description.options.is_empty() {
+            true => Some(row.number),
+            false => self.number(&Description::of_type(type_id)),
+        };
+        let base = base.ok_or_else(contradiction)?;
+        if self.number(description).is_some() || description.is_selection() {
+            return Err(contradiction());
+        }
+        self.reserve(row)?;
+        let slot = usize::from(row.number.0);
+        self.known[slot] = Some(KnownAttribute {
+            number: row.number,
+            text: row.text.clone(),
+            type_id,
+            base,
+            options: description.options.to_vec(),
+            operational: schema.type_of(type_id).operational(),
+        });
+        if description.options.is_empty() {
+            *slot_of(&mut self.bases, type_id) = Some(row.number);
+        } else {
+            self.tagged.insert(description.clone(), row.number);
+        }
+        let mut at = Some(type_id);
+        while let Some(id) = at {
+            slot_of(&mut self.covering, id).push(row.number);
+            at = schema.type_of(id).superior;
+        }
+        Ok(())
+    }
+
+    /// Makes the row's number the highest one given.
+    fn reserve(&mut self, row: &DictionaryRow) -> Result<(), SchemaError> {
+        let slot = usize::from(row.number.0);
+        if slot == 0 || slot < self.known.len() {
+            return Err(SchemaError::Dictionary { number: row.number.0, text: row.text.clone() });
+        }
+        self.known.resize(slot + 1, None);
+        Ok(())
+    }
+}
+
+fn slot_of<T: Clone + Default>(slots: &mut Vec<T>, type_id: TypeId) -> &mut T {
+    let index = usize::from(type_id.0);
+    if slots.len() <= index {
+        slots.resize(index + 1, T::default());
+    }
+    &mut slots[index]
 }
 
 impl Schema {
     /// The number of a description; `None`: no entry of this database has it.
     pub fn number(&self, description: &Description) -> Option<AttributeNumber> {
-        let _ = description;
-        unimplemented!()
+        self.dictionary.number(description)
     }
 
     /// A schema in which the description has a number, that number, and the rows to persist.
     ///
     /// # Errors
     /// [`SchemaError::Full`] when all 65,535 numbers are in use, [`SchemaError::Contradiction`]
-    /// for a description that only selects.
+    /// for a description that only selects, such as `cn;lang-`.
     pub fn with_number(
         &self,
         description: &Description,
     ) -> Result<(Schema, AttributeNumber, Vec<DictionaryRow>), SchemaError> {
-        let _ = description;
-        unimplemented!()
+        if description.is_selection() {
+            let definition = self.spelled(description);
+            let rule = "a description with a range selects values and cannot hold any";
+            return Err(SchemaError::Contradiction { definition, rule });
+        }
+        if let Some(number) = self.number(description) {
+            return Ok((self.clone(), number, Vec::new()));
+        }
+        let mut dictionary = Dictionary::clone(&self.dictionary);
+        let mut rows = Vec::new();
+        let base = Description::of_type(description.type_id);
+        for wanted in [&base, description] {
+            if dictionary.number(wanted).is_none() {
+                let row = DictionaryRow { number: dictionary.next()?, text: self.spelled(wanted) };
+                dictionary.insert(self, wanted, &row)?;
+                rows.push(row);
+            }
+        }
+        let number = dictionary.number(description).expect("inserted just above");
+        let definitions = Arc::clone(&self.definitions);
+        Ok((Schema { definitions, dictionary: Arc::new(dictionary) }, number, rows))
     }
 
-    /// A schema with the rows of a database. Rows whose type is not defined yet are kept aside and
-    /// take effect when [`Schema::extended`] defines it: stored schema is read with the dictionary.
+    /// A schema with the rows of a database in place of its own. Rows whose type is not defined
+    /// yet are kept aside and take effect when [`Schema::extended`] defines it, because the schema
+    /// a database stores is read by means of its dictionary.
     ///
     /// # Errors
     /// [`SchemaError::Dictionary`] when rows contradict each other.
     pub fn with_dictionary(&self, rows: &[DictionaryRow]) -> Result<Schema, SchemaError> {
-        let _ = rows;
-        unimplemented!()
+        let mut rows: Vec<&DictionaryRow> = rows.iter().collect();
+        rows.sort_by_key(|row| row.number);
+        let mut dictionary = Dictionary::default();
+        for row in rows {
+            match self.describe(&row.text) {
+                Ok(description) => dictionary.insert(self, &description, row)?,
+                Err(DescribeError::UnknownType(_)) => {
+                    dictionary.reserve(row)?;
+                    dictionary.unresolved.push(row.clone());
+                }
+                Err(DescribeError::BadSyntax(text)) => {
+                    return Err(SchemaError::Dictionary { number: row.number.0, text });
+                }
+            }
+        }
+        let definitions = Arc::clone(&self.definitions);
+        Ok(Schema { definitions, dictionary: Arc::new(dictionary) })
     }
 
-    /// Every row, by number.
+    /// Every row, by number, unresolved ones included.
     pub fn dictionary_rows(&self) -> Vec<DictionaryRow> {
-        unimplemented!()
+        let known = self
+            .known_attributes()
+            .map(|it| DictionaryRow { number: it.number, text: it.text.clone() });
+        let mut rows: Vec<_> = known.chain(self.dictionary.unresolved.iter().cloned()).collect();
+        rows.sort_by_key(|row| row.number);
+        rows
     }
 
     /// Rows whose attribute type is not defined in this schema.
     pub fn unresolved_rows(&self) -> &[DictionaryRow] {
-        unimplemented!()
+        &self.dictionary.unresolved
     }
 
     /// The description behind a number.
     pub fn known(&self, number: AttributeNumber) -> Option<&KnownAttribute> {
-        let _ = number;
-        unimplemented!()
+        self.dictionary.known.get(usize::from(number.0))?.as_ref()
     }
 
     /// Every numbered description, by number.
     pub fn known_attributes(&self) -> impl Iterator<Item = &KnownAttribute> {
-        std::iter::empty()
+        self.dictionary.known.iter().flatten()
     }
 
     /// Every number whose type is this one or a subtype, with any options, ascending.
     pub fn numbers_of(&self, type_id: TypeId) -> &[AttributeNumber] {
-        let _ = type_id;
-        unimplemented!()
+        let covering = self.dictionary.covering.get(usize::from(type_id.0));
+        covering.map_or(&[], |numbers| numbers.as_slice())
     }
 
     /// What asking for a description returns (RFC 4511 §4.5.1.8): subtypes, and descriptions with
     /// at least its options; a language range `lang-en-` (RFC 3866) stands for any tag it covers.
     pub fn selected_numbers(&self, description: &Description) -> Vec<AttributeNumber> {
-        let _ = description;
-        unimplemented!()
+        let has = |number: &AttributeNumber| {
+            let options = self.known(*number).map_or(&[][..], |known| &known.options);
+            description.options.iter().all(|wanted| options.iter().any(|it| covers(wanted, it)))
+        };
+        self.numbers_of(description.type_id).iter().copied().filter(has).collect()
     }
 }
+
+/// Whether asking for the option `wanted` is satisfied by `present`; both are lower case.
+fn covers(wanted: &str, present: &str) -> bool {
+    match wanted.strip_suffix('-') {
+        None => wanted == present,
+        Some(tag) => present == tag || present.starts_with(wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,9 @@ mod definition_print;
 mod description;
 mod dictionary;
 mod error;
+mod name_table;
 mod schema;
+mod schema_build;
 mod schema_file;
 mod subschema;
 

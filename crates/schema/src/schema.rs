@@ -4,12 +4,15 @@
 //! - immutable: every change makes a new `Schema`; clones share everything;
 //! - definitions are only ever added, so an id means the same in every extension of its schema.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use crate::definition::*;
 use crate::dictionary::Dictionary;
 use crate::error::SchemaError;
 use crate::matching::MatchingRule;
+use crate::name_table::NameTable;
+use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
 
 /// The handle of an attribute type, valid for the schema that gave it and all its extensions.
@@ -87,6 +90,8 @@ pub struct ObjectClass {
     pub all_may: Vec<TypeId>,
     /// The definition as it was given.
     pub definition: ObjectClassDefinition,
+    /// One bit per type: `all_must` and `all_may` together.
+    pub(crate) allowed: Box<[u64]>,
 }
 
 impl ObjectClass {
@@ -114,39 +119,122 @@ pub struct ContentRule {
 }
 
 /// Definitions and the dictionary of one database. Immutable; cloning copies two pointers.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Schema {
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) dictionary: Arc<Dictionary>,
 }
 
-/// Everything that is defined.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Definitions {
-    pub(crate) types: Vec<Arc<AttributeType>>,
-    pub(crate) classes: Vec<Arc<ObjectClass>>,
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema")
+            .field("attribute_types", &self.definitions.types.len())
+            .field("object_classes", &self.definitions.classes.len())
+            .field("numbers", &self.known_attributes().count())
+            .finish()
+    }
 }
 
+/// Everything that is defined.
+#[derive(Clone, Default)]
+pub(crate) struct Definitions {
+    /// By `TypeId`.
+    pub(crate) types: Vec<Arc<AttributeType>>,
+    pub(crate) type_names: NameTable,
+    /// By `ClassId`.
+    pub(crate) classes: Vec<Arc<ObjectClass>>,
+    pub(crate) class_names: NameTable,
+    pub(crate) content_rules: Vec<Arc<ContentRule>>,
+    pub(crate) name_forms: Vec<Arc<NameFormDefinition>>,
+    pub(crate) structure_rules: Vec<Arc<StructureRuleDefinition>>,
+    /// Defined in files and not among those implemented.
+    pub(crate) syntaxes: Vec<Arc<SyntaxDefinition>>,
+    /// Defined in files and not among those implemented.
+    pub(crate) matching_rules: Vec<Arc<MatchingRuleDefinition>>,
+    /// `objectClass`, which the class rules treat apart.
+    pub(crate) object_class: Option<TypeId>,
+    /// `extensibleObject` (RFC 4512 §4.3), which allows every user attribute.
+    pub(crate) extensible_object: Option<ClassId>,
+}
+
+/// The files of the standard schema, with their names for messages.
+pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
+    ("rfc4512.schema", include_str!("../definitions/rfc4512.schema")),
+    ("rfc4519.schema", include_str!("../definitions/rfc4519.schema")),
+    ("rfc2079.schema", include_str!("../definitions/rfc2079.schema")),
+    ("rfc4524.schema", include_str!("../definitions/rfc4524.schema")),
+    ("rfc1274.schema", include_str!("../definitions/rfc1274.schema")),
+    ("rfc4523.schema", include_str!("../definitions/rfc4523.schema")),
+    ("rfc2798.schema", include_str!("../definitions/rfc2798.schema")),
+    ("rfc2256.schema", include_str!("../definitions/rfc2256.schema")),
+    ("operational.schema", include_str!("../definitions/operational.schema")),
+    ("rfc3671.schema", include_str!("../definitions/rfc3671.schema")),
+    ("password_policy.schema", include_str!("../definitions/password_policy.schema")),
+    ("rfc2307bis.schema", include_str!("../definitions/rfc2307bis.schema")),
+    ("groups.schema", include_str!("../definitions/groups.schema")),
+    ("rfc4876.schema", include_str!("../definitions/rfc4876.schema")),
+    ("rfc2739.schema", include_str!("../definitions/rfc2739.schema")),
+    ("rfc7612.schema", include_str!("../definitions/rfc7612.schema")),
+    ("rfc4403.schema", include_str!("../definitions/rfc4403.schema")),
+    ("rfc2713.schema", include_str!("../definitions/rfc2713.schema")),
+    ("rfc2714.schema", include_str!("../definitions/rfc2714.schema")),
+    ("kerberos.schema", include_str!("../definitions/kerberos.schema")),
+    ("sudo.schema", include_str!("../definitions/sudo.schema")),
+    ("openssh_lpk.schema", include_str!("../definitions/openssh_lpk.schema")),
+    ("ldapns.schema", include_str!("../definitions/ldapns.schema")),
+    ("eduperson.schema", include_str!("../definitions/eduperson.schema")),
+    ("samba.schema", include_str!("../definitions/samba.schema")),
+    ("radius.schema", include_str!("../definitions/radius.schema")),
+    ("dhcp.schema", include_str!("../definitions/dhcp.schema")),
+    ("mail.schema", include_str!("../definitions/mail.schema")),
+    ("changelog.schema", include_str!("../definitions/changelog.schema")),
+    ("pando.schema", include_str!("../definitions/pando.schema")),
+];
+
 impl Schema {
-    /// The standard schema shipped with Pando, with an empty dictionary.
+    /// A schema without any definition.
+    pub(crate) fn empty() -> Schema {
+        Schema { definitions: Arc::default(), dictionary: Arc::default() }
+    }
+
+    /// The standard schema shipped with Pando, with an empty dictionary. Built once per process.
     pub fn standard() -> Schema {
-        unimplemented!()
+        static STANDARD: OnceLock<Schema> = OnceLock::new();
+        STANDARD.get_or_init(Schema::build_standard).clone()
+    }
+
+    pub(crate) fn build_standard() -> Schema {
+        let mut all = Vec::with_capacity(2048);
+        for (file, text) in STANDARD_FILES {
+            match read_schema_file(text) {
+                Ok(definitions) => all.extend(definitions),
+                Err(error) => panic!("embedded schema file {file}: {error}"),
+            }
+        }
+        match Schema::empty().extended(&all) {
+            Ok(schema) => schema,
+            Err(error) => panic!("embedded schema: {error}"),
+        }
     }
 
     /// This schema with more definitions, which may refer to each other in any order. Repeating a
-    /// definition changes nothing.
+    /// definition changes nothing; description, extensions, length and order do not matter to it.
     ///
     /// # Errors
     /// The first definition that contradicts this schema or names something undefined.
     pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
-        let _ = definitions;
-        unimplemented!()
+        let extended = crate::schema_build::extend(&self.definitions, definitions)?;
+        let schema =
+            Schema { definitions: Arc::new(extended), dictionary: Arc::clone(&self.dictionary) };
+        if schema.unresolved_rows().is_empty() {
+            return Ok(schema);
+        }
+        schema.with_dictionary(&schema.dictionary_rows())
     }
 
     /// Finds an attribute type by any of its names or its OID, in any case.
     pub fn attribute_type(&self, name_or_oid: &str) -> Option<TypeId> {
-        let _ = name_or_oid;
-        unimplemented!()
+        self.definitions.type_names.find(name_or_oid).map(TypeId)
     }
 
     /// The attribute type behind a handle of this schema.
@@ -156,8 +244,7 @@ impl Schema {
 
     /// Finds an object class by any of its names or its OID, in any case.
     pub fn object_class(&self, name_or_oid: &str) -> Option<ClassId> {
-        let _ = name_or_oid;
-        unimplemented!()
+        self.definitions.class_names.find(name_or_oid).map(ClassId)
     }
 
     /// The object class behind a handle of this schema.
@@ -165,14 +252,29 @@ impl Schema {
         &self.definitions.classes[usize::from(id.0)]
     }
 
-    /// Every attribute type.
+    /// Every attribute type, in order of definition.
     pub fn attribute_types(&self) -> impl Iterator<Item = (TypeId, &AttributeType)> {
         self.definitions.types.iter().enumerate().map(|(i, it)| (TypeId(i as u16), &**it))
     }
 
-    /// Every object class.
+    /// Every object class, in order of definition.
     pub fn object_classes(&self) -> impl Iterator<Item = (ClassId, &ObjectClass)> {
         self.definitions.classes.iter().enumerate().map(|(i, it)| (ClassId(i as u16), &**it))
+    }
+
+    /// Every content rule.
+    pub fn content_rules(&self) -> impl Iterator<Item = &ContentRule> {
+        self.definitions.content_rules.iter().map(|rule| &**rule)
+    }
+
+    /// Every name form; published, not enforced.
+    pub fn name_forms(&self) -> impl Iterator<Item = &NameFormDefinition> {
+        self.definitions.name_forms.iter().map(|form| &**form)
+    }
+
+    /// Every structure rule; published, not enforced.
+    pub fn structure_rules(&self) -> impl Iterator<Item = &StructureRuleDefinition> {
+        self.definitions.structure_rules.iter().map(|rule| &**rule)
     }
 
     /// Whether `sub` is `sup` or derives from it.
@@ -186,4 +288,12 @@ impl Schema {
         }
         false
     }
+
+    /// Whether `sub` is `sup` or derives from it.
+    pub fn is_subclass(&self, sub: ClassId, sup: ClassId) -> bool {
+        sub == sup || self.class_of(sub).all_superiors.binary_search(&sup).is_ok()
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,507 @@
+//! Turns definitions into a schema: every name resolved, every contradiction found.
+//!
+//! Names are registered first and resolved afterwards, so definitions may come in any order.
+
+use std::sync::Arc;
+
+use crate::definition::*;
+use crate::error::SchemaError;
+use crate::matching::MatchingRule;
+use crate::schema::*;
+use crate::syntax::{self, Syntax};
+
+/// Values of these syntaxes are always asked for and returned with `;binary` (RFC 4523 §2).
+const BINARY_TRANSFER: [&str; 4] = [
+    syntax::OID_CERTIFICATE,
+    syntax::OID_CERTIFICATE_LIST,
+    syntax::OID_CERTIFICATE_PAIR,
+    syntax::OID_SUPPORTED_ALGORITHM,
+];
+
+/// The definitions of `base` and the given ones.
+pub(crate) fn extend(
+    base: &Definitions,
+    given: &[Definition],
+) -> Result<Definitions, SchemaError> {
+    let mut build = Build { to: base.clone(), types: Vec::new(), classes: Vec::new() };
+    for definition in given {
+        match definition {
+            Definition::AttributeType(it) => build.register_type(it)?,
+            Definition::ObjectClass(it) => build.register_class(it)?,
+            Definition::Syntax(it) => build.add_syntax(it)?,
+            Definition::MatchingRule(it) => build.add_matching_rule(it)?,
+            // Computed from the types, never taken from outside.
+            Definition::MatchingRuleUse(_) => {}
+            Definition::ContentRule(_) | Definition::NameForm(_) | Definition::StructureRule(_) => {
+            }
+        }
+    }
+    build.resolve_types()?;
+    build.resolve_classes()?;
+    for definition in given {
+        match definition {
+            Definition::ContentRule(it) => build.add_content_rule(it)?,
+            Definition::NameForm(it) => build.add_name_form(it)?,
+            Definition::StructureRule(it) => build.add_structure_rule(it)?,
+            _ => {}
+        }
+    }
+    let find = |name| build.to.type_names.find(name).map(TypeId);
+    build.to.object_class = find("objectClass");
+    build.to.extensible_object = build.to.class_names.find("extensibleObject").map(ClassId);
+    Ok(build.to)
+}
+
+struct Build<'a> {
+    to: Definitions,
+    /// Registered and not yet resolved; the ids follow those in `to`.
+    types: Vec<&'a AttributeTypeDefinition>,
+    classes: Vec<&'a ObjectClassDefinition>,
+}
+
+impl<'a> Build<'a> {
+    fn register_type(&mut self, given: &'a AttributeTypeDefinition) -> Result<(), SchemaError> {
+        let id = handle(self.to.types.len() + self.types.len(), "attribute types")?;
+        let present = find_any(&self.to.type_names, &given.oid, &given.names);
+        if let Some(present) = present {
+            let index = usize::from(present);
+            let existing = match self.to.types.get(index) {
+                Some(resolved) => &resolved.definition,
+                None => self.types[index - self.to.types.len()],
+            };
+            return match same_type(existing, given) {
+                true => Ok(()),
+                false => Err(conflict(&given.oid, existing, given)),
+            };
+        }
+        for name in std::iter::once(&given.oid).chain(&given.names) {
+            // A definition may repeat its own name; anyone else's was found above.
+            let _ = self.to.type_names.insert(name, id);
+        }
+        self.types.push(given);
+        Ok(())
+    }
+
+    fn register_class(&mut self, given: &'a ObjectClassDefinition) -> Result<(), SchemaError> {
+        let id = handle(self.to.classes.len() + self.classes.len(), "object classes")?;
+        let present = find_any(&self.to.class_names, &given.oid, &given.names);
+        if let Some(present) = present {
+            let index = usize::from(present);
+            let existing = match self.to.classes.get(index) {
+                Some(resolved) => &resolved.definition,
+                None => self.classes[index - self.to.classes.len()],
+            };
+            return match same_class(existing, given) {
+                true => Ok(()),
+                false => Err(conflict(&given.oid, existing, given)),
+            };
+        }
+        for name in std::iter::once(&given.oid).chain(&given.names) {
+            let _ = self.to.class_names.insert(name, id);
+        }
+        self.classes.push(given);
+        Ok(())
+    }
+
+    fn add_syntax(&mut self, given: &SyntaxDefinition) -> Result<(), SchemaError> {
+        let known = Syntax::by_oid(&given.oid).is_some()
+            || self.to.syntaxes.iter().any(|syntax| syntax.oid == given.oid);
+        if !known {
+            self.to.syntaxes.push(Arc::new(given.clone()));
+        }
+        Ok(())
+    }
+
+    fn add_matching_rule(&mut self, given: &MatchingRuleDefinition) -> Result<(), SchemaError> {
+        let known = MatchingRule::by_name(&given.oid).is_some()
+            || self.to.matching_rules.iter().any(|rule| rule.oid == given.oid);
+        if !known {
+            self.to.matching_rules.push(Arc::new(given.clone()));
+        }
+        Ok(())
+    }
+
+    /// Resolves the registered types, supertypes before subtypes.
+    fn resolve_types(&mut self) -> Result<(), SchemaError> {
+        let first = self.to.types.len();
+        let pending = std::mem::take(&mut self.types);
+        let mut resolved: Vec<Option<Arc<AttributeType>>> = vec![None; pending.len()];
+        for start in 0..pending.len() {
+            // The unresolved supertypes of `start`, nearest first.
+            let mut chain = Vec::new();
+            let mut at = Some(start);
+            while let Some(index) = at.filter(|&index| resolved[index].is_none()) {
+                if chain.contains(&index) {
+                    return Err(SchemaError::Cycle { definition: label_of_type(pending[index]) });
+                }
+                chain.push(index);
+                let superior = self.superior_of(pending[index])?;
+                at = superior.and_then(|id| usize::from(id.0).checked_sub(first));
+            }
+            for index in chain.into_iter().rev() {
+                let superior = self.superior_of(pending[index])?;
+                let parent = superior.map(|id| match usize::from(id.0).checked_sub(first) {
+                    None => Arc::clone(&self.to.types[usize::from(id.0)]),
+                    Some(i) => Arc::clone(resolved[i].as_ref().expect("supertypes come first")),
+                });
+                let it = self.resolve_type(pending[index], superior, parent.as_deref())?;
+                resolved[index] = Some(Arc::new(it));
+            }
+        }
+        self.to.types.extend(resolved.into_iter().flatten());
+        Ok(())
+    }
+
+    fn superior_of(&self, it: &AttributeTypeDefinition) -> Result<Option<TypeId>, SchemaError> {
+        let Some(name) = &it.superior else { return Ok(None) };
+        match self.to.type_names.find(name) {
+            Some(id) => Ok(Some(TypeId(id))),
+            None => Err(unknown(label_of_type(it), "supertype", name)),
+        }
+    }
+
+    fn resolve_type(
+        &self,
+        it: &AttributeTypeDefinition,
+        superior: Option<TypeId>,
+        parent: Option<&AttributeType>,
+    ) -> Result<AttributeType, SchemaError> {
+        let label = || label_of_type(it);
+        let rule = |name: &Option<String>, role, inherited: Option<&'static MatchingRule>| {
+            match name {
+                None => Ok(inherited),
+                Some(name) => self.rule(name, role, &label),
+            }
+        };
+        let syntax = match (&it.syntax, parent) {
+            (Some(oid), _) => self.syntax(oid),
+            (None, Some(parent)) => parent.syntax,
+            (None, None) => return Err(SchemaError::NoSyntax { definition: label() }),
+        };
+        let contradiction = |rule| SchemaError::Contradiction { definition: label(), rule };
+        if it.collective && it.usage != Usage::UserApplications {
+            return Err(contradiction("a collective attribute is not operational"));
+        }
+        if it.collective && it.single_value {
+            return Err(contradiction("a collective attribute is not single-valued"));
+        }
+        if parent.is_some_and(|parent| parent.usage != it.usage) {
+            return Err(contradiction("a subtype has the usage of its supertype"));
+        }
+        Ok(AttributeType {
+            oid: it.oid.clone(),
+            names: it.names.clone(),
+            superior,
+            equality: rule(&it.equality, "equality rule", parent.and_then(|it| it.equality))?,
+            ordering: rule(&it.ordering, "ordering rule", parent.and_then(|it| it.ordering))?,
+            substring: rule(&it.substring, "substring rule", parent.and_then(|it| it.substring))?,
+            syntax,
+            single_value: it.single_value,
+            collective: it.collective,
+            no_user_modification: it.no_user_modification,
+            usage: it.usage,
+            binary_transfer: BINARY_TRANSFER.contains(&syntax.oid),
+            definition: it.clone(),
+        })
+    }
+
+    /// A rule that is defined but not implemented is published and otherwise as good as none.
+    fn rule(
+        &self,
+        name: &str,
+        role: &'static str,
+        label: &dyn Fn() -> String,
+    ) -> Result<Option<&'static MatchingRule>, SchemaError> {
+        let defined = |rule: &Arc<MatchingRuleDefinition>| {
+            rule.oid == name || rule.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+        };
+        match MatchingRule::by_name(name) {
+            Some(rule) => Ok(Some(rule)),
+            None if self.to.matching_rules.iter().any(defined) => Ok(None),
+            None => Err(unknown(label(), role, name)),
+        }
+    }
+
+    /// The syntax behind an OID, behind its `X-SUBST`, else Octet String.
+    fn syntax(&self, oid: &str) -> &'static Syntax {
+        let substitute = || {
+            let defined = self.to.syntaxes.iter().find(|syntax| syntax.oid == oid)?;
+            let (_, values) = defined
+                .extensions
+                .iter()
+                .find(|(keyword, _)| keyword.eq_ignore_ascii_case("X-SUBST"))?;
+            Syntax::by_oid(values.first()?)
+        };
+        Syntax::by_oid(oid).or_else(substitute).unwrap_or(&syntax::OCTET_STRING)
+    }
+
+    /// Resolves the registered classes, superclasses before subclasses.
+    fn resolve_classes(&mut self) -> Result<(), SchemaError> {
+        let first = self.to.classes.len();
+        let pending = std::mem::take(&mut self.classes);
+        let mut resolved: Vec<Option<Arc<ObjectClass>>> = vec![None; pending.len()];
+        let mut left = pending.len();
+        while left > 0 {
+            let before = left;
+            for (index, it) in pending.iter().enumerate() {
+                if resolved[index].is_some() {
+                    continue;
+                }
+                let superiors = self.classes_named(&it.superiors, it, "superclass")?;
+                let parents: Option<Vec<&Arc<ObjectClass>>> = superiors
+                    .iter()
+                    .map(|id| match usize::from(id.0).checked_sub(first) {
+                        None => Some(&self.to.classes[usize::from(id.0)]),
+                        Some(i) => resolved[i].as_ref(),
+                    })
+                    .collect();
+                if let Some(parents) = parents {
+                    let class = self.resolve_class(it, superiors, &parents)?;
+                    resolved[index] = Some(Arc::new(class));
+                    left -= 1;
+                }
+            }
+            if left == before {
+                let stuck = pending.iter().zip(&resolved).find(|(_, done)| done.is_none());
+                let (it, _) = stuck.expect("some class is left");
+                return Err(SchemaError::Cycle { definition: label_of_class(it) });
+            }
+        }
+        self.to.classes.extend(resolved.into_iter().flatten());
+        Ok(())
+    }
+
+    fn resolve_class(
+        &self,
+        it: &ObjectClassDefinition,
+        superiors: Vec<ClassId>,
+        parents: &[&Arc<ObjectClass>],
+    ) -> Result<ObjectClass, SchemaError> {
+        for parent in parents {
+            let fits = match it.kind {
+                ClassKind::Abstract => parent.kind == ClassKind::Abstract,
+                ClassKind::Structural => parent.kind != ClassKind::Auxiliary,
+                ClassKind::Auxiliary => parent.kind != ClassKind::Structural,
+            };
+            if !fits {
+                let rule = "an abstract class derives from abstract ones, a structural class never \
+                            from an auxiliary one, an auxiliary class never from a structural one";
+                return Err(SchemaError::Contradiction { definition: label_of_class(it), rule });
+            }
+        }
+        let label = || label_of_class(it);
+        let must = self.types_named(&it.must, &label, "required attribute")?;
+        let may = self.types_named(&it.may, &label, "allowed attribute")?;
+        let inherit = |own: &[TypeId], of: fn(&ObjectClass) -> &Vec<TypeId>| {
+            sorted(own.iter().copied().chain(parents.iter().flat_map(|it| of(it).iter().copied())))
+        };
+        let all_must = inherit(&must, |it| &it.all_must);
+        let all_may = inherit(&may, |it| &it.all_may);
+        let all_superiors = sorted(
+            superiors.iter().copied().chain(parents.iter().flat_map(|it| it.all_superiors.clone())),
+        );
+        let highest = all_must.iter().chain(&all_may).map(|id| usize::from(id.0)).max();
+        let mut allowed = vec![0u64; highest.map_or(0, |id| id / 64 + 1)];
+        for id in all_must.iter().chain(&all_may) {
+            allowed[usize::from(id.0) / 64] |= 1 << (id.0 % 64);
+        }
+        Ok(ObjectClass {
+            oid: it.oid.clone(),
+            names: it.names.clone(),
+            kind: it.kind,
+            superiors,
+            all_superiors,
+            must,
+            may,
+            all_must,
+            all_may,
+            definition: it.clone(),
+            allowed: allowed.into_boxed_slice(),
+        })
+    }
+
+    fn classes_named(
+        &self,
+        names: &[String],
+        of: &ObjectClassDefinition,
+        role: &'static str,
+    ) -> Result<Vec<ClassId>, SchemaError> {
+        let find = |name: &String| match self.to.class_names.find(name) {
+            Some(id) => Ok(ClassId(id)),
+            None => Err(unknown(label_of_class(of), role, name)),
+        };
+        names.iter().map(find).collect()
+    }
+
+    fn types_named(
+        &self,
+        names: &[String],
+        label: &dyn Fn() -> String,
+        role: &'static str,
+    ) -> Result<Vec<TypeId>, SchemaError> {
+        let find = |name: &String| match self.to.type_names.find(name) {
+            Some(id) => Ok(TypeId(id)),
+            None => Err(unknown(label(), role, name)),
+        };
+        names.iter().map(find).collect()
+    }
+
+    fn add_content_rule(&mut self, it: &ContentRuleDefinition) -> Result<(), SchemaError> {
+        let label = || it.names.first().unwrap_or(&it.oid).clone();
+        let Some(class) = self.to.class_names.find(&it.oid).map(ClassId) else {
+            return Err(unknown(label(), "structural class", &it.oid));
+        };
+        if let Some(existing) = self.to.content_rules.iter().find(|rule| rule.class == class) {
+            return match existing.definition == *it {
+                true => Ok(()),
+                false => Err(conflict(&it.oid, &existing.definition, it)),
+            };
+        }
+        let contradiction = |rule| SchemaError::Contradiction { definition: label(), rule };
+        if self.to.classes[usize::from(class.0)].kind != ClassKind::Structural {
+            return Err(contradiction("a content rule governs a structural class"));
+        }
+        let mut auxiliaries = Vec::with_capacity(it.auxiliaries.len());
+        for name in &it.auxiliaries {
+            match self.to.class_names.find(name).map(ClassId) {
+                None => return Err(unknown(label(), "auxiliary class", name)),
+                Some(id) => auxiliaries.push(id),
+            }
+        }
+        let is_auxiliary = |id: &ClassId| {
+            self.to.classes[usize::from(id.0)].kind == ClassKind::Auxiliary
+        };
+        if !auxiliaries.iter().all(is_auxiliary) {
+            return Err(contradiction("AUX lists auxiliary classes"));
+        }
+        let rule = ContentRule {
+            class,
+            auxiliaries,
+            must: self.types_named(&it.must, &label, "required attribute")?,
+            may: self.types_named(&it.may, &label, "allowed attribute")?,
+            not: self.types_named(&it.not, &label, "precluded attribute")?,
+            definition: it.clone(),
+        };
+        self.to.content_rules.push(Arc::new(rule));
+        Ok(())
+    }
+
+    fn add_name_form(&mut self, it: &NameFormDefinition) -> Result<(), SchemaError> {
+        let label = || it.names.first().unwrap_or(&it.oid).clone();
+        if let Some(existing) = self.to.name_forms.iter().find(|form| form.oid == it.oid) {
+            return match **existing == *it {
+                true => Ok(()),
+                false => Err(conflict(&it.oid, &**existing, it)),
+            };
+        }
+        if self.to.class_names.find(&it.class).is_none() {
+            return Err(unknown(label(), "structural class", &it.class));
+        }
+        self.types_named(&it.must, &label, "naming attribute")?;
+        self.types_named(&it.may, &label, "naming attribute")?;
+        self.to.name_forms.push(Arc::new(it.clone()));
+        Ok(())
+    }
+
+    fn add_structure_rule(&mut self, it: &StructureRuleDefinition) -> Result<(), SchemaError> {
+        let label = it.names.first().cloned().unwrap_or_else(|| it.rule_id.to_string());
+        let rules = &self.to.structure_rules;
+        if let Some(existing) = rules.iter().find(|rule| rule.rule_id == it.rule_id) {
+            return match **existing == *it {
+                true => Ok(()),
+                false => Err(conflict(&label, &**existing, it)),
+            };
+        }
+        let is_form = |form: &Arc<NameFormDefinition>| {
+            form.oid == it.form || form.names.iter().any(|own| own.eq_ignore_ascii_case(&it.form))
+        };
+        if !self.to.name_forms.iter().any(is_form) {
+            return Err(unknown(label, "name form", &it.form));
+        }
+        self.to.structure_rules.push(Arc::new(it.clone()));
+        Ok(())
+    }
+}
+
+fn handle(index: usize, what: &'static str) -> Result<u16, SchemaError> {
+    u16::try_from(index).ok().filter(|&id| id < u16::MAX).ok_or(SchemaError::Full { what })
+}
+
+fn find_any(table: &crate::name_table::NameTable, oid: &str, names: &[String]) -> Option<u16> {
+    table.find(oid).or_else(|| names.iter().find_map(|name| table.find(name)))
+}
+
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}
+
+fn label_of_type(it: &AttributeTypeDefinition) -> String {
+    it.names.first().unwrap_or(&it.oid).clone()
+}
+
+fn label_of_class(it: &ObjectClassDefinition) -> String {
+    it.names.first().unwrap_or(&it.oid).clone()
+}
+
+fn unknown(definition: String, role: &'static str, name: &str) -> SchemaError {
+    SchemaError::Unknown { definition, role, name: name.to_string() }
+}
+
+fn conflict<T: ToString>(name: &str, existing: &T, given: &T) -> SchemaError {
+    SchemaError::Conflict {
+        name: name.to_string(),
+        existing: existing.to_string(),
+        given: given.to_string(),
+    }
+}
+
+/// Whether a definition says nothing that the existing one does not say.
+fn same_type(existing: &AttributeTypeDefinition, given: &AttributeTypeDefinition) -> bool {
+    existing.oid.eq_ignore_ascii_case(&given.oid)
+        && names_within(&given.names, &existing.names)
+        && same_name(&existing.superior, &given.superior)
+        && same_rule(&existing.equality, &given.equality)
+        && same_rule(&existing.ordering, &given.ordering)
+        && same_rule(&existing.substring, &given.substring)
+        && existing.syntax == given.syntax
+        && existing.single_value == given.single_value
+        && existing.collective == given.collective
+        && existing.no_user_modification == given.no_user_modification
+        && existing.usage == given.usage
+}
+
+fn same_class(existing: &ObjectClassDefinition, given: &ObjectClassDefinition) -> bool {
+    existing.oid.eq_ignore_ascii_case(&given.oid)
+        && names_within(&given.names, &existing.names)
+        && existing.kind == given.kind
+        && same_set(&existing.superiors, &given.superiors)
+        && same_set(&existing.must, &given.must)
+        && same_set(&existing.may, &given.may)
+}
+
+fn names_within(given: &[String], existing: &[String]) -> bool {
+    given.iter().all(|name| existing.iter().any(|own| own.eq_ignore_ascii_case(name)))
+}
+
+fn same_set(one: &[String], other: &[String]) -> bool {
+    names_within(one, other) && names_within(other, one)
+}
+
+fn same_name(one: &Option<String>, other: &Option<String>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// A rule may be given by name here and by OID there.
+fn same_rule(one: &Option<String>, other: &Option<String>) -> bool {
+    let oid = |name: &Option<String>| {
+        name.as_deref().and_then(MatchingRule::by_name).map(|rule| rule.oid)
+    };
+    same_name(one, other) || (oid(one).is_some() && oid(one) == oid(other))
+}
