@@ -1,1 +1,44 @@
-//! store
+//! The store: entries, names and indexes in LMDB; snapshots, batches, planning, bulk load, backup,
+//! check, digest.
+//!
+//! API boundary: everything public is documented and tested from outside. The formats stand in
+//! docs/formats/database.md.
+//!
+//! **Invariant:** the store knows no LDAP messages, no subjects and no passwords; it answers
+//! "which entries", never "may they".
+//!
+//! **Invariant:** no snapshot lives across a wait for a client: LMDB cannot reuse pages that a
+//! reader still sees.
+
+mod batch;
+mod bulk;
+mod candidates;
+mod check;
+mod containers;
+mod entry;
+mod entry_store;
+mod error;
+mod id;
+mod index;
+mod index_set;
+mod lmdb;
+mod plan;
+mod reader;
+mod snapshot;
+mod state;
+mod store;
+mod tables;
+
+pub use batch::Batch;
+pub use bulk::{BulkLoader, Loaded, Place, Prepared, Preparer};
+pub use candidates::{CandidateEntries, Candidates};
+pub use check::{Report, check};
+pub use entry::{EntryBuilder, EntryView, StoredAttribute};
+pub use error::Error;
+pub use id::EntryId;
+pub use index::build::Progress;
+pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
+pub use plan::{Plan, plan};
+pub use reader::Reader;
+pub use snapshot::{Lookup, Region, RegionScope, Snapshot};
+pub use store::{DATABASE_FILE, LOCK_FILE, Store, StoreOptions};

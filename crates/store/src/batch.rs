@@ -1,0 +1,426 @@
+//! The write transaction: changes to entries, with everything that follows from them.
+//!
+//! Invariants:
+//! - after each operation that returned `Ok`, all tables agree, counting what is pending in memory;
+//! - an operation that returned [`Error::Conflict`] has changed nothing, and the batch goes on;
+//!   after any other error the batch can only be dropped;
+//! - nothing is visible to readers before `commit` returns, and then everything is, durably.
+
+mod rows;
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use schema::{AttributeNumber, DictionaryRow, Schema};
+
+use crate::containers::Containers;
+use crate::entry::{EntryView, state_term};
+use crate::entry_store::{EntryStore, EntryTree};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::index::build::{self, Progress};
+use crate::index::keys::{Keys, changed_bases};
+use crate::index::posting;
+use crate::index_set::{IndexKinds, IndexSet, IndexState, WritePlan};
+use crate::lmdb::{Put, WriteTransaction};
+use crate::snapshot::{Pending, Snapshot};
+use crate::state::{STATE_KEY, State, encode_index, index_key, value_key};
+use crate::store::Shared;
+use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value};
+
+/// One write transaction. Dropping it changes nothing.
+#[derive(Debug)]
+pub struct Batch<'s> {
+    pub(crate) transaction: WriteTransaction,
+    pub(crate) tables: Tables,
+    pub(crate) indexes: IndexSet,
+    pub(crate) plan: WritePlan,
+    pub(crate) pending: Pending,
+    /// Whether an entry or a counter changed since the state row was read.
+    before: State,
+    containers: RefCell<Containers>,
+    /// Holders from which on a value's holders move to the posting table.
+    pub(crate) holders_max: u64,
+    pub(crate) scratch: Scratch,
+    _store: PhantomData<&'s Shared>,
+}
+
+/// Memory that is used again by each operation.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    value: Vec<u8>,
+    old: Keys,
+    new: Keys,
+    bases: Vec<AttributeNumber>,
+}
+
+impl<'s> Batch<'s> {
+    pub(crate) fn begin(shared: &'s Arc<Shared>, indexes: &IndexSet) -> Result<Batch<'s>, Error> {
+        let transaction = WriteTransaction::begin(&shared.environment)?;
+        let row = transaction.get(shared.tables.meta, STATE_KEY)?;
+        let state = State::decode(row.ok_or_else(|| Error::corrupt("meta", "no state row"))?)?;
+        Ok(Batch {
+            transaction,
+            tables: shared.tables,
+            plan: indexes.plan(),
+            indexes: indexes.clone(),
+            pending: Pending {
+                state,
+                postings: posting::Pending::default(),
+            },
+            before: state,
+            containers: RefCell::new(Containers::default()),
+            holders_max: shared.holders_max,
+            scratch: Scratch::default(),
+            _store: PhantomData,
+        })
+    }
+
+    /// The state as changed so far.
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        let version = self.transaction.id();
+        let pending = Some(&self.pending);
+        Snapshot::new(
+            &self.transaction,
+            &self.tables,
+            &self.containers,
+            pending,
+            version,
+        )
+    }
+
+    /// Gives out an id that no entry ever had.
+    pub fn next_id(&mut self) -> EntryId {
+        let id = EntryId(self.pending.state.next_id);
+        self.pending.state.next_id += 1;
+        id
+    }
+
+    /// Adds an entry below `parent`, which must exist or be [`EntryId::ROOT`] for a naming
+    /// context; then `rdn_normal` is its whole normalised name.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the name is taken or `entry` has another parent.
+    pub fn insert(
+        &mut self,
+        id: EntryId,
+        parent: EntryId,
+        rdn_normal: &[u8],
+        entry: &[u8],
+    ) -> Result<(), Error> {
+        let view = EntryView::new(entry)?;
+        if view.parent() != parent {
+            return Err(Error::conflict("the entry row names another parent"));
+        }
+        if id.is_root() || id > EntryId::MAX {
+            return Err(Error::conflict(format!(
+                "{id} cannot be the id of an entry"
+            )));
+        }
+        let key = NameKey::new(parent, rdn_normal);
+        if !self
+            .transaction
+            .put_new(self.tables.name, key.bytes(), &id.packed())?
+        {
+            return Err(Error::conflict("the name is taken"));
+        }
+        self.put_entry(id, entry)?;
+        self.add_to_count(parent, 1)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let schema = &self.indexes.schema;
+        scratch
+            .new
+            .of_entry(schema, &self.plan, &view, &mut scratch.value);
+        scratch.old.clear();
+        let written = self.write_keys(id, &scratch.old, &scratch.new);
+        self.scratch = scratch;
+        written?;
+        let state = &mut self.pending.state;
+        state.entries += 1;
+        state.next_id = state.next_id.max(id.0 + 1);
+        state.digest = state
+            .digest
+            .wrapping_add(state_term(id, parent, view.digest()));
+        Ok(())
+    }
+
+    /// Replaces an entry; its parent and its normalised name stay.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there is no such entry or `entry` has another parent.
+    pub fn update(&mut self, id: EntryId, entry: &[u8]) -> Result<(), Error> {
+        let parent = EntryView::new(entry)?.parent();
+        self.replace(id, parent, entry)
+    }
+
+    /// Replaces an entry and its name. Whatever lies below it moves with it, at no cost.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the old name is not the entry's, the new one is taken, the new
+    /// parent lies below the entry, or `entry` has another parent than the new one.
+    pub fn rename(
+        &mut self,
+        id: EntryId,
+        old: (EntryId, &[u8]),
+        new: (EntryId, &[u8]),
+        entry: &[u8],
+    ) -> Result<(), Error> {
+        let (old_key, new_key) = (NameKey::new(old.0, old.1), NameKey::new(new.0, new.1));
+        self.check_name(id, &old_key)?;
+        if EntryView::new(entry)?.parent() != new.0 {
+            return Err(Error::conflict("the entry row names another parent"));
+        }
+        let has_children = self.snapshot().child_count(id)? > 0;
+        let moved = old.0 != new.0;
+        if moved && new.0 == id {
+            return Err(Error::conflict("an entry cannot move below itself"));
+        }
+        if moved && has_children && !new.0.is_root() && self.snapshot().is_at_or_below(new.0, id)? {
+            return Err(Error::conflict("an entry cannot move below itself"));
+        }
+        if old_key.bytes() != new_key.bytes() {
+            if !self
+                .transaction
+                .put_new(self.tables.name, new_key.bytes(), &id.packed())?
+            {
+                return Err(Error::conflict("the name is taken"));
+            }
+            self.transaction.delete(self.tables.name, old_key.bytes())?;
+        }
+        self.replace(id, old.0, entry)?;
+        if moved {
+            self.add_to_count(old.0, -1)?;
+            self.add_to_count(new.0, 1)?;
+        }
+        if has_children {
+            self.pending.state.rename_counter += 1;
+        }
+        Ok(())
+    }
+
+    /// Deletes an entry without children.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the name is not the entry's or it has children.
+    pub fn delete(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Error> {
+        let key = NameKey::new(name.0, name.1);
+        self.check_name(id, &key)?;
+        if self.snapshot().child_count(id)? > 0 {
+            return Err(Error::conflict("the entry has children"));
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let term = self.old_keys(id, None, &mut scratch);
+        scratch.new.clear();
+        let result = term.and_then(|term| {
+            self.write_keys(id, &scratch.old, &scratch.new)?;
+            self.pending.state.digest = self.pending.state.digest.wrapping_sub(term);
+            Ok(())
+        });
+        self.scratch = scratch;
+        result?;
+        self.transaction.delete(self.tables.name, key.bytes())?;
+        EntryTree(self.tables.entry).delete(&mut self.transaction, id)?;
+        self.pending.state.entries -= 1;
+        self.add_to_count(name.0, -1)
+    }
+
+    /// Uses another schema for index keys from now on; a schema that extends the one before.
+    pub fn set_schema(&mut self, schema: Schema) {
+        self.indexes.schema = schema;
+        self.plan = self.indexes.plan();
+    }
+
+    /// Stores dictionary rows. [`Batch::set_schema`] with a schema that has them follows.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn put_dictionary(&mut self, rows: &[DictionaryRow]) -> Result<(), Error> {
+        for row in rows {
+            let (key, text) = (row.number.0.to_be_bytes(), row.text.as_bytes());
+            self.transaction
+                .put(self.tables.dictionary, &key, text, Put::Upsert)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the log position of this batch.
+    pub fn set_position(&mut self, position: u64) {
+        self.pending.state.position = position;
+    }
+
+    /// Stores a small named value of the layers above.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn put_meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.transaction
+            .put(self.tables.meta, &value_key(key), value, Put::Upsert)
+    }
+
+    /// Deletes a small named value; `false` if there was none.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn delete_meta(&mut self, key: &[u8]) -> Result<bool, Error> {
+        self.transaction.delete(self.tables.meta, &value_key(key))
+    }
+
+    /// Wants exactly these kinds of index on an attribute type, named canonically. New kinds are
+    /// built and unwanted ones removed by [`Batch::build_indexes`]; from now on writes maintain the
+    /// new ones. The caller makes its [`IndexSet`] anew from [`Snapshot::index_states`].
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] for an attribute type that the schema does not have.
+    pub fn set_index(&mut self, attribute: &str, kinds: IndexKinds) -> Result<(), Error> {
+        if self.indexes.schema.attribute_type(attribute).is_none() {
+            return Err(Error::conflict(format!(
+                "there is no attribute type {attribute}"
+            )));
+        }
+        let states = self.snapshot().index_states()?;
+        let mut state = states
+            .into_iter()
+            .find(|it| it.attribute == attribute)
+            .unwrap_or_else(|| IndexState::none(attribute));
+        state.want(kinds, self.pending.state.entries == 0);
+        self.put_index_state(&state)
+    }
+
+    /// Removes all indexes on an attribute type; [`Batch::build_indexes`] removes their rows.
+    ///
+    /// # Errors
+    /// As [`Batch::set_index`].
+    pub fn drop_index(&mut self, attribute: &str) -> Result<(), Error> {
+        self.set_index(attribute, IndexKinds::NONE)
+    }
+
+    /// Does a slice of the work that index changes left: removes rows, or adds the keys of up to
+    /// `entries_max` entries. Call it between other batches until nothing is left.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn build_indexes(&mut self, entries_max: usize) -> Result<Progress, Error> {
+        build::slice(self, entries_max)
+    }
+
+    /// Commits. When it returns, everything is durable and visible.
+    ///
+    /// # Errors
+    /// [`Error::Full`] when there is no room, or what LMDB says; nothing has changed then.
+    pub fn commit(mut self) -> Result<(), Error> {
+        self.pending
+            .postings
+            .flush(&mut self.transaction, self.tables.posting)?;
+        if self.pending.state != self.before {
+            let row = self.pending.state.encode();
+            self.transaction
+                .put(self.tables.meta, STATE_KEY, &row, Put::Upsert)?;
+        }
+        self.transaction.commit()
+    }
+
+    /// Stores where an index stands, and uses it from now on.
+    pub(crate) fn put_index_state(&mut self, state: &IndexState) -> Result<(), Error> {
+        let key = index_key(&state.attribute);
+        if state.is_none() {
+            self.transaction.delete(self.tables.meta, &key)?;
+        } else {
+            let row = encode_index(state);
+            self.transaction
+                .put(self.tables.meta, &key, &row, Put::Upsert)?;
+        }
+        let states = self.snapshot().index_states()?;
+        self.indexes = IndexSet::from_states(self.indexes.schema.clone(), &states);
+        self.plan = self.indexes.plan();
+        Ok(())
+    }
+
+    /// Replaces the row of an entry whose parent is `old_parent`, with its index keys and its part
+    /// of the digest.
+    fn replace(&mut self, id: EntryId, old_parent: EntryId, entry: &[u8]) -> Result<(), Error> {
+        let view = EntryView::new(entry)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let result = self
+            .old_keys(id, Some((old_parent, &view)), &mut scratch)
+            .and_then(|term| {
+                let Scratch {
+                    value, new, bases, ..
+                } = &mut scratch;
+                let schema = &self.indexes.schema;
+                new.of_bases(schema, &self.plan, &view, bases, value);
+                self.write_keys(id, &scratch.old, &scratch.new)?;
+                let digest = self.pending.state.digest.wrapping_sub(term);
+                let term = state_term(id, view.parent(), view.digest());
+                self.pending.state.digest = digest.wrapping_add(term);
+                self.put_entry(id, entry)
+            });
+        self.scratch = scratch;
+        result
+    }
+
+    /// The keys a stored entry has, into `scratch.old`, and its term in the state's digest. With a
+    /// successor only the keys that may differ, and `scratch.bases` says of which attributes.
+    fn old_keys(
+        &self,
+        id: EntryId,
+        successor: Option<(EntryId, &EntryView<'_>)>,
+        scratch: &mut Scratch,
+    ) -> Result<u128, Error> {
+        let stored = self.snapshot().entry(id)?;
+        let stored = stored.ok_or_else(|| Error::conflict(format!("there is no entry {id}")))?;
+        let schema = &self.indexes.schema;
+        let Scratch {
+            value, old, bases, ..
+        } = scratch;
+        match successor {
+            Some((parent, _)) if stored.parent() != parent => {
+                return Err(Error::conflict("the entry row names another parent"));
+            }
+            Some((_, view)) => {
+                changed_bases(&self.plan, &stored, view, bases);
+                old.of_bases(schema, &self.plan, &stored, bases, value);
+            }
+            None => old.of_entry(schema, &self.plan, &stored, value),
+        }
+        Ok(state_term(id, stored.parent(), stored.digest()))
+    }
+
+    fn put_entry(&mut self, id: EntryId, entry: &[u8]) -> Result<(), Error> {
+        let entries = EntryTree(self.tables.entry);
+        entries.put(&mut self.transaction, id, &[entry], Put::Upsert)
+    }
+
+    /// Checks that a name row leads to this entry.
+    fn check_name(&self, id: EntryId, key: &NameKey) -> Result<(), Error> {
+        let row = self.transaction.get(self.tables.name, key.bytes())?;
+        match row.map(|value| id_of_value(value, "name")).transpose()? {
+            Some(found) if found == id => Ok(()),
+            _ => Err(Error::conflict(format!(
+                "entry {id} does not have this name"
+            ))),
+        }
+    }
+
+    /// Changes the number of children of an entry by one.
+    fn add_to_count(&mut self, parent: EntryId, difference: i64) -> Result<(), Error> {
+        let key = id_key(parent);
+        let stored = self.transaction.get(self.tables.count, &key)?;
+        let count = stored
+            .map_or(Ok(0), count_of_value)?
+            .checked_add_signed(difference);
+        let count = count.ok_or_else(|| Error::corrupt("count", "fewer than no children"))?;
+        if count > 0 {
+            return self.transaction.put(
+                self.tables.count,
+                &key,
+                &count.to_le_bytes(),
+                Put::Upsert,
+            );
+        }
+        self.transaction.delete(self.tables.count, &key)?;
+        // Without children it can be deleted, so readers must forget it.
+        self.pending.state.rename_counter += 1;
+        Ok(())
+    }
+}

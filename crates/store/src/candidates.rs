@@ -1,0 +1,199 @@
+//! The entries that may match: what a plan yields, walked in the order of ids.
+
+use roaring::RoaringTreemap;
+
+use crate::entry::EntryView;
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::snapshot::Snapshot;
+
+/// Ids of entries that may match. They own nothing of a snapshot, so a parked search keeps them and
+/// goes on with a newer one: entries that are gone are skipped, the filter is evaluated on what the
+/// entry is by then.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Candidates {
+    /// None.
+    None,
+    /// One, the usual case.
+    One(EntryId),
+    /// Several, ascending.
+    Ids(Vec<EntryId>),
+    /// Many.
+    Set(RoaringTreemap),
+    /// All entries.
+    Scan,
+}
+
+impl Candidates {
+    /// How many there are, if that is known without a scan.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Candidates::None => Some(0),
+            Candidates::One(_) => Some(1),
+            Candidates::Ids(ids) => Some(ids.len() as u64),
+            Candidates::Set(set) => Some(set.len()),
+            Candidates::Scan => None,
+        }
+    }
+
+    /// The smallest candidate greater than `after`. A scan answers the next id, whether or not
+    /// there is such an entry; [`Candidates::entries_after`] is made for it.
+    pub fn next(&self, after: EntryId) -> Option<EntryId> {
+        match self {
+            Candidates::None => None,
+            Candidates::One(id) => Some(*id).filter(|id| *id > after),
+            Candidates::Ids(ids) => ids.get(ids.partition_point(|id| *id <= after)).copied(),
+            Candidates::Set(set) => {
+                let mut iter = set.iter();
+                iter.advance_to(after.0.checked_add(1)?);
+                iter.next().map(EntryId)
+            }
+            Candidates::Scan => after.0.checked_add(1).map(EntryId),
+        }
+    }
+
+    /// The entries among the candidates with ids greater than `after`, by id. Candidates that do
+    /// not exist in this snapshot are skipped.
+    pub fn entries_after<'c>(
+        &'c self,
+        snapshot: Snapshot<'c>,
+        after: EntryId,
+    ) -> CandidateEntries<'c> {
+        let ids = match self {
+            Candidates::None => Source::Ids([].iter()),
+            Candidates::One(id) => Source::One(Some(*id).filter(|id| *id > after)),
+            Candidates::Ids(ids) => {
+                Source::Ids(ids[ids.partition_point(|id| *id <= after)..].iter())
+            }
+            Candidates::Set(set) => {
+                let mut iter = set.iter();
+                iter.advance_to(after.0.saturating_add(1));
+                Source::Set(Box::new(iter))
+            }
+            Candidates::Scan => Source::Scan(Box::new(snapshot.entries_after(after))),
+        };
+        CandidateEntries {
+            snapshot,
+            source: ids,
+        }
+    }
+
+    pub(crate) fn from_ids(mut ids: Vec<EntryId>) -> Candidates {
+        ids.sort_unstable();
+        ids.dedup();
+        match ids.as_slice() {
+            [] => Candidates::None,
+            [id] => Candidates::One(*id),
+            _ => Candidates::Ids(ids),
+        }
+    }
+
+    pub(crate) fn from_set(set: RoaringTreemap) -> Candidates {
+        match set.len() {
+            0 => Candidates::None,
+            1 => Candidates::One(EntryId(set.min().unwrap_or_default())),
+            _ => Candidates::Set(set),
+        }
+    }
+
+    /// The candidates that are in both.
+    pub(crate) fn and(self, other: Candidates) -> Candidates {
+        use Candidates::{Ids, None, One, Scan, Set};
+        match (self, other) {
+            (None, _) | (_, None) => None,
+            (Scan, it) | (it, Scan) => it,
+            (One(id), it) | (it, One(id)) => {
+                if it.contains(id) {
+                    One(id)
+                } else {
+                    None
+                }
+            }
+            (Set(mut a), Set(b)) => {
+                a &= b;
+                Candidates::from_set(a)
+            }
+            (Ids(mut ids), it) | (it, Ids(mut ids)) => {
+                ids.retain(|id| it.contains(*id));
+                Candidates::from_ids(ids)
+            }
+        }
+    }
+
+    /// The candidates that are in either.
+    pub(crate) fn or(self, other: Candidates) -> Candidates {
+        use Candidates::{Ids, None, One, Scan, Set};
+        match (self, other) {
+            (None, it) | (it, None) => it,
+            (Scan, _) | (_, Scan) => Scan,
+            (Set(mut a), Set(b)) => {
+                a |= b;
+                Set(a)
+            }
+            (Set(mut set), it) | (it, Set(mut set)) => {
+                match it {
+                    One(id) => drop(set.insert(id.0)),
+                    Ids(ids) => set.extend(ids.into_iter().map(|id| id.0)),
+                    _ => {}
+                }
+                Set(set)
+            }
+            (a, b) => {
+                let list = |it| match it {
+                    One(id) => vec![id],
+                    Ids(ids) => ids,
+                    _ => Vec::new(),
+                };
+                let mut ids = list(a);
+                ids.extend(list(b));
+                Candidates::from_ids(ids)
+            }
+        }
+    }
+
+    fn contains(&self, id: EntryId) -> bool {
+        match self {
+            Candidates::None => false,
+            Candidates::One(one) => *one == id,
+            Candidates::Ids(ids) => ids.binary_search(&id).is_ok(),
+            Candidates::Set(set) => set.contains(id.0),
+            Candidates::Scan => true,
+        }
+    }
+}
+
+/// See [`Candidates::entries_after`].
+pub struct CandidateEntries<'c> {
+    snapshot: Snapshot<'c>,
+    source: Source<'c>,
+}
+
+type EntryIterator<'c> = dyn Iterator<Item = Result<(EntryId, EntryView<'c>), Error>> + 'c;
+
+enum Source<'c> {
+    One(Option<EntryId>),
+    Ids(std::slice::Iter<'c, EntryId>),
+    Set(Box<roaring::treemap::Iter<'c>>),
+    Scan(Box<EntryIterator<'c>>),
+}
+
+impl<'c> Iterator for CandidateEntries<'c> {
+    type Item = Result<(EntryId, EntryView<'c>), Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let id = match &mut self.source {
+                Source::One(id) => id.take()?,
+                Source::Ids(ids) => *ids.next()?,
+                Source::Set(ids) => EntryId(ids.next()?),
+                Source::Scan(entries) => return entries.next(),
+            };
+            match self.snapshot.entry(id) {
+                Ok(Some(view)) => return Some(Ok((id, view))),
+                Ok(None) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

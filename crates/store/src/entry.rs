@@ -1,0 +1,234 @@
+//! The entry row: a header, a directory, and attributes as BER PartialAttributes.
+//!
+//! The layout stands in docs/formats/database.md, "Entry". Reading copies and parses nothing:
+//! an [`EntryView`] points into the map. Bytes that make no sense are answered with "nothing
+//! there", never with a panic; `check` finds them.
+
+mod builder;
+
+pub use builder::EntryBuilder;
+pub(crate) use builder::{state_term, with_parent};
+
+use protocol::ber::Values;
+use schema::AttributeNumber;
+
+use crate::error::Error;
+use crate::id::EntryId;
+
+/// The version byte of the row.
+pub(crate) const VERSION: u8 = 1;
+/// Bytes before the RDN.
+pub(crate) const HEADER_BYTES: usize = 44;
+/// Where the parent id stands.
+pub(crate) const PARENT_AT: usize = 8;
+/// Where the digest stands.
+pub(crate) const DIGEST_AT: usize = 24;
+
+/// An entry as it lies in the map.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryView<'a> {
+    bytes: &'a [u8],
+    /// Attributes in the directory.
+    count: usize,
+    /// Where the directory's numbers begin; the offsets follow them.
+    directory: usize,
+}
+
+/// One attribute of a stored entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredAttribute<'a> {
+    /// The number of its description in the dictionary.
+    pub number: AttributeNumber,
+    /// The whole PartialAttribute (RFC 4511 §4.1.7), as it goes to a client.
+    pub encoded: &'a [u8],
+}
+
+impl<'a> StoredAttribute<'a> {
+    /// Its values.
+    #[inline]
+    pub fn values(&self) -> Values<'a> {
+        Values::from_checked(set_content(self.encoded).unwrap_or_default())
+    }
+}
+
+impl<'a> EntryView<'a> {
+    /// A view of an entry row.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for another version, [`Error::Corrupt`] for lengths that do not fit.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Result<EntryView<'a>, Error> {
+        let view = Self::parse(bytes);
+        view.ok_or_else(|| unreadable(bytes))
+    }
+
+    #[inline]
+    fn parse(bytes: &'a [u8]) -> Option<EntryView<'a>> {
+        if bytes.len() < HEADER_BYTES || bytes[0] != VERSION {
+            return None;
+        }
+        let count = usize::from(u16_at(bytes, 2)?);
+        let directory = HEADER_BYTES + u32_at(bytes, 4)? as usize;
+        let end = directory + 6 * count;
+        let operational = u32_at(bytes, 40)? as usize;
+        (end <= operational && operational <= bytes.len()).then_some(EntryView {
+            bytes,
+            count,
+            directory,
+        })
+    }
+
+    /// The whole row.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The parent's id; [`EntryId::ROOT`] for a naming context.
+    #[inline]
+    pub fn parent(&self) -> EntryId {
+        EntryId(u64_at(self.bytes, PARENT_AT).unwrap_or_default())
+    }
+
+    /// The log position of the last change.
+    pub fn position(&self) -> u64 {
+        u64_at(self.bytes, 16).unwrap_or_default()
+    }
+
+    /// The digest of RDN and attributes, see docs/formats/database.md, "Digest".
+    pub fn digest(&self) -> u128 {
+        let bytes = self
+            .bytes
+            .get(DIGEST_AT..DIGEST_AT + 16)
+            .and_then(|it| it.try_into().ok());
+        u128::from_le_bytes(bytes.unwrap_or_default())
+    }
+
+    /// The digest computed anew from RDN and attributes.
+    pub fn computed_digest(&self) -> u128 {
+        builder::digest(self.rdn().as_bytes(), self.all_attributes())
+    }
+
+    /// The RDN as spelled; a naming context's whole DN. Empty if it is damaged.
+    #[inline]
+    pub fn rdn(&self) -> &'a str {
+        std::str::from_utf8(self.rdn_bytes()).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn rdn_bytes(&self) -> &'a [u8] {
+        self.bytes
+            .get(HEADER_BYTES..self.directory)
+            .unwrap_or_default()
+    }
+
+    /// How many attributes it has.
+    pub fn attribute_count(&self) -> usize {
+        self.count
+    }
+
+    /// All attributes, user attributes first.
+    pub fn attributes(&self) -> impl Iterator<Item = StoredAttribute<'a>> + use<'a> {
+        let view = *self;
+        (0..view.count).filter_map(move |at| view.at(at))
+    }
+
+    /// The attribute of a number.
+    #[inline]
+    pub fn attribute(&self, number: AttributeNumber) -> Option<StoredAttribute<'a>> {
+        let numbers = self
+            .bytes
+            .get(self.directory..self.directory + 2 * self.count)?;
+        let wanted = number.0.to_le_bytes();
+        let at = numbers.chunks_exact(2).position(|it| it == wanted)?;
+        self.at(at)
+    }
+
+    /// The user attributes, one PartialAttribute after the other.
+    pub fn user_attributes(&self) -> &'a [u8] {
+        self.bytes
+            .get(self.area()..self.operational_start())
+            .unwrap_or_default()
+    }
+
+    /// The operational attributes, one PartialAttribute after the other.
+    pub fn operational_attributes(&self) -> &'a [u8] {
+        self.bytes
+            .get(self.operational_start()..)
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn all_attributes(&self) -> &'a [u8] {
+        self.bytes.get(self.area()..).unwrap_or_default()
+    }
+
+    fn area(&self) -> usize {
+        self.directory + 6 * self.count
+    }
+
+    fn operational_start(&self) -> usize {
+        u32_at(self.bytes, 40).unwrap_or_default() as usize
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> Option<StoredAttribute<'a>> {
+        let number = u16_at(self.bytes, self.directory + 2 * at)?;
+        let offsets = self.directory + 2 * self.count;
+        let start = u32_at(self.bytes, offsets + 4 * at)? as usize;
+        let end = match at + 1 {
+            next if next < self.count => u32_at(self.bytes, offsets + 4 * next)? as usize,
+            _ => self.bytes.len(),
+        };
+        let encoded = self.bytes.get(start..end)?;
+        Some(StoredAttribute {
+            number: AttributeNumber(number),
+            encoded,
+        })
+    }
+}
+
+impl schema::filter::ValueSource for EntryView<'_> {
+    #[inline]
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        Some(self.attribute(number)?.values().iter().any(test))
+    }
+}
+
+#[cold]
+fn unreadable(bytes: &[u8]) -> Error {
+    match bytes.first() {
+        Some(&found) if found != VERSION => Error::Format {
+            what: "an entry",
+            found: found.into(),
+            expected: VERSION.into(),
+        },
+        _ => Error::corrupt("entry", "lengths do not fit the row"),
+    }
+}
+
+/// The content of the SET in a PartialAttribute.
+#[inline]
+fn set_content(encoded: &[u8]) -> Option<&[u8]> {
+    let mut reader = protocol::ber::Reader::new(encoded);
+    let mut inside = reader.nested(protocol::ber::SEQUENCE).ok()?;
+    inside.expect(protocol::ber::OCTET_STRING).ok()?;
+    inside.expect(protocol::ber::SET).ok()
+}
+
+#[inline]
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[inline]
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[inline]
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}

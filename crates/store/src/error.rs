@@ -1,0 +1,140 @@
+//! What can go wrong in the store.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// The disk, the quota or the map is full. The write transaction is void; everything committed
+    /// before is untouched, reads go on, and writes work again when there is room.
+    Full,
+    /// Another process has the folder open.
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// The process that wrote itself into the lock file, if it can be read.
+        process: Option<u32>,
+    },
+    /// `create` found a database where it was to make one.
+    Exists {
+        /// The database file.
+        file: PathBuf,
+    },
+    /// `open` found no database.
+    Missing {
+        /// The database file.
+        file: PathBuf,
+    },
+    /// The database was written in a format this build does not read.
+    Format {
+        /// What has the version: a table or the database.
+        what: &'static str,
+        /// The version found.
+        found: u32,
+        /// The version this build reads.
+        expected: u32,
+    },
+    /// Rows contradict each other or cannot be read: the disk or this program is broken.
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The caller asked for something the present state does not allow, e.g. a name that is taken.
+    Conflict {
+        /// What is wrong.
+        detail: String,
+    },
+    /// The operating system refused.
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// Its reason.
+        source: std::io::Error,
+    },
+    /// LMDB refused.
+    Lmdb {
+        /// LMDB's error number.
+        code: i32,
+        /// LMDB's text for it.
+        message: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn corrupt(table: &'static str, detail: impl Into<String>) -> Error {
+        Error::Corrupt {
+            table,
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn conflict(detail: impl Into<String>) -> Error {
+        Error::Conflict {
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| {
+            if source.raw_os_error().is_some_and(means_full) {
+                Error::Full
+            } else {
+                Error::System { doing, source }
+            }
+        }
+    }
+}
+
+/// Whether an operating system error says that there is no room: the device, the quota, or the
+/// limit on file sizes.
+pub(crate) fn means_full(code: i32) -> bool {
+    matches!(code, libc::ENOSPC | libc::EDQUOT | libc::EFBIG)
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Full => f.write_str("no room left for the database"),
+            Error::Locked {
+                folder,
+                process: Some(process),
+            } => {
+                write!(f, "{} is in use by process {process}", folder.display())
+            }
+            Error::Locked {
+                folder,
+                process: None,
+            } => {
+                write!(f, "{} is in use by another process", folder.display())
+            }
+            Error::Exists { file } => write!(f, "{} exists already", file.display()),
+            Error::Missing { file } => write!(f, "there is no database {}", file.display()),
+            Error::Format {
+                what,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "{what} has format {found}, this build reads format {expected}"
+                )
+            }
+            Error::Corrupt { table, detail } => write!(f, "table {table} is damaged: {detail}"),
+            Error::Conflict { detail } => f.write_str(detail),
+            Error::System { doing, source } => write!(f, "{doing}: {source}"),
+            Error::Lmdb { message, .. } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::System { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

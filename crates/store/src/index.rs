@@ -1,0 +1,7 @@
+//! Index rows: which keys an entry has, and the tables they stand in.
+
+pub(crate) mod build;
+pub(crate) mod equality;
+pub(crate) mod keys;
+pub(crate) mod order;
+pub(crate) mod posting;

@@ -1,0 +1,87 @@
+//! Equality buckets: which entries hold a value, found by its hash.
+//!
+//! A bucket is the key kind, attribute number, first 16 bits of the hash; its items are the other
+//! 48 bits and an id. Different values may share a hash, so holders are always verified on the
+//! entry. A value with very many holders has one item, with id 0, which says that its holders
+//! stand in the posting table: a lookup learns that without another search.
+
+use crate::error::Error;
+use crate::id::{EntryId, ID_BYTES};
+use crate::index::keys::HashedKey;
+use crate::lmdb::{Table, Transaction};
+
+/// Bytes of a bucket's key.
+pub(crate) const BUCKET_BYTES: usize = 5;
+/// Bytes of the hash in an item.
+const REST_BYTES: usize = 6;
+/// Bytes of an item.
+pub(crate) const ITEM_BYTES: usize = REST_BYTES + ID_BYTES;
+
+/// The key of the bucket a key falls into.
+#[inline]
+pub(crate) fn bucket(key: &HashedKey) -> [u8; BUCKET_BYTES] {
+    let [base_high, base_low] = key.base.to_be_bytes();
+    let [first, second, ..] = key.hash.to_be_bytes();
+    [key.kind as u8, base_high, base_low, first, second]
+}
+
+/// The item of a holder; with [`EntryId::ROOT`] the mark that stands before all holders.
+#[inline]
+pub(crate) fn item(hash: u64, id: EntryId) -> [u8; ITEM_BYTES] {
+    let mut item = [0; ITEM_BYTES];
+    item[..REST_BYTES].copy_from_slice(&hash.to_be_bytes()[2..]);
+    item[REST_BYTES..].copy_from_slice(&id.packed());
+    item
+}
+
+/// The id in an item, if the item is of this hash.
+#[inline]
+pub(crate) fn holder(item: &[u8], hash: u64) -> Option<EntryId> {
+    let (rest, id) = item.split_at_checked(REST_BYTES)?;
+    (*rest == hash.to_be_bytes()[2..]).then(|| EntryId::unpack(id))?
+}
+
+/// The holders of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Holders {
+    /// None.
+    Nobody,
+    /// One, the usual case, found without allocating.
+    One(EntryId),
+    /// Several, by id.
+    Few(Vec<EntryId>),
+    /// They stand in the posting table.
+    Posted,
+}
+
+/// Looks up the holders of a key.
+#[inline]
+pub(crate) fn holders(
+    transaction: &Transaction,
+    table: Table,
+    key: &HashedKey,
+) -> Result<Holders, Error> {
+    let mut cursor = transaction.cursor(table)?;
+    let first = cursor.seek_item(&bucket(key), &item(key.hash, EntryId::ROOT))?;
+    let Some(first) = first.and_then(|item| holder(item, key.hash)) else {
+        return Ok(Holders::Nobody);
+    };
+    if first.is_root() {
+        return Ok(Holders::Posted);
+    }
+    let mut several = Vec::new();
+    while let Some((_, item)) = cursor.next_duplicate()? {
+        let Some(id) = holder(item, key.hash) else {
+            break;
+        };
+        if several.is_empty() {
+            several.push(first);
+        }
+        several.push(id);
+    }
+    Ok(if several.is_empty() {
+        Holders::One(first)
+    } else {
+        Holders::Few(several)
+    })
+}

@@ -1,0 +1,81 @@
+//! The order table: values in their order, for `>=`, `<=` and sorting.
+//!
+//! A key is kind, attribute number, the first 64 bytes of the value's ordering form with zero
+//! bytes escaped, a terminator, and the id. Escape and terminator keep a value in front of its
+//! own extensions whatever the id behind it is.
+
+use schema::AttributeNumber;
+
+use crate::error::Error;
+use crate::id::{EntryId, ID_BYTES};
+use crate::index_set::IndexKind;
+use crate::lmdb::{Table, Transaction};
+
+/// Bytes of a value that take part in the order.
+const VALUE_BYTES_MAX: usize = 64;
+const TERMINATOR: [u8; 2] = [0x00, 0x01];
+const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
+/// Kind and attribute number.
+const ATTRIBUTE_BYTES: usize = 3;
+
+/// Writes the key of a value up to the id.
+pub(crate) fn put_prefix(out: &mut Vec<u8>, base: AttributeNumber, normal: &[u8]) {
+    out.extend_from_slice(&attribute_prefix(base));
+    for byte in normal.iter().take(VALUE_BYTES_MAX) {
+        match byte {
+            0 => out.extend_from_slice(&ESCAPED_ZERO),
+            byte => out.push(*byte),
+        }
+    }
+    out.extend_from_slice(&TERMINATOR);
+}
+
+/// What all keys of an attribute begin with.
+pub(crate) fn attribute_prefix(base: AttributeNumber) -> [u8; ATTRIBUTE_BYTES] {
+    let [high, low] = base.0.to_be_bytes();
+    [IndexKind::Ordering as u8, high, low]
+}
+
+/// Which values to walk over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Side {
+    /// Equal to the bound or greater.
+    From,
+    /// Equal to the bound or smaller.
+    UpTo,
+}
+
+/// Calls `take` with the id of each value on one side of a bound until it returns false. Values
+/// that agree with the bound in their first 64 bytes are among them: the entry decides.
+pub(crate) fn walk(
+    transaction: &Transaction,
+    table: Table,
+    base: AttributeNumber,
+    normal: &[u8],
+    side: Side,
+    mut take: impl FnMut(EntryId) -> bool,
+) -> Result<(), Error> {
+    let mut bound = Vec::with_capacity(ATTRIBUTE_BYTES + 2 * VALUE_BYTES_MAX + 2 + ID_BYTES);
+    put_prefix(&mut bound, base, normal);
+    let prefix = attribute_prefix(base);
+    let mut cursor = transaction.cursor(table)?;
+    let mut row = match side {
+        Side::From => cursor.seek(&bound)?,
+        Side::UpTo => cursor.seek(&prefix)?,
+    };
+    while let Some((key, _)) = row {
+        let Some(value_end) = key.len().checked_sub(ID_BYTES) else {
+            return Err(Error::corrupt("order", "a key is too short"));
+        };
+        let past = matches!(side, Side::UpTo) && key[..value_end] > bound[..];
+        if !key.starts_with(&prefix) || past {
+            return Ok(());
+        }
+        let id = EntryId::unpack(&key[value_end..]).unwrap_or_default();
+        if !take(id) {
+            return Ok(());
+        }
+        row = cursor.next()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Cursors.
+
+use std::ptr::NonNull;
+
+use lmdb_master_sys as ffi;
+
+use super::transaction::{Table, Transaction};
+use super::{Row, bytes, check, found, no_value, value};
+use crate::error::Error;
+
+/// A position in a table. What it returns outlives it: it is borrowed from the transaction.
+#[derive(Debug)]
+pub struct Cursor<'t> {
+    transaction: &'t Transaction,
+    table: Table,
+    raw: NonNull<ffi::MDB_cursor>,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(
+        transaction: &'t Transaction,
+        table: Table,
+        raw: NonNull<ffi::MDB_cursor>,
+    ) -> Cursor<'t> {
+        Cursor {
+            transaction,
+            table,
+            raw,
+        }
+    }
+
+    /// The last row.
+    pub fn last(&mut self) -> Result<Option<Row<'t>>, Error> {
+        self.step(ffi::MDB_LAST)
+    }
+
+    /// The next row; the first one when the cursor stands nowhere.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Row<'t>>, Error> {
+        self.step(ffi::MDB_NEXT)
+    }
+
+    /// The row before; the last one when the cursor stands nowhere.
+    pub fn previous(&mut self) -> Result<Option<Row<'t>>, Error> {
+        self.step(ffi::MDB_PREV)
+    }
+
+    /// The next value of the same key.
+    #[inline]
+    pub fn next_duplicate(&mut self) -> Result<Option<Row<'t>>, Error> {
+        self.step(ffi::MDB_NEXT_DUP)
+    }
+
+    /// The first row with this key or a greater one.
+    #[inline]
+    pub fn seek(&mut self, key: &[u8]) -> Result<Option<Row<'t>>, Error> {
+        self.get(value(key), no_value(), ffi::MDB_SET_RANGE)
+    }
+
+    /// The first value of this key that is `item` or greater.
+    #[inline]
+    pub fn seek_item(&mut self, key: &[u8], item: &[u8]) -> Result<Option<&'t [u8]>, Error> {
+        let row = self.get(value(key), value(item), ffi::MDB_GET_BOTH_RANGE)?;
+        Ok(row.map(|(_, item)| item))
+    }
+
+    /// How many values the present key has.
+    pub fn item_count(&mut self) -> Result<u64, Error> {
+        let mut count = 0;
+        // SAFETY: the cursor is open, `count` a valid place.
+        check(unsafe { ffi::mdb_cursor_count(self.raw.as_ptr(), &mut count) })?;
+        Ok(count as u64)
+    }
+
+    fn step(&mut self, operation: ffi::MDB_cursor_op) -> Result<Option<Row<'t>>, Error> {
+        self.get(no_value(), no_value(), operation)
+    }
+
+    #[inline]
+    fn get(
+        &mut self,
+        mut key: ffi::MDB_val,
+        mut data: ffi::MDB_val,
+        operation: ffi::MDB_cursor_op,
+    ) -> Result<Option<Row<'t>>, Error> {
+        let (given_key, given_data) = (key.mv_data, data.mv_data);
+        // SAFETY: the cursor is open and its transaction borrowed, hence alive; LMDB only reads
+        // through what the two values point to and replaces the pointers by its answer.
+        let code =
+            unsafe { ffi::mdb_cursor_get(self.raw.as_ptr(), &mut key, &mut data, operation) };
+        if found(code)?.is_none() {
+            return Ok(None);
+        }
+        // Some operations leave a value as it was given (GET_BOTH_RANGE the key). Those bytes are the caller's and must not be handed out for `'t`.
+        if key.mv_data == given_key {
+            key = no_value();
+        }
+        if data.mv_data == given_data {
+            data = no_value();
+        }
+        // SAFETY: both are now LMDB's answer or empty, and live as long as the transaction is
+        // neither ended nor changed, which the shared borrow for `'t` excludes.
+        Ok(Some(unsafe { (bytes(&key), bytes(&data)) }))
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        if !self.transaction.keep(self.table, self.raw) {
+            // SAFETY: the cursor is open, ours alone, and its transaction still alive.
+            unsafe { ffi::mdb_cursor_close(self.raw.as_ptr()) };
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Transactions: reading in all of them, writing in the one write transaction.
+
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use lmdb_master_sys as ffi;
+
+use super::environment::{Environment, Statistics};
+use super::{Cursor, bytes, check, found, no_value, value};
+use crate::error::Error;
+
+/// A table's handle, valid for the environment it was opened in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table(pub(super) ffi::MDB_dbi);
+
+/// What kind of table to open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableOptions {
+    /// One value per key.
+    Plain,
+    /// Many values of one length per key, sorted.
+    FixedDuplicates,
+}
+
+/// How to put a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// Replace what is there. In a table with duplicates: add the value if it is not there.
+    Upsert,
+    /// The key is greater than every other: skip the search and fill pages completely.
+    Append,
+    /// The key is the greatest, and the value the greatest of the key.
+    AppendDuplicate,
+}
+
+impl Put {
+    fn flags(self) -> u32 {
+        match self {
+            Put::Upsert => 0,
+            Put::Append => ffi::MDB_APPEND,
+            Put::AppendDuplicate => ffi::MDB_APPENDDUP,
+        }
+    }
+}
+
+/// Cursors a read transaction keeps for the next user, so that a lookup allocates nothing.
+const SPARE_CURSORS_MAX: usize = 8;
+
+/// What reading needs, in read and write transactions alike.
+#[derive(Debug)]
+pub struct Transaction {
+    raw: NonNull<ffi::MDB_txn>,
+    /// Closed over to `Cursor::drop`: read cursors not in use. Always empty in write transactions,
+    /// whose cursors cannot be renewed.
+    spare: RefCell<Vec<(Table, NonNull<ffi::MDB_cursor>)>>,
+    keeps_cursors: bool,
+}
+
+impl Transaction {
+    fn new(raw: NonNull<ffi::MDB_txn>, keeps_cursors: bool) -> Transaction {
+        Transaction {
+            raw,
+            spare: RefCell::new(Vec::new()),
+            keeps_cursors,
+        }
+    }
+
+    /// The id of the snapshot; in a write transaction the id it will have.
+    pub fn id(&self) -> u64 {
+        // SAFETY: the handle is valid while `self` lives; a reset transaction answers 0.
+        unsafe { ffi::mdb_txn_id(self.raw.as_ptr()) as u64 }
+    }
+
+    /// The value of a key; in a table with duplicates the first one.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>, Error> {
+        let mut key = value(key);
+        let mut data = no_value();
+        // SAFETY: handle and table are valid; LMDB only reads through `key`.
+        let code = unsafe { ffi::mdb_get(self.raw.as_ptr(), table.0, &mut key, &mut data) };
+        // SAFETY: the bytes live until the transaction ends or changes, both of which need
+        // `&mut` access that the returned borrow excludes.
+        Ok(found(code)?.map(|()| unsafe { bytes(&data) }))
+    }
+
+    /// A cursor for reading.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn cursor(&self, table: Table) -> Result<Cursor<'_>, Error> {
+        if let Some(raw) = self.take_spare(table) {
+            // SAFETY: the cursor belongs to a read transaction and to this table; renewing
+            // re-initialises it for this transaction, whatever it was positioned on before.
+            let code = unsafe { ffi::mdb_cursor_renew(self.raw.as_ptr(), raw.as_ptr()) };
+            let cursor = Cursor::new(self, table, raw);
+            return check(code).map(|()| cursor);
+        }
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: handle and table are valid and `raw` is a valid place.
+        check(unsafe { ffi::mdb_cursor_open(self.raw.as_ptr(), table.0, &mut raw) })?;
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| Error::corrupt("environment", "mdb_cursor_open gave no handle"))?;
+        Ok(Cursor::new(self, table, raw))
+    }
+
+    /// Figures of a table.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn statistics(&self, table: Table) -> Result<Statistics, Error> {
+        let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
+        // SAFETY: handle and table are valid, the place is valid for writes, and all-zero bytes
+        // are a value of the type.
+        let stat = unsafe {
+            check(ffi::mdb_stat(self.raw.as_ptr(), table.0, stat.as_mut_ptr()))?;
+            stat.assume_init()
+        };
+        let pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+        Ok(Statistics {
+            depth: stat.ms_depth,
+            pages: pages as u64,
+            rows: stat.ms_entries as u64,
+        })
+    }
+
+    fn take_spare(&self, table: Table) -> Option<NonNull<ffi::MDB_cursor>> {
+        let mut spare = self.spare.borrow_mut();
+        let at = spare.iter().position(|(of, _)| *of == table)?;
+        Some(spare.swap_remove(at).1)
+    }
+
+    /// Takes back a cursor; `false` if the caller has to close it.
+    pub(super) fn keep(&self, table: Table, cursor: NonNull<ffi::MDB_cursor>) -> bool {
+        let mut spare = self.spare.borrow_mut();
+        let keep = self.keeps_cursors && spare.len() < SPARE_CURSORS_MAX;
+        if keep {
+            spare.push((table, cursor));
+        }
+        keep
+    }
+
+    fn close_spare(&mut self) {
+        for (_, cursor) in self.spare.get_mut().drain(..) {
+            // SAFETY: cursors of read transactions are closed by their user, before or after the
+            // transaction's end (`lmdb.h`, mdb_cursor_open), and nobody else has this one.
+            unsafe { ffi::mdb_cursor_close(cursor.as_ptr()) };
+        }
+    }
+}
+
+fn begin(environment: &Environment, flags: u32) -> Result<NonNull<ffi::MDB_txn>, Error> {
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the environment is open and `raw` is a valid place for the handle.
+    check(unsafe { ffi::mdb_txn_begin(environment.raw(), std::ptr::null_mut(), flags, &mut raw) })?;
+    NonNull::new(raw).ok_or_else(|| Error::corrupt("environment", "mdb_txn_begin gave no handle"))
+}
+
+/// A read transaction: one snapshot, until it is reset and renewed.
+#[derive(Debug)]
+pub struct ReadTransaction {
+    inner: Transaction,
+    /// False between `reset` and `renew`.
+    active: bool,
+    /// Declared last: dropped after the transaction's end.
+    _environment: Arc<Environment>,
+}
+
+// SAFETY: with MDB_NOTLS a read transaction and its cursors belong to no thread (`lmdb.h`,
+// MDB_NOTLS); they must only not be used by two threads at once, and the type is not `Sync`.
+unsafe impl Send for ReadTransaction {}
+
+impl ReadTransaction {
+    /// Begins a read transaction on the newest committed state.
+    ///
+    /// # Errors
+    /// What LMDB says, e.g. that there are too many readers.
+    pub fn begin(environment: &Arc<Environment>) -> Result<ReadTransaction, Error> {
+        let inner = Transaction::new(begin(environment, ffi::MDB_RDONLY)?, true);
+        Ok(ReadTransaction {
+            inner,
+            active: true,
+            _environment: Arc::clone(environment),
+        })
+    }
+
+    /// Gives up the snapshot but keeps the reader slot.
+    pub fn reset(&mut self) {
+        if self.active {
+            // SAFETY: the handle is valid and active; nothing borrowed from it is left, because
+            // of `&mut self`.
+            unsafe { ffi::mdb_txn_reset(self.inner.raw.as_ptr()) };
+            self.active = false;
+        }
+    }
+
+    /// Takes a snapshot of the newest committed state, unless one is held.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn renew(&mut self) -> Result<(), Error> {
+        if !self.active {
+            // SAFETY: the handle is valid and was reset.
+            check(unsafe { ffi::mdb_txn_renew(self.inner.raw.as_ptr()) })?;
+            self.active = true;
+        }
+        Ok(())
+    }
+}
+
+impl Deref for ReadTransaction {
+    type Target = Transaction;
+
+    /// Reading through a reset transaction is answered by LMDB with an error, not with bytes.
+    #[inline]
+    fn deref(&self) -> &Transaction {
+        &self.inner
+    }
+}
+
+impl Drop for ReadTransaction {
+    fn drop(&mut self) {
+        self.inner.close_spare();
+        // SAFETY: the handle is valid, not used again, and nothing borrowed from it is left.
+        unsafe { ffi::mdb_txn_abort(self.inner.raw.as_ptr()) };
+    }
+}
+
+/// The write transaction. There is one at a time; beginning a second one waits.
+#[derive(Debug)]
+pub struct WriteTransaction {
+    inner: Transaction,
+    /// Set when LMDB has freed the handle.
+    ended: bool,
+    /// Declared last: dropped after the transaction's end.
+    _environment: Arc<Environment>,
+}
+
+impl WriteTransaction {
+    /// Begins the write transaction, waiting for the one before to end.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn begin(environment: &Arc<Environment>) -> Result<WriteTransaction, Error> {
+        let inner = Transaction::new(begin(environment, 0)?, false);
+        Ok(WriteTransaction {
+            inner,
+            ended: false,
+            _environment: Arc::clone(environment),
+        })
+    }
+
+    /// Opens a table, creating it if it is missing. The handle is for good once this transaction
+    /// has committed.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn open_table(&mut self, name: &str, options: TableOptions) -> Result<Table, Error> {
+        let name = CString::new(name).map_err(|_| Error::conflict("zero byte in a table name"))?;
+        let flags = ffi::MDB_CREATE
+            | match options {
+                TableOptions::Plain => 0,
+                TableOptions::FixedDuplicates => ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED,
+            };
+        let mut table = 0;
+        // SAFETY: the handle is valid, the name NUL-terminated, `table` a valid place; tables are
+        // opened in the write transaction only, so no two transactions do it at once.
+        let raw = self.inner.raw.as_ptr();
+        check(unsafe { ffi::mdb_dbi_open(raw, name.as_ptr(), flags, &mut table) })?;
+        Ok(Table(table))
+    }
+
+    /// Puts a row.
+    ///
+    /// # Errors
+    /// [`Error::Full`], or what LMDB says; the transaction can then only be dropped.
+    pub fn put(&mut self, table: Table, key: &[u8], data: &[u8], put: Put) -> Result<(), Error> {
+        let (mut key, mut data) = (value(key), value(data));
+        let raw = self.inner.raw.as_ptr();
+        // SAFETY: the handle and the table are valid; without MDB_RESERVE LMDB copies from the
+        // two values and writes to neither.
+        check(unsafe { ffi::mdb_put(raw, table.0, &mut key, &mut data, put.flags()) })
+    }
+
+    /// Puts a row unless the key has one; `false` if it has.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::put`].
+    pub fn put_new(&mut self, table: Table, key: &[u8], data: &[u8]) -> Result<bool, Error> {
+        let (mut key, mut data) = (value(key), value(data));
+        let raw = self.inner.raw.as_ptr();
+        // SAFETY: as in `put`; on "exists" LMDB points `data` at the present value, and it is not
+        // looked at again.
+        let code = unsafe { ffi::mdb_put(raw, table.0, &mut key, &mut data, ffi::MDB_NOOVERWRITE) };
+        match code {
+            ffi::MDB_KEYEXIST => Ok(false),
+            code => check(code).map(|()| true),
+        }
+    }
+
+    /// Puts a row whose value is the concatenation of `parts`, written where it will stay. Not for
+    /// tables with duplicates.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::put`].
+    pub fn put_parts(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        parts: &[&[u8]],
+        put: Put,
+    ) -> Result<(), Error> {
+        let length = parts.iter().map(|part| part.len()).sum();
+        let mut key = value(key);
+        let mut data = ffi::MDB_val {
+            mv_size: length,
+            mv_data: std::ptr::null_mut(),
+        };
+        let flags = put.flags() | ffi::MDB_RESERVE;
+        // SAFETY: the handle and the table are valid; LMDB points `data` at the space it reserved.
+        check(unsafe {
+            ffi::mdb_put(self.inner.raw.as_ptr(), table.0, &mut key, &mut data, flags)
+        })?;
+        let mut to = data.mv_data.cast::<u8>();
+        for part in parts {
+            // SAFETY: LMDB reserved `length` bytes, the sum of all parts, in a dirty page of this
+            // transaction; a part is not in that page, since parts are borrowed from elsewhere
+            // than this transaction, which is borrowed mutably. The space is only written to,
+            // never read, so that it need not be initialised.
+            unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len());
+                to = to.add(part.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a key with all its values; `false` if it was not there.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::put`].
+    pub fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, Error> {
+        let mut key = value(key);
+        let raw = self.inner.raw.as_ptr();
+        // SAFETY: handle and table are valid; LMDB only reads through `key`.
+        let code = unsafe { ffi::mdb_del(raw, table.0, &mut key, std::ptr::null_mut()) };
+        Ok(found(code)?.is_some())
+    }
+
+    /// Deletes one value of a key in a table with duplicates; `false` if it was not there.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::put`].
+    pub fn delete_item(&mut self, table: Table, key: &[u8], item: &[u8]) -> Result<bool, Error> {
+        let (mut key, mut item) = (value(key), value(item));
+        let raw = self.inner.raw.as_ptr();
+        // SAFETY: handle and table are valid; LMDB only reads through the values.
+        let code = unsafe { ffi::mdb_del(raw, table.0, &mut key, &mut item) };
+        Ok(found(code)?.is_some())
+    }
+
+    /// Commits; durable when it returns, unless the environment leaves syncing to its user.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says. Nothing is changed then.
+    pub fn commit(mut self) -> Result<(), Error> {
+        self.ended = true;
+        // SAFETY: the handle is valid, no cursor is left, and it is not used again: `drop` sees
+        // `ended`. LMDB frees it also when the commit fails.
+        check(unsafe { ffi::mdb_txn_commit(self.inner.raw.as_ptr()) })
+    }
+}
+
+impl Deref for WriteTransaction {
+    type Target = Transaction;
+
+    #[inline]
+    fn deref(&self) -> &Transaction {
+        &self.inner
+    }
+}
+
+impl Drop for WriteTransaction {
+    fn drop(&mut self) {
+        if !self.ended {
+            // SAFETY: the handle is valid, no cursor is left, and it is not used again.
+            unsafe { ffi::mdb_txn_abort(self.inner.raw.as_ptr()) };
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Turning a filter into steps, with estimates.
+
+use schema::{
+    Assertion, AttributeNumber, Filter, Selector, SubstringAssertion, TypeId, grams_of_assertion,
+};
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{ENOUGH, Found, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::index::equality::{Holders, holders};
+use crate::index::keys::{HashedKey, hash_of_gram};
+use crate::index::order::{self, Side};
+use crate::index::posting;
+use crate::index_set::{IndexKind, IndexSet};
+use crate::snapshot::{Lookup, Region, RegionScope, Snapshot};
+
+/// Values an ordering estimate counts before it gives up and guesses.
+const COUNTED_MAX: u64 = 1024;
+/// Trigrams of one assertion that are looked at; the rarest four of them are used.
+const GRAMS_MAX: usize = 12;
+const GRAMS_USED: usize = 4;
+
+pub(super) struct Planner<'p> {
+    pub snapshot: &'p Snapshot<'p>,
+    pub indexes: &'p IndexSet,
+}
+
+/// The base numbers of the indexes an assertion has to ask.
+type Bases = SmallVec<[(AttributeNumber, TypeId); 4]>;
+
+/// Whether a filter is true of every entry.
+pub(super) fn is_true(indexes: &IndexSet, filter: &Filter) -> bool {
+    match filter {
+        Filter::True => true,
+        Filter::Present(selector) => is_object_class(indexes, selector),
+        _ => false,
+    }
+}
+
+fn is_object_class(indexes: &IndexSet, selector: &Selector) -> bool {
+    indexes.schema.attribute_type("objectClass") == Some(selector.type_id)
+}
+
+impl Planner<'_> {
+    /// The step for a filter, and whether its ids are exactly those that match.
+    pub fn filter(&self, filter: &Filter) -> Result<(Step, bool), Error> {
+        let step = match filter {
+            Filter::And(parts) => self.all_of(parts)?,
+            Filter::Or(parts) => self.any_of(parts)?,
+            Filter::Equality(assertion) => self.equality(assertion)?,
+            Filter::Substrings(assertion) => self.substrings(assertion)?,
+            Filter::GreaterOrEqual(assertion) => self.order(assertion, Side::From)?,
+            Filter::LessOrEqual(assertion) => self.order(assertion, Side::UpTo)?,
+            Filter::Approx(assertion) => self.approximate(assertion)?,
+            Filter::Present(selector) => return self.present(selector),
+            Filter::True => return Ok((Step::Everything, true)),
+            Filter::False | Filter::Undefined(_) => return Ok((Step::Nothing, true)),
+            Filter::Not(_) | Filter::Extensible(_) => Step::Everything,
+        };
+        Ok((step, false))
+    }
+
+    /// Takes the region instead where that is cheaper, and says no to a step that would look up
+    /// more entries than a scan reads.
+    pub fn narrow_to_region(&self, step: Step, region: &Region) -> Result<Step, Error> {
+        let size = self.size(&step)?;
+        if size <= ENOUGH {
+            return Ok(step);
+        }
+        let entries = self.snapshot.entry_count()?;
+        if let Some(ids) = self.small_region(region, size.min(entries))? {
+            return Ok(found(Why::Region, ids));
+        }
+        let dearer = size.saturating_mul(SCAN_ADVANTAGE) > entries.saturating_mul(3);
+        Ok(if dearer && size > REGION_MAX {
+            Step::Everything
+        } else {
+            step
+        })
+    }
+
+    /// About how many ids a step gives.
+    pub fn size(&self, step: &Step) -> Result<u64, Error> {
+        match step {
+            Step::Everything => self.snapshot.entry_count(),
+            step => Ok(step.rough_size()),
+        }
+    }
+
+    /// The ids of a region that has fewer entries than `other` and is small or the only way but a
+    /// scan.
+    fn small_region(&self, region: &Region, other: u64) -> Result<Option<Vec<EntryId>>, Error> {
+        let snapshot = self.snapshot;
+        match region.scope {
+            RegionScope::Base => Ok(Some(vec![region.base])),
+            RegionScope::OneLevel => {
+                let children = snapshot.child_count(region.base)?;
+                // Listing children and looking them up costs less than a scan of all entries as
+                // long as they are a small part of them.
+                if children > REGION_MAX && children.saturating_mul(SCAN_ADVANTAGE) > other {
+                    return Ok(None);
+                }
+                if children > other {
+                    return Ok(None);
+                }
+                let mut ids = snapshot
+                    .children(region.base)
+                    .collect::<Result<Vec<_>, _>>()?;
+                ids.sort_unstable();
+                Ok(Some(ids))
+            }
+            RegionScope::Subtree | RegionScope::Subordinates => {
+                if region.base.is_root() {
+                    return Ok(None);
+                }
+                self.small_subtree(region, other.min(REGION_MAX))
+            }
+        }
+    }
+
+    /// The ids of a subtree with at most `most` entries.
+    fn small_subtree(&self, region: &Region, most: u64) -> Result<Option<Vec<EntryId>>, Error> {
+        let mut ids = Vec::new();
+        if region.scope == RegionScope::Subtree {
+            ids.push(region.base);
+        }
+        let mut open = vec![region.base];
+        while let Some(parent) = open.pop() {
+            let children = self.snapshot.child_count(parent)?;
+            if ids.len() as u64 + children > most {
+                return Ok(None);
+            }
+            if children > 0 {
+                for child in self.snapshot.children(parent) {
+                    ids.push(child?);
+                    open.push(ids[ids.len() - 1]);
+                }
+            }
+        }
+        ids.sort_unstable();
+        Ok(Some(ids))
+    }
+
+    fn all_of(&self, parts: &[Filter]) -> Result<Step, Error> {
+        let mut steps: Vec<Step> = Vec::with_capacity(parts.len());
+        // Equality first: it is the cheapest to look up and the likeliest to be enough.
+        let is_equality = |it: &&Filter| matches!(it, Filter::Equality(_));
+        let order = parts.iter().filter(is_equality);
+        for part in order.chain(parts.iter().filter(|it| !is_equality(it))) {
+            let (step, _) = self.filter(part)?;
+            match step {
+                Step::Everything => {}
+                Step::Nothing => return Ok(Step::Nothing),
+                step if step.rough_size() <= ENOUGH => return Ok(step),
+                Step::Intersection(inner) => steps.extend(inner),
+                step => steps.push(step),
+            }
+        }
+        steps.sort_by_key(Step::rough_size);
+        Ok(match steps.len() {
+            0 => Step::Everything,
+            1 => steps.swap_remove(0),
+            _ => Step::Intersection(steps),
+        })
+    }
+
+    fn any_of(&self, parts: &[Filter]) -> Result<Step, Error> {
+        let mut steps = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.filter(part)?.0 {
+                Step::Everything => return Ok(Step::Everything),
+                Step::Nothing => {}
+                Step::Union(inner) => steps.extend(inner),
+                step => steps.push(step),
+            }
+        }
+        Ok(union(steps))
+    }
+
+    fn equality(&self, assertion: &Assertion) -> Result<Step, Error> {
+        let selector = &assertion.selector;
+        let Some(bases) = self.bases(selector, IndexKind::Equality) else {
+            return self.by_name(assertion);
+        };
+        if let ([(base, type_id)], []) = (bases.as_slice(), assertion.alternatives.as_slice()) {
+            return self.hashed(
+                IndexKind::Equality,
+                *base,
+                *type_id,
+                xxh3_64(&assertion.normal),
+            );
+        }
+        let mut steps = Vec::new();
+        for (base, type_id) in bases {
+            let alternatives = assertion
+                .alternatives
+                .iter()
+                .filter(|it| **it != assertion.normal);
+            for normal in std::iter::once(&assertion.normal).chain(alternatives) {
+                steps.push(self.hashed(IndexKind::Equality, base, type_id, xxh3_64(normal))?);
+            }
+        }
+        Ok(union(steps))
+    }
+
+    /// `entryDN` is not stored, but says all there is to know.
+    fn by_name(&self, assertion: &Assertion) -> Result<Step, Error> {
+        let schema = &self.indexes.schema;
+        if schema.attribute_type("entryDN") != Some(assertion.selector.type_id) {
+            return Ok(Step::Everything);
+        }
+        let text = std::str::from_utf8(&assertion.given).ok();
+        let Some(name) = text.and_then(|text| schema.resolve_name(text).ok()) else {
+            return Ok(Step::Nothing);
+        };
+        Ok(match self.snapshot.find(&name)? {
+            Lookup::Found(id) if !id.is_root() => found(Why::Name, vec![id]),
+            _ => Step::Nothing,
+        })
+    }
+
+    fn approximate(&self, assertion: &Assertion) -> Result<Step, Error> {
+        let Some(bases) = self.bases(&assertion.selector, IndexKind::Approximate) else {
+            return Ok(Step::Everything);
+        };
+        // Without a key there is nothing to ask for.
+        if assertion.alternatives.is_empty() {
+            return Ok(Step::Everything);
+        }
+        let mut steps = Vec::new();
+        for (base, type_id) in bases {
+            for key in &assertion.alternatives {
+                steps.push(self.hashed(IndexKind::Approximate, base, type_id, xxh3_64(key))?);
+            }
+        }
+        Ok(union(steps))
+    }
+
+    fn present(&self, selector: &Selector) -> Result<(Step, bool), Error> {
+        if is_object_class(self.indexes, selector) {
+            return Ok((Step::Everything, true));
+        }
+        let Some(bases) = self.bases(selector, IndexKind::Presence) else {
+            return Ok((Step::Everything, false));
+        };
+        // Rows are kept for a type with any options, so they say too much of one with options.
+        let whole = bases
+            .iter()
+            .all(|(base, _)| selector.numbers.contains(base));
+        let mut steps = Vec::new();
+        for (base, type_id) in bases {
+            steps.push(self.posting(IndexKind::Presence, base, type_id, 0)?);
+        }
+        Ok((union(steps), whole))
+    }
+
+    fn substrings(&self, assertion: &SubstringAssertion) -> Result<Step, Error> {
+        let Some(bases) = self.bases(&assertion.selector, IndexKind::Substring) else {
+            return Ok(Step::Everything);
+        };
+        let mut grams = grams_of_assertion(assertion);
+        if grams.is_empty() {
+            return Ok(Step::Everything);
+        }
+        grams.truncate(GRAMS_MAX);
+        let mut unions = Vec::new();
+        for (base, type_id) in bases {
+            let mut steps = Vec::with_capacity(grams.len());
+            for gram in &grams {
+                let hash = hash_of_gram(*gram);
+                steps.push(self.posting(IndexKind::Substring, base, type_id, hash)?);
+            }
+            steps.sort_by_key(Step::rough_size);
+            steps.truncate(GRAMS_USED);
+            unions.push(match steps[0] {
+                Step::Nothing => Step::Nothing,
+                _ => Step::Intersection(steps),
+            });
+        }
+        Ok(union(unions))
+    }
+
+    fn order(&self, assertion: &Assertion, side: Side) -> Result<Step, Error> {
+        let Some(bases) = self.bases(&assertion.selector, IndexKind::Ordering) else {
+            return Ok(Step::Everything);
+        };
+        let mut steps = Vec::new();
+        for (base, type_id) in bases {
+            let mut counted = 0;
+            let (transaction, table) = (self.snapshot.transaction, self.snapshot.tables.order);
+            order::walk(transaction, table, base, &assertion.normal, side, |_| {
+                counted += 1;
+                counted < COUNTED_MAX
+            })?;
+            let estimate = match counted {
+                0 => continue,
+                // Nobody knows; a third of all entries is the customary guess.
+                COUNTED_MAX => COUNTED_MAX.max(self.snapshot.entry_count()? / 3),
+                counted => counted,
+            };
+            let (base, normal) = (base.0, assertion.normal.clone());
+            steps.push(Step::Order {
+                base,
+                type_id,
+                normal,
+                side,
+                estimate,
+            });
+        }
+        Ok(union(steps))
+    }
+
+    /// The indexes that together have every value an assertion covers; `None` if one is missing.
+    fn bases(&self, selector: &Selector, kind: IndexKind) -> Option<Bases> {
+        let schema = &self.indexes.schema;
+        let mut bases = Bases::new();
+        // The usual case without a look into the dictionary's order: one number, no options.
+        for number in &selector.numbers {
+            let known = schema.known(*number)?;
+            if bases.iter().any(|(base, _)| *base == known.base) {
+                continue;
+            }
+            if !self.indexes.is_ready(known.type_id, kind) {
+                return None;
+            }
+            bases.push((known.base, known.type_id));
+        }
+        // No entry has the attribute, but only stored ones are sure to be absent then.
+        if bases.is_empty() && !self.indexes.is_ready(selector.type_id, kind) {
+            return None;
+        }
+        Some(bases)
+    }
+
+    fn hashed(
+        &self,
+        kind: IndexKind,
+        base: AttributeNumber,
+        type_id: TypeId,
+        hash: u64,
+    ) -> Result<Step, Error> {
+        let key = HashedKey {
+            kind,
+            base: base.0,
+            hash,
+        };
+        let why = Why::Index(kind, type_id);
+        Ok(
+            match holders(self.snapshot.transaction, self.snapshot.tables.index, &key)? {
+                Holders::Nobody => Step::Nothing,
+                Holders::One(id) => Step::Found {
+                    why,
+                    ids: Found::One(id),
+                },
+                Holders::Few(ids) => Step::Found {
+                    why,
+                    ids: Found::Several(ids),
+                },
+                Holders::Posted => self.posting(kind, base, type_id, hash)?,
+            },
+        )
+    }
+
+    fn posting(
+        &self,
+        kind: IndexKind,
+        base: AttributeNumber,
+        type_id: TypeId,
+        hash: u64,
+    ) -> Result<Step, Error> {
+        let key = HashedKey {
+            kind,
+            base: base.0,
+            hash,
+        };
+        let (transaction, table) = (self.snapshot.transaction, self.snapshot.tables.posting);
+        let pending = self.snapshot.pending.map(|it| &it.postings);
+        Ok(
+            match posting::estimate(transaction, table, pending, &key)? {
+                0 => Step::Nothing,
+                estimate => Step::Posting {
+                    key,
+                    type_id,
+                    estimate,
+                },
+            },
+        )
+    }
+}
+
+fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
+    match ids.len() {
+        0 => Step::Nothing,
+        1 => Step::Found {
+            why,
+            ids: Found::One(ids.swap_remove(0)),
+        },
+        _ => Step::Found {
+            why,
+            ids: Found::Several(ids),
+        },
+    }
+}
+
+fn union(mut steps: Vec<Step>) -> Step {
+    steps.retain(|step| !matches!(step, Step::Nothing));
+    match steps.len() {
+        0 => Step::Nothing,
+        1 => steps.swap_remove(0),
+        _ => Step::Union(steps),
+    }
+}

@@ -1,0 +1,122 @@
+//! Carrying a plan out.
+
+use roaring::RoaringTreemap;
+use schema::AttributeNumber;
+
+use super::{Found, Step};
+use crate::candidates::Candidates;
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::index::{order, posting};
+use crate::snapshot::Snapshot;
+
+/// A part of an AND is fetched to narrow the cheapest one only if it has fewer than this many
+/// times as many ids.
+const NARROWING_MAX: u64 = 64;
+
+/// The candidates of a step with ids greater than `after`.
+pub(super) fn fetch(
+    snapshot: &Snapshot<'_>,
+    step: &Step,
+    after: EntryId,
+) -> Result<Candidates, Error> {
+    let candidates = fetch_all(snapshot, step)?;
+    Ok(beyond(candidates, after))
+}
+
+fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> {
+    let pending = snapshot.pending.map(|it| &it.postings);
+    Ok(match step {
+        Step::Nothing => Candidates::None,
+        Step::Everything => Candidates::Scan,
+        Step::Found {
+            ids: Found::One(id),
+            ..
+        } => Candidates::One(*id),
+        Step::Found {
+            ids: Found::Several(ids),
+            ..
+        } => Candidates::from_ids(ids.clone()),
+        Step::Posting { key, .. } => {
+            let table = snapshot.tables.posting;
+            Candidates::from_set(posting::ids(snapshot.transaction, table, pending, key)?)
+        }
+        Step::Order {
+            base, normal, side, ..
+        } => {
+            let mut set = RoaringTreemap::new();
+            let base = AttributeNumber(*base);
+            let table = snapshot.tables.order;
+            order::walk(snapshot.transaction, table, base, normal, *side, |id| {
+                set.insert(id.0);
+                true
+            })?;
+            Candidates::from_set(set)
+        }
+        Step::Union(parts) => {
+            let mut all = Candidates::None;
+            for part in parts {
+                all = all.or(fetch_all(snapshot, part)?);
+            }
+            all
+        }
+        Step::Intersection(parts) => {
+            let mut left = Candidates::Scan;
+            for part in parts {
+                let worth = match left.count() {
+                    None => true,
+                    Some(count) if count <= super::ENOUGH => false,
+                    Some(count) => part.rough_size() < count.saturating_mul(NARROWING_MAX),
+                };
+                if worth {
+                    left = left.and(fetch_all(snapshot, part)?);
+                }
+            }
+            left
+        }
+    })
+}
+
+fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
+    if after.is_root() {
+        return candidates;
+    }
+    match candidates {
+        Candidates::None => Candidates::None,
+        Candidates::One(id) if id > after => Candidates::One(id),
+        Candidates::One(_) => Candidates::None,
+        Candidates::Ids(mut ids) => {
+            ids.drain(..ids.partition_point(|id| *id <= after));
+            Candidates::from_ids(ids)
+        }
+        Candidates::Set(mut set) => {
+            set.remove_range(..=after.0);
+            Candidates::from_set(set)
+        }
+        Candidates::Scan => Candidates::Scan,
+    }
+}
+
+impl Step {
+    /// The estimate made while planning.
+    pub(super) fn rough_size(&self) -> u64 {
+        match self {
+            Step::Nothing => 0,
+            Step::Everything => u64::MAX,
+            Step::Found {
+                ids: Found::One(_), ..
+            } => 1,
+            Step::Found {
+                ids: Found::Several(ids),
+                ..
+            } => ids.len() as u64,
+            Step::Posting { estimate, .. } | Step::Order { estimate, .. } => *estimate,
+            Step::Union(parts) => parts
+                .iter()
+                .fold(0, |sum, part| sum.saturating_add(part.rough_size())),
+            Step::Intersection(parts) => {
+                parts.iter().map(Step::rough_size).min().unwrap_or(u64::MAX)
+            }
+        }
+    }
+}

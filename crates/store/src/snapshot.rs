@@ -1,0 +1,530 @@
+//! One state of the directory, for reading.
+
+use std::cell::RefCell;
+
+use schema::{AttributeNumber, DictionaryRow, Name};
+
+use crate::containers::{Container, Containers};
+use crate::entry::EntryView;
+use crate::entry_store::{EntryStore, EntryTree, TreeScan};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::index::posting;
+use crate::index_set::IndexState;
+use crate::lmdb::{Cursor, Transaction};
+use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
+use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value, parent_of_name_key};
+
+/// A state of the directory. Cheap to copy; everything it returns lies in the map.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a> {
+    pub(crate) transaction: &'a Transaction,
+    pub(crate) tables: &'a Tables,
+    containers: &'a RefCell<Containers>,
+    pub(crate) pending: Option<&'a Pending>,
+    version: u64,
+}
+
+/// What a batch has changed and not written to the tables yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub state: State,
+    pub postings: posting::Pending,
+}
+
+/// Where a name leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// To an entry; the empty name to [`EntryId::ROOT`].
+    Found(EntryId),
+    /// Nowhere.
+    Missing {
+        /// The nearest superior that exists; [`EntryId::ROOT`] if there is none.
+        matched: EntryId,
+        /// How many RDNs of the name, from the top, the superior's name has.
+        depth: usize,
+    },
+}
+
+/// The entries a search is about (RFC 4511 §4.5.1.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// The base.
+    pub base: EntryId,
+    /// How far below it.
+    pub scope: RegionScope,
+}
+
+/// How far below its base a region goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegionScope {
+    /// The base alone.
+    Base,
+    /// Its children.
+    OneLevel,
+    /// The base and everything below.
+    Subtree,
+    /// Everything below.
+    Subordinates,
+}
+
+/// Levels of the tree at most. Only a damaged database is deeper: it has a circle.
+const DEPTH_MAX: usize = 100_000;
+
+impl<'a> Snapshot<'a> {
+    pub(crate) fn new(
+        transaction: &'a Transaction,
+        tables: &'a Tables,
+        containers: &'a RefCell<Containers>,
+        pending: Option<&'a Pending>,
+        version: u64,
+    ) -> Snapshot<'a> {
+        Snapshot {
+            transaction,
+            tables,
+            containers,
+            pending,
+            version,
+        }
+    }
+
+    /// The id of the transaction: as long as it is the same, so is the state.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// An entry.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    #[inline]
+    pub fn entry(&self, id: EntryId) -> Result<Option<EntryView<'a>>, Error> {
+        self.entries()
+            .get(self.transaction, id)?
+            .map(EntryView::new)
+            .transpose()
+    }
+
+    /// The child of an entry with this normalised RDN. Below [`EntryId::ROOT`] stand naming
+    /// contexts under their whole normalised name.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn child(&self, parent: EntryId, rdn: &[u8]) -> Result<Option<EntryId>, Error> {
+        let key = NameKey::new(parent, rdn);
+        let value = self.transaction.get(self.tables.name, key.bytes())?;
+        value.map(|value| id_of_value(value, "name")).transpose()
+    }
+
+    /// Where a name leads. With the superior remembered this is one search of one tree.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn find(&self, name: &Name) -> Result<Lookup, Error> {
+        let depth = name.depth();
+        if depth > 1 {
+            self.validate()?;
+            let superior = self
+                .containers
+                .borrow()
+                .by_name(name.prefix_bytes(depth - 1));
+            if let Some(superior) = superior {
+                if let Some(id) = self.child(superior, name.rdn(depth - 1))? {
+                    return Ok(Lookup::Found(id));
+                }
+            }
+        }
+        self.walk_down(name)
+    }
+
+    fn walk_down(&self, name: &Name) -> Result<Lookup, Error> {
+        let depth = name.depth();
+        let mut at = EntryId::ROOT;
+        let mut matched = (EntryId::ROOT, 0);
+        for level in 1..=depth {
+            let below = match at {
+                EntryId::ROOT => None,
+                at => self.child(at, name.rdn(level - 1))?,
+            };
+            if below.is_some() {
+                // It has a child, so it may be remembered.
+                self.validate()?;
+                let superior = name.prefix_bytes(level - 1);
+                self.containers.borrow_mut().remember_name(superior, at);
+            }
+            // A naming context may lie below a name that leads nowhere.
+            at = match below {
+                Some(below) => below,
+                None => self
+                    .child(EntryId::ROOT, name.prefix_bytes(level))?
+                    .unwrap_or(EntryId::ROOT),
+            };
+            if !at.is_root() {
+                matched = (at, level);
+            }
+        }
+        if matched.1 == depth {
+            return Ok(Lookup::Found(matched.0));
+        }
+        Ok(Lookup::Missing {
+            matched: matched.0,
+            depth: matched.1,
+        })
+    }
+
+    /// The children of an entry, in the order of their normalised RDNs.
+    ///
+    /// # Errors
+    /// Each item: what LMDB says.
+    pub fn children(
+        &self,
+        parent: EntryId,
+    ) -> impl Iterator<Item = Result<EntryId, Error>> + use<'a> {
+        Children {
+            snapshot: *self,
+            parent,
+            cursor: None,
+            ended: false,
+        }
+    }
+
+    /// How many children an entry has; for [`EntryId::ROOT`] how many naming contexts there are.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn child_count(&self, parent: EntryId) -> Result<u64, Error> {
+        let value = self.transaction.get(self.tables.count, &id_key(parent))?;
+        value.map_or(Ok(0), count_of_value)
+    }
+
+    /// The entries with greater ids, by id.
+    ///
+    /// # Errors
+    /// Each item: what LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    pub fn entries_after(
+        &self,
+        id: EntryId,
+    ) -> impl Iterator<Item = Result<(EntryId, EntryView<'a>), Error>> + use<'a> {
+        self.entries_range(EntryId(id.0.saturating_add(1)), EntryId(u64::MAX))
+    }
+
+    /// The entries with ids from `from` to `to`, both included, by id.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entries_after`].
+    pub fn entries_range(
+        &self,
+        from: EntryId,
+        to: EntryId,
+    ) -> impl Iterator<Item = Result<(EntryId, EntryView<'a>), Error>> + use<'a> {
+        Entries::new(*self, from, to)
+    }
+
+    /// How many entries there are.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a state row that cannot be read. So do the other
+    /// counters.
+    pub fn entry_count(&self) -> Result<u64, Error> {
+        Ok(self.state()?.entries)
+    }
+
+    /// The greatest id that was ever given.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry_count`].
+    pub fn last_id(&self) -> Result<EntryId, Error> {
+        Ok(EntryId(self.state()?.next_id.saturating_sub(1)))
+    }
+
+    /// The log position of the last change.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry_count`].
+    pub fn position(&self) -> Result<u64, Error> {
+        Ok(self.state()?.position)
+    }
+
+    /// The digest of all entries: equal for equal states.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry_count`].
+    pub fn digest(&self) -> Result<u128, Error> {
+        Ok(self.state()?.digest)
+    }
+
+    /// Counts changes that make remembered names or places of containers wrong: renames and moves
+    /// of entries that have children, and losses of a last child.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry_count`].
+    pub fn rename_counter(&self) -> Result<u64, Error> {
+        Ok(self.state()?.rename_counter)
+    }
+
+    /// A small named value of the layers above.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn meta(&self, key: &[u8]) -> Result<Option<&'a [u8]>, Error> {
+        self.transaction.get(self.tables.meta, &value_key(key))
+    }
+
+    /// The attribute dictionary.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    pub fn dictionary(&self) -> Result<Vec<DictionaryRow>, Error> {
+        let damaged = || Error::corrupt("dictionary", "a row cannot be read");
+        let mut cursor = self.transaction.cursor(self.tables.dictionary)?;
+        let mut rows = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            let number = u16::from_be_bytes(key.try_into().map_err(|_| damaged())?);
+            let text = std::str::from_utf8(value)
+                .map_err(|_| damaged())?
+                .to_owned();
+            rows.push(DictionaryRow {
+                number: AttributeNumber(number),
+                text,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// Where each index stands.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    pub fn index_states(&self) -> Result<Vec<IndexState>, Error> {
+        let mut cursor = self.transaction.cursor(self.tables.meta)?;
+        let mut states = Vec::new();
+        let mut row = cursor.seek(INDEX_PREFIX)?;
+        while let Some((key, value)) = row.filter(|(key, _)| key.starts_with(INDEX_PREFIX)) {
+            states.push(decode_index(key, value)?);
+            row = cursor.next()?;
+        }
+        Ok(states)
+    }
+
+    /// Appends the DN of an entry as spelled: its RDN and its superiors'.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] when a superior is missing.
+    #[inline]
+    pub fn write_name(&self, view: &EntryView<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(view.rdn_bytes());
+        let parent = view.parent();
+        if parent.is_root() {
+            return Ok(());
+        }
+        self.validate()?;
+        if let Some(container) = self.containers.borrow().by_id(parent) {
+            out.push(b',');
+            out.extend_from_slice(&container.name);
+            return Ok(());
+        }
+        self.learn(parent)?;
+        let containers = self.containers.borrow();
+        let container = containers.by_id(parent).ok_or_else(|| missing(parent))?;
+        out.push(b',');
+        out.extend_from_slice(&container.name);
+        Ok(())
+    }
+
+    /// Whether an entry lies in a region.
+    ///
+    /// # Errors
+    /// As [`Snapshot::write_name`].
+    #[inline]
+    pub fn is_within(
+        &self,
+        id: EntryId,
+        view: &EntryView<'_>,
+        region: &Region,
+    ) -> Result<bool, Error> {
+        match region.scope {
+            RegionScope::Base => Ok(id == region.base),
+            RegionScope::OneLevel => Ok(view.parent() == region.base),
+            RegionScope::Subtree if id == region.base => Ok(true),
+            RegionScope::Subtree => self.is_at_or_below(view.parent(), region.base),
+            RegionScope::Subordinates if id == region.base => Ok(false),
+            RegionScope::Subordinates => self.is_at_or_below(view.parent(), region.base),
+        }
+    }
+
+    /// Whether an entry that has children is `base` or lies below it.
+    pub(crate) fn is_at_or_below(&self, mut id: EntryId, base: EntryId) -> Result<bool, Error> {
+        if id == base || base.is_root() {
+            return Ok(true);
+        }
+        self.validate()?;
+        for _ in 0..DEPTH_MAX {
+            if id.is_root() {
+                return Ok(false);
+            }
+            let known = self.containers.borrow().by_id(id).map(|it| it.parent);
+            id = match known {
+                Some(parent) => parent,
+                None => self.learn(id)?,
+            };
+            if id == base {
+                return Ok(true);
+            }
+        }
+        Err(Error::corrupt(
+            "entry",
+            "the superiors of an entry form a circle",
+        ))
+    }
+
+    /// Remembers an entry that has children, and returns its parent.
+    #[cold]
+    fn learn(&self, id: EntryId) -> Result<EntryId, Error> {
+        let mut chain = vec![(id, self.entry(id)?.ok_or_else(|| missing(id))?)];
+        let mut name = Vec::new();
+        loop {
+            let (_, last) = chain[chain.len() - 1];
+            let parent = last.parent();
+            if let Some(known) = self.containers.borrow().by_id(parent) {
+                name.extend_from_slice(&known.name);
+                break;
+            }
+            if parent.is_root() {
+                break;
+            }
+            if chain.len() > DEPTH_MAX {
+                return Err(Error::corrupt(
+                    "entry",
+                    "the superiors of an entry form a circle",
+                ));
+            }
+            chain.push((parent, self.entry(parent)?.ok_or_else(|| missing(parent))?));
+        }
+        let parent = chain[0].1.parent();
+        for (id, view) in chain.into_iter().rev() {
+            let mut own = view.rdn_bytes().to_vec();
+            if !name.is_empty() {
+                own.push(b',');
+                own.extend_from_slice(&name);
+            }
+            let container = Container {
+                parent: view.parent(),
+                name: own.as_slice().into(),
+            };
+            self.containers.borrow_mut().remember(id, container);
+            name = own;
+        }
+        Ok(parent)
+    }
+
+    /// Makes sure that what is remembered of containers is true of this state.
+    #[inline]
+    fn validate(&self) -> Result<(), Error> {
+        let mut containers = self.containers.borrow_mut();
+        if self.pending.is_none() && containers.is_current(self.version) {
+            return Ok(());
+        }
+        containers.validate(self.version, self.state()?.rename_counter);
+        Ok(())
+    }
+
+    pub(crate) fn state(&self) -> Result<State, Error> {
+        match self.pending {
+            Some(pending) => Ok(pending.state),
+            None => {
+                let row = self.transaction.get(self.tables.meta, STATE_KEY)?;
+                State::decode(row.ok_or_else(|| Error::corrupt("meta", "no state row"))?)
+            }
+        }
+    }
+
+    fn entries(&self) -> EntryTree {
+        EntryTree(self.tables.entry)
+    }
+}
+
+#[cold]
+fn missing(id: EntryId) -> Error {
+    Error::corrupt("entry", format!("the superior {id} is missing"))
+}
+
+/// See [`Snapshot::children`].
+struct Children<'a> {
+    snapshot: Snapshot<'a>,
+    parent: EntryId,
+    cursor: Option<Cursor<'a>>,
+    ended: bool,
+}
+
+impl Children<'_> {
+    fn step(&mut self) -> Result<Option<EntryId>, Error> {
+        let row = match &mut self.cursor {
+            Some(cursor) => cursor.next()?,
+            None => {
+                let cursor = self
+                    .snapshot
+                    .transaction
+                    .cursor(self.snapshot.tables.name)?;
+                self.cursor
+                    .insert(cursor)
+                    .seek(NameKey::new(self.parent, &[]).bytes())?
+            }
+        };
+        let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
+        row.map(|(_, value)| id_of_value(value, "name")).transpose()
+    }
+}
+
+impl Iterator for Children<'_> {
+    type Item = Result<EntryId, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = self.step().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+/// See [`Snapshot::entries_range`].
+struct Entries<'a> {
+    snapshot: Snapshot<'a>,
+    from: EntryId,
+    to: EntryId,
+    scan: Option<TreeScan<'a>>,
+}
+
+impl<'a> Entries<'a> {
+    fn new(snapshot: Snapshot<'a>, from: EntryId, to: EntryId) -> Entries<'a> {
+        Entries {
+            snapshot,
+            from,
+            to,
+            scan: None,
+        }
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<(EntryId, EntryView<'a>), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.scan.is_none() {
+            let snapshot = &self.snapshot;
+            match snapshot.entries().scan(snapshot.transaction, self.from) {
+                Ok(scan) => self.scan = Some(scan),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let row = self.scan.as_mut()?.next()?;
+        match row.and_then(|(id, bytes)| Ok((id, EntryView::new(bytes)?))) {
+            Ok((id, _)) if id > self.to => None,
+            item => Some(item),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The store: one folder, one database file, one process.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::index_set::IndexSet;
+use crate::lmdb::{Environment, EnvironmentOptions, Put, WriteTransaction};
+use crate::reader::Reader;
+use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
+use crate::tables::{TABLES_MAX, Tables};
+
+/// The database file in its folder.
+pub const DATABASE_FILE: &str = "pando.mdb";
+/// The file whose lock says that a process has the folder open.
+pub const LOCK_FILE: &str = "lock";
+
+/// Address space to reserve: a limit nobody meets, and no memory or disk is taken for it.
+const MAP_BYTES: usize = 1 << 40;
+/// The smallest map worth trying where address space is scarce.
+const MAP_BYTES_MIN: usize = 1 << 30;
+/// Holders up to which a bucket is shorter and faster than a posting: 12 bytes each, 48 KiB.
+pub(crate) const HOLDERS_MAX: u32 = 4096;
+/// Reader slots; each takes 64 bytes of the lock table.
+const READERS_MAX: u32 = 4096;
+
+/// An open database. Clones share it; it is closed when the last one and all readers are gone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Before the lock, so that the file is closed before another process may open it.
+    pub environment: Arc<Environment>,
+    pub tables: Tables,
+    pub holders_max: u64,
+    folder: PathBuf,
+    _lock: File,
+}
+
+/// Settings for tests and tools; servers use the defaults.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreOptions {
+    /// Bytes the database may grow to; reserved as address space.
+    pub map_bytes: usize,
+    /// Whether `map_bytes` may be lowered where address space is scarce, and raised for a file
+    /// that has grown near it.
+    pub map_adapts: bool,
+    /// Leave syncing to [`Store::sync`]: for a file nobody relies on yet.
+    pub no_sync: bool,
+    /// Entries from which on the holders of a value move to the posting table.
+    pub holders_max: u32,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        StoreOptions {
+            map_bytes: MAP_BYTES,
+            map_adapts: true,
+            no_sync: false,
+            holders_max: HOLDERS_MAX,
+        }
+    }
+}
+
+impl Store {
+    /// Makes an empty database in `folder`, which is created if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when there is one already; otherwise as [`Store::open`].
+    pub fn create(folder: &Path) -> Result<Store, Error> {
+        Store::create_with(folder, &StoreOptions::default())
+    }
+
+    /// As [`Store::create`], with settings.
+    ///
+    /// # Errors
+    /// As [`Store::create`].
+    pub fn create_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
+        std::fs::create_dir_all(folder).map_err(Error::system("creating the data folder"))?;
+        let lock = lock_folder(folder)?;
+        let file = folder.join(DATABASE_FILE);
+        if file.exists() {
+            return Err(Error::Exists { file });
+        }
+        Store::open_locked(folder, lock, options)
+    }
+
+    /// Opens the database in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without a database, [`Error::Locked`] when a process has it open,
+    /// [`Error::Format`] for a database of another format, or what the system says.
+    pub fn open(folder: &Path) -> Result<Store, Error> {
+        Store::open_with(folder, &StoreOptions::default())
+    }
+
+    /// As [`Store::open`], with settings.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
+        let file = folder.join(DATABASE_FILE);
+        if !file.is_file() {
+            return Err(Error::Missing { file });
+        }
+        let lock = lock_folder(folder)?;
+        Store::open_locked(folder, lock, options)
+    }
+
+    fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
+        let file = folder.join(DATABASE_FILE);
+        let environment = Arc::new(open_environment(&file, options)?);
+        environment.clear_dead_readers()?;
+        let mut transaction = WriteTransaction::begin(&environment)?;
+        let tables = Tables::open(&mut transaction)?;
+        check_format(&mut transaction, &tables)?;
+        transaction.commit()?;
+        let folder = folder.to_path_buf();
+        let holders_max = u64::from(options.holders_max);
+        let shared = Shared {
+            environment,
+            tables,
+            holders_max,
+            folder,
+            _lock: lock,
+        };
+        Ok(Store {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// A reader: one for each thread that serves.
+    ///
+    /// # Errors
+    /// What LMDB says, e.g. that there are too many.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::new(&self.shared)
+    }
+
+    /// Readers that all see the same state, for work in parallel.
+    ///
+    /// # Errors
+    /// As [`Store::reader`]; [`Error::Conflict`] if writes never let them agree.
+    pub fn readers(&self, count: usize) -> Result<Vec<Reader>, Error> {
+        // Opening takes microseconds and a commit a sync, so the second round nearly always ends
+        // it; the bound is there so that a fault elsewhere cannot hang this.
+        const ROUNDS_MAX: usize = 10_000;
+        let mut readers = Vec::with_capacity(count);
+        for _ in 0..count {
+            readers.push(self.reader()?);
+        }
+        for _ in 0..ROUNDS_MAX {
+            let mut newest = 0;
+            for reader in &mut readers {
+                newest = newest.max(reader.snapshot()?.version());
+            }
+            let mut agree = true;
+            for reader in &mut readers {
+                if reader.snapshot()?.version() != newest {
+                    reader.refresh()?;
+                    agree &= reader.snapshot()?.version() == newest;
+                }
+            }
+            if agree {
+                return Ok(readers);
+            }
+        }
+        Err(Error::conflict(
+            "writes came too fast for several readers to agree on a state",
+        ))
+    }
+
+    /// Begins the one write transaction, waiting for the one before to end. What is written is
+    /// indexed as `indexes` says.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn begin(&self, indexes: &IndexSet) -> Result<Batch<'_>, Error> {
+        Batch::begin(&self.shared, indexes)
+    }
+
+    /// Writes a copy without free pages into `folder`, which is created and must not hold a
+    /// database. Writes go on meanwhile; the copy is of one state, and synced.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Full`], or what the system says.
+    pub fn copy_compact(&self, folder: &Path) -> Result<(), Error> {
+        std::fs::create_dir_all(folder).map_err(Error::system("creating the folder of a copy"))?;
+        let file = folder.join(DATABASE_FILE);
+        if file.exists() {
+            return Err(Error::Exists { file });
+        }
+        self.shared.environment.copy_compact(&file)?;
+        sync_folder(folder)
+    }
+
+    /// Writes everything that is committed to the disk; needed only after
+    /// [`StoreOptions::no_sync`].
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.shared.environment.sync()
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    /// Bytes of the file in use by tables or free for reuse, and bytes of the map.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn sizes(&self) -> Result<(u64, u64), Error> {
+        self.shared.environment.sizes()
+    }
+
+    /// Closes this handle; the database closes with the last handle and reader.
+    pub fn close(self) {}
+}
+
+/// Makes the names of new files in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
+    let folder = File::open(folder).map_err(Error::system("opening a folder"))?;
+    folder.sync_all().map_err(Error::system("syncing a folder"))
+}
+
+/// Takes the folder's lock and writes this process into the lock file. The lock goes with the
+/// process, however it ends.
+fn lock_folder(folder: &Path) -> Result<File, Error> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = options.open(folder.join(LOCK_FILE));
+    let mut file = file.map_err(Error::system("opening the lock file"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // Who holds it is a courtesy: an unreadable file must not hide that it is held.
+            let read = file.read_to_string(&mut text);
+            let process = read.ok().and_then(|_| text.trim().parse().ok());
+            return Err(Error::Locked {
+                folder: folder.to_path_buf(),
+                process,
+            });
+        }
+        Err(TryLockError::Error(source)) => {
+            return Err(Error::system("locking the data folder")(source));
+        }
+    }
+    let written = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()));
+    match written.map_err(Error::system("writing the lock file")) {
+        // A full disk must not keep a server from starting to read.
+        Ok(()) | Err(Error::Full) => Ok(file),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the environment with the largest map that the address space grants.
+fn open_environment(file: &Path, options: &StoreOptions) -> Result<Environment, Error> {
+    let mut map_bytes = options.map_bytes;
+    if options.map_adapts {
+        let length = std::fs::metadata(file).map_or(0, |it| it.len()) as usize;
+        // At least half of the map is free after opening, so a limit is met only by a file that
+        // doubles within one run.
+        while map_bytes / 2 < length {
+            map_bytes *= 2;
+        }
+    }
+    loop {
+        let environment_options = EnvironmentOptions {
+            map_bytes,
+            readers_max: READERS_MAX,
+            tables_max: TABLES_MAX,
+            no_sync: options.no_sync,
+        };
+        match Environment::open(file, &environment_options) {
+            Err(Error::Lmdb {
+                code: libc::ENOMEM, ..
+            }) if options.map_adapts && map_bytes / 2 >= MAP_BYTES_MIN => {
+                map_bytes /= 2;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Checks the format version, or writes it into a new database.
+fn check_format(transaction: &mut WriteTransaction, tables: &Tables) -> Result<(), Error> {
+    match transaction.get(tables.meta, FORMAT_KEY)? {
+        Some(bytes) => {
+            let damaged = || Error::corrupt("meta", "the format version cannot be read");
+            let found = u32::from_le_bytes(bytes.try_into().map_err(|_| damaged())?);
+            if found != FORMAT {
+                return Err(Error::Format {
+                    what: "the database",
+                    found,
+                    expected: FORMAT,
+                });
+            }
+            Ok(())
+        }
+        None => {
+            let format = FORMAT.to_le_bytes();
+            transaction.put(tables.meta, FORMAT_KEY, &format, Put::Upsert)?;
+            let state = State::EMPTY.encode();
+            transaction.put(tables.meta, STATE_KEY, &state, Put::Upsert)
+        }
+    }
+}

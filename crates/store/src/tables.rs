@@ -1,0 +1,114 @@
+//! The tables of the database and the keys of those with a simple one.
+//!
+//! The layout of every key and value stands in docs/formats/database.md.
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::lmdb::{Table, TableOptions, WriteTransaction};
+
+/// The handles of all tables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables {
+    pub entry: Table,
+    pub name: Table,
+    pub index: Table,
+    pub posting: Table,
+    pub order: Table,
+    pub count: Table,
+    pub dictionary: Table,
+    pub meta: Table,
+}
+
+/// How many tables an environment must make room for.
+pub(crate) const TABLES_MAX: u32 = 16;
+
+impl Tables {
+    /// Opens all tables, creating those that are missing.
+    pub fn open(transaction: &mut WriteTransaction) -> Result<Tables, Error> {
+        let mut plain = |name| transaction.open_table(name, TableOptions::Plain);
+        Ok(Tables {
+            entry: plain("entry")?,
+            name: plain("name")?,
+            posting: plain("posting")?,
+            order: plain("order")?,
+            count: plain("count")?,
+            dictionary: plain("dictionary")?,
+            meta: plain("meta")?,
+            index: transaction.open_table("index", TableOptions::FixedDuplicates)?,
+        })
+    }
+}
+
+/// A normalised RDN up to this length stands in a name key whole.
+const RDN_BYTES_MAX: usize = 480;
+/// Of a longer one, this many bytes and the hash stand there: one byte more than any whole RDN,
+/// so that the two kinds never meet.
+const RDN_PREFIX_BYTES: usize = RDN_BYTES_MAX + 1 - 16;
+const _: () = assert!(8 + RDN_BYTES_MAX + 1 <= 511, "LMDB's keys end at 511 bytes");
+
+/// A key of the name table, built on the stack.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameKey {
+    bytes: [u8; 8 + RDN_BYTES_MAX + 1],
+    length: usize,
+}
+
+impl NameKey {
+    /// The key of an RDN (for a naming context: of the whole name) below `parent`.
+    #[inline]
+    pub fn new(parent: EntryId, rdn: &[u8]) -> NameKey {
+        let mut key = NameKey {
+            bytes: [0; 8 + RDN_BYTES_MAX + 1],
+            length: 8 + rdn.len(),
+        };
+        key.bytes[..8].copy_from_slice(&parent.0.to_be_bytes());
+        if rdn.len() <= RDN_BYTES_MAX {
+            key.bytes[8..8 + rdn.len()].copy_from_slice(rdn);
+        } else {
+            let hash_at = 8 + RDN_PREFIX_BYTES;
+            key.bytes[8..hash_at].copy_from_slice(&rdn[..RDN_PREFIX_BYTES]);
+            key.bytes[hash_at..].copy_from_slice(&xxh3_128(rdn).to_be_bytes());
+            key.length = key.bytes.len();
+        }
+        key
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// The parent in a name key.
+pub(crate) fn parent_of_name_key(key: &[u8]) -> Option<EntryId> {
+    Some(EntryId(u64::from_be_bytes(key.get(..8)?.try_into().ok()?)))
+}
+
+/// An eight-byte key: of an entry, or of a container's child count.
+#[inline]
+pub(crate) fn id_key(id: EntryId) -> [u8; 8] {
+    id.0.to_be_bytes()
+}
+
+pub(crate) fn id_of_key(key: &[u8], table: &'static str) -> Result<EntryId, Error> {
+    let bytes = key
+        .try_into()
+        .map_err(|_| Error::corrupt(table, "a key is not eight bytes"))?;
+    Ok(EntryId(u64::from_be_bytes(bytes)))
+}
+
+/// The id in the value of a name row.
+#[inline]
+pub(crate) fn id_of_value(value: &[u8], table: &'static str) -> Result<EntryId, Error> {
+    EntryId::unpack(value).ok_or_else(|| Error::corrupt(table, "a value is not six bytes"))
+}
+
+/// A child count.
+pub(crate) fn count_of_value(value: &[u8]) -> Result<u64, Error> {
+    let bytes = value
+        .try_into()
+        .map_err(|_| Error::corrupt("count", "a value is not eight bytes"))?;
+    Ok(u64::from_le_bytes(bytes))
+}
