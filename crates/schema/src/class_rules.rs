@@ -44,10 +44,15 @@ impl Schema {
         self.check_allowed(shape, &classes, rule)?;
         for &type_id in shape.rdn {
             if !present(shape, type_id) {
-                return Err(Violation::NamingAttributeMissing(self.attribute_name(type_id)));
+                return Err(Violation::NamingAttributeMissing(
+                    self.attribute_name(type_id),
+                ));
             }
         }
-        Ok(Structure { structural, classes })
+        Ok(Structure {
+            structural,
+            classes,
+        })
     }
 
     /// The named classes and all their superclasses, each once.
@@ -57,9 +62,13 @@ impl Schema {
         }
         let mut classes = Vec::with_capacity(names.len() + 4);
         for name in names {
-            let found = std::str::from_utf8(name).ok().and_then(|name| self.object_class(name));
+            let found = std::str::from_utf8(name)
+                .ok()
+                .and_then(|name| self.object_class(name));
             let Some(class) = found else {
-                return Err(Violation::UnknownClass(String::from_utf8_lossy(name).into_owned()));
+                return Err(Violation::UnknownClass(
+                    String::from_utf8_lossy(name).into_owned(),
+                ));
             };
             for &id in std::iter::once(&class).chain(&self.class_of(class).all_superiors) {
                 if !classes.contains(&id) {
@@ -92,18 +101,19 @@ impl Schema {
         lowest.ok_or(Violation::NoStructuralClass)
     }
 
-    fn check_auxiliaries(
-        &self,
-        rule: &ContentRule,
-        classes: &[ClassId],
-    ) -> Result<(), Violation> {
+    fn check_auxiliaries(&self, rule: &ContentRule, classes: &[ClassId]) -> Result<(), Violation> {
         let allowed = |id: ClassId| {
             self.class_of(id).kind != ClassKind::Auxiliary
-                || rule.auxiliaries.iter().any(|&listed| self.is_subclass(listed, id))
+                || rule
+                    .auxiliaries
+                    .iter()
+                    .any(|&listed| self.is_subclass(listed, id))
         };
         match classes.iter().find(|&&id| !allowed(id)) {
             None => Ok(()),
-            Some(&id) => Err(Violation::ClassNotAllowed(self.class_of(id).name().to_string())),
+            Some(&id) => Err(Violation::ClassNotAllowed(
+                self.class_of(id).name().to_string(),
+            )),
         }
     }
 
@@ -115,7 +125,9 @@ impl Schema {
     ) -> Result<(), Violation> {
         let missing = |must: &[TypeId]| {
             let object_class = self.definitions.object_class;
-            must.iter().copied().find(|&id| Some(id) != object_class && !present(shape, id))
+            must.iter()
+                .copied()
+                .find(|&id| Some(id) != object_class && !present(shape, id))
         };
         for &class in classes {
             let class = self.class_of(class);
@@ -153,7 +165,9 @@ impl Schema {
             }
             let precluded = rule.is_some_and(|rule| rule.not.contains(&type_id));
             let allowed = extensible
-                || classes.iter().any(|&class| self.class_of(class).allows(type_id))
+                || classes
+                    .iter()
+                    .any(|&class| self.class_of(class).allows(type_id))
                 || rule.is_some_and(|rule| {
                     rule.may.contains(&type_id) || rule.must.contains(&type_id)
                 });
@@ -178,7 +192,10 @@ impl ObjectClass {
 }
 
 fn present(shape: &EntryShape<'_>, type_id: TypeId) -> bool {
-    shape.attributes.iter().any(|&(present, values)| present == type_id && values > 0)
+    shape
+        .attributes
+        .iter()
+        .any(|&(present, values)| present == type_id && values > 0)
 }
 
 #[cfg(test)]

@@ -55,7 +55,9 @@ impl DefinitionKind {
 
     /// The kind whose subschema attribute has this name, in any case.
     pub fn of_attribute(name: &str) -> Option<DefinitionKind> {
-        DefinitionKind::ALL.into_iter().find(|kind| kind.attribute().eq_ignore_ascii_case(name))
+        DefinitionKind::ALL
+            .into_iter()
+            .find(|kind| kind.attribute().eq_ignore_ascii_case(name))
     }
 }
 
@@ -125,7 +127,10 @@ impl Definition {
 
     /// What a message calls the definition: its first name, else its identifier.
     pub fn label(&self) -> String {
-        self.names().first().cloned().unwrap_or_else(|| self.identifier())
+        self.names()
+            .first()
+            .cloned()
+            .unwrap_or_else(|| self.identifier())
     }
 }
 

@@ -105,10 +105,17 @@ fn attribute_type(fields: &mut Fields<'_>) -> Result<AttributeTypeDefinition, Te
 
 fn object_class(fields: &mut Fields<'_>) -> Result<ObjectClassDefinition, TextError> {
     let mut kind = None;
-    for given in [ClassKind::Abstract, ClassKind::Structural, ClassKind::Auxiliary] {
+    for given in [
+        ClassKind::Abstract,
+        ClassKind::Structural,
+        ClassKind::Auxiliary,
+    ] {
         let at = fields.at(given.keyword());
         if fields.flag(given.keyword()) && kind.replace(given).is_some() {
-            return Err(TextError::new(at, "expected one kind of object class, got two"));
+            return Err(TextError::new(
+                at,
+                "expected one kind of object class, got two",
+            ));
         }
     }
     Ok(ObjectClassDefinition {
@@ -150,10 +157,15 @@ fn split_length(text: &str, at: usize) -> Result<(Option<String>, Option<u32>), 
     let Some((oid, rest)) = text.split_once('{') else {
         return Ok((Some(text.to_string()), None));
     };
-    let length = rest.strip_suffix('}').and_then(|digits| digits.parse().ok());
+    let length = rest
+        .strip_suffix('}')
+        .and_then(|digits| digits.parse().ok());
     match length {
         Some(length) => Ok((Some(oid.to_string()), Some(length))),
-        None => Err(TextError::new(at, format!("expected OID{{length}}, got {text:?}"))),
+        None => Err(TextError::new(
+            at,
+            format!("expected OID{{length}}, got {text:?}"),
+        )),
     }
 }
 
@@ -161,14 +173,18 @@ fn split_length(text: &str, at: usize) -> Result<(Option<String>, Option<u32>), 
 /// and `.`, which RFC 4512 §1.4 does not allow but existing schemas use.
 pub(crate) fn is_descriptor(text: &str) -> bool {
     let mut bytes = text.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic())
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// Whether a text is a `numericoid` (RFC 4512 §1.4); leading zeros pass.
 pub(crate) fn is_numeric_oid(text: &str) -> bool {
     text.contains('.')
-        && text.split('.').all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()))
+        && text
+            .split('.')
+            .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Keywords that stand alone.
@@ -211,27 +227,46 @@ impl<'a> Fields<'a> {
                 Token::Word(keyword) => keyword,
                 _ => return Err(TextError::new(at, "expected a field or )")),
             };
-            if fields.iter().any(|field| field.keyword.eq_ignore_ascii_case(keyword)) {
-                return Err(TextError::new(at, format!("field {keyword} is given twice")));
+            if fields
+                .iter()
+                .any(|field| field.keyword.eq_ignore_ascii_case(keyword))
+            {
+                return Err(TextError::new(
+                    at,
+                    format!("field {keyword} is given twice"),
+                ));
             }
             let alone = FLAGS.iter().any(|flag| flag.eq_ignore_ascii_case(keyword));
             let values = if alone { Vec::new() } else { tokens.values()? };
-            fields.push(Field { keyword, at, values });
+            fields.push(Field {
+                keyword,
+                at,
+                values,
+            });
         }
         match tokens.next()? {
-            None => Ok(Fields { identifier, identifier_at, fields }),
+            None => Ok(Fields {
+                identifier,
+                identifier_at,
+                fields,
+            }),
             Some((at, _)) => Err(TextError::new(at, "expected nothing after the last )")),
         }
     }
 
     fn take(&mut self, keyword: &str) -> Option<Field<'a>> {
-        let index =
-            self.fields.iter().position(|field| field.keyword.eq_ignore_ascii_case(keyword))?;
+        let index = self
+            .fields
+            .iter()
+            .position(|field| field.keyword.eq_ignore_ascii_case(keyword))?;
         Some(self.fields.remove(index))
     }
 
     fn at(&self, keyword: &str) -> usize {
-        let found = self.fields.iter().find(|field| field.keyword.eq_ignore_ascii_case(keyword));
+        let found = self
+            .fields
+            .iter()
+            .find(|field| field.keyword.eq_ignore_ascii_case(keyword));
         found.map_or(0, |field| field.at)
     }
 
@@ -240,26 +275,38 @@ impl<'a> Fields<'a> {
     }
 
     fn many(&mut self, keyword: &str) -> Vec<String> {
-        self.take(keyword).map_or_else(Vec::new, |field| field.values)
+        self.take(keyword)
+            .map_or_else(Vec::new, |field| field.values)
     }
 
     fn one(&mut self, keyword: &str) -> Result<Option<String>, TextError> {
-        let Some(mut field) = self.take(keyword) else { return Ok(None) };
+        let Some(mut field) = self.take(keyword) else {
+            return Ok(None);
+        };
         match field.values.len() {
             1 => Ok(field.values.pop()),
-            n => Err(TextError::new(field.at, format!("expected one {keyword}, got {n}"))),
+            n => Err(TextError::new(
+                field.at,
+                format!("expected one {keyword}, got {n}"),
+            )),
         }
     }
 
     fn required(&mut self, keyword: &str) -> Result<String, TextError> {
-        self.one(keyword)?.ok_or_else(|| TextError::new(0, format!("{keyword} is missing")))
+        self.one(keyword)?
+            .ok_or_else(|| TextError::new(0, format!("{keyword} is missing")))
     }
 
     fn names(&mut self) -> Result<Vec<String>, TextError> {
-        let Some(field) = self.take("NAME") else { return Ok(Vec::new()) };
+        let Some(field) = self.take("NAME") else {
+            return Ok(Vec::new());
+        };
         match field.values.iter().find(|name| !is_descriptor(name)) {
             None => Ok(field.values),
-            Some(name) => Err(TextError::new(field.at, format!("{name:?} cannot be a name"))),
+            Some(name) => Err(TextError::new(
+                field.at,
+                format!("{name:?} cannot be a name"),
+            )),
         }
     }
 
@@ -270,27 +317,37 @@ impl<'a> Fields<'a> {
         if is_numeric_oid(text) || (is_descriptor(name) && suffix_fits && !suffix.is_empty()) {
             return Ok(text.clone());
         }
-        Err(TextError::new(self.identifier_at, format!("expected an OID, got {text:?}")))
+        Err(TextError::new(
+            self.identifier_at,
+            format!("expected an OID, got {text:?}"),
+        ))
     }
 
     fn extensions(&mut self) -> Extensions {
         let is_extension = |field: &Field<'_>| {
-            field.keyword.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("X-"))
+            field
+                .keyword
+                .get(..2)
+                .is_some_and(|start| start.eq_ignore_ascii_case("X-"))
         };
-        let (extensions, rest) = std::mem::take(&mut self.fields).into_iter().partition(|field| {
-            is_extension(field)
-        });
+        let (extensions, rest) = std::mem::take(&mut self.fields)
+            .into_iter()
+            .partition(|field| is_extension(field));
         self.fields = rest;
         let extensions: Vec<Field<'a>> = extensions;
-        extensions.into_iter().map(|field| (field.keyword.to_string(), field.values)).collect()
+        extensions
+            .into_iter()
+            .map(|field| (field.keyword.to_string(), field.values))
+            .collect()
     }
 
     fn finish(&self) -> Result<(), TextError> {
         match self.fields.first() {
             None => Ok(()),
-            Some(field) => {
-                Err(TextError::new(field.at, format!("field {} is not known here", field.keyword)))
-            }
+            Some(field) => Err(TextError::new(
+                field.at,
+                format!("field {} is not known here", field.keyword),
+            )),
         }
     }
 }
@@ -316,7 +373,9 @@ impl<'a> Tokens<'a> {
             self.at += 1;
         }
         let start = self.at;
-        let Some(&first) = bytes.get(start) else { return Ok(None) };
+        let Some(&first) = bytes.get(start) else {
+            return Ok(None);
+        };
         self.at += 1;
         let token = match first {
             b'(' => Token::Open,
@@ -344,7 +403,10 @@ impl<'a> Tokens<'a> {
 
     fn expect(&mut self, what: &str) -> Result<(usize, Token<'a>), TextError> {
         self.next()?.ok_or_else(|| {
-            TextError::new(self.text.len(), format!("expected {what}, got the end of the text"))
+            TextError::new(
+                self.text.len(),
+                format!("expected {what}, got the end of the text"),
+            )
         })
     }
 

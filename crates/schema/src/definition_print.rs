@@ -21,7 +21,13 @@ impl Display for Definition {
 
 impl Display for AttributeTypeDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         word(f, "SUP", self.superior.as_deref())?;
         word(f, "EQUALITY", self.equality.as_deref())?;
         word(f, "ORDERING", self.ordering.as_deref())?;
@@ -42,7 +48,13 @@ impl Display for AttributeTypeDefinition {
 
 impl Display for ObjectClassDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         words(f, "SUP", &self.superiors)?;
         flag(f, self.kind.keyword(), true)?;
         words(f, "MUST", &self.must)?;
@@ -60,7 +72,13 @@ impl Display for SyntaxDefinition {
 
 impl Display for MatchingRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         word(f, "SYNTAX", Some(&self.syntax))?;
         tail(f, &self.extensions)
     }
@@ -68,7 +86,13 @@ impl Display for MatchingRuleDefinition {
 
 impl Display for MatchingRuleUseDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         words(f, "APPLIES", &self.applies)?;
         tail(f, &self.extensions)
     }
@@ -76,7 +100,13 @@ impl Display for MatchingRuleUseDefinition {
 
 impl Display for ContentRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         words(f, "AUX", &self.auxiliaries)?;
         words(f, "MUST", &self.must)?;
         words(f, "MAY", &self.may)?;
@@ -87,7 +117,13 @@ impl Display for ContentRuleDefinition {
 
 impl Display for NameFormDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(f, &self.oid, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &self.oid,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         word(f, "OC", Some(&self.class))?;
         words(f, "MUST", &self.must)?;
         words(f, "MAY", &self.may)?;
@@ -98,7 +134,13 @@ impl Display for NameFormDefinition {
 impl Display for StructureRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let rule_id = self.rule_id.to_string();
-        head(f, &rule_id, &self.names, self.description.as_deref(), self.obsolete)?;
+        head(
+            f,
+            &rule_id,
+            &self.names,
+            self.description.as_deref(),
+            self.obsolete,
+        )?;
         word(f, "FORM", Some(&self.form))?;
         // Rule ids in a list are parted by white space alone (RFC 4512 §4.1.7.1 `ruleidlist`).
         match self.superiors.as_slice() {

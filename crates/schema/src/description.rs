@@ -33,7 +33,11 @@ pub struct Description {
 impl Description {
     /// The description of a type without options.
     pub fn of_type(type_id: TypeId) -> Description {
-        Description { type_id, options: SmallVec::new(), range: None }
+        Description {
+            type_id,
+            options: SmallVec::new(),
+            range: None,
+        }
     }
 
     /// Whether this selects descriptions rather than being one: a language range such as
@@ -58,7 +62,10 @@ impl Schema {
             None => (text, None),
             Some((name, options)) => (name, Some(options)),
         };
-        let Some(type_id) = self.attribute_type(name).or_else(|| self.type_of_prefixed(name)) else {
+        let Some(type_id) = self
+            .attribute_type(name)
+            .or_else(|| self.type_of_prefixed(name))
+        else {
             return Err(match is_descriptor(name) || is_numeric_oid(name) {
                 true => DescribeError::UnknownType(name.to_string()),
                 false => DescribeError::BadSyntax(text.to_string()),
@@ -119,14 +126,17 @@ impl fmt::Display for ValueRange {
 /// `None` when an option is not of RFC 4512 §2.5 `1*keychar`, nor a range, nor the only range.
 fn read_options(text: &str, binary_implied: bool, into: &mut Description) -> Option<()> {
     for option in text.split(';') {
-        if let Some(range) = option.get(..6).filter(|it| it.eq_ignore_ascii_case("range=")) {
+        if let Some(range) = option
+            .get(..6)
+            .filter(|it| it.eq_ignore_ascii_case("range="))
+        {
             let range = read_range(&option[range.len()..])?;
             if into.range.replace(range).is_some() {
                 return None;
             }
             continue;
         }
-        let is_keychar = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let is_keychar = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         if option.is_empty() || !option.bytes().all(is_keychar) {
             return None;
         }
@@ -143,10 +153,18 @@ fn read_range(text: &str) -> Option<ValueRange> {
     let (low, high) = text.split_once('-')?;
     let number = |digits: &str| {
         let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-        if only_digits { digits.parse::<u64>().ok() } else { None }
+        if only_digits {
+            digits.parse::<u64>().ok()
+        } else {
+            None
+        }
     };
     let low = number(low)?;
-    let high = if high == "*" { None } else { Some(number(high)?) };
+    let high = if high == "*" {
+        None
+    } else {
+        Some(number(high)?)
+    };
     if high.is_some_and(|high| high < low) {
         return None;
     }
@@ -159,7 +177,9 @@ mod tests {
 
     fn spelled(text: &str) -> Result<String, DescribeError> {
         let schema = Schema::standard();
-        schema.describe(text).map(|description| schema.spelled(&description))
+        schema
+            .describe(text)
+            .map(|description| schema.spelled(&description))
     }
 
     #[test]
@@ -173,7 +193,10 @@ mod tests {
             ("cn;x-b;lang-de;X-A;x-b", "cn;lang-de;x-a;x-b"),
             ("userCertificate", "userCertificate;binary"),
             ("usercertificate;BINARY", "userCertificate;binary"),
-            ("userCertificate;x-a;binary;a", "userCertificate;a;binary;x-a"),
+            (
+                "userCertificate;x-a;binary;a",
+                "userCertificate;a;binary;x-a",
+            ),
             ("jpegPhoto;binary", "jpegPhoto;binary"),
             ("member;range=0-1499", "member;range=0-1499"),
             ("member;Range=10-*", "member;range=10-*"),
@@ -184,23 +207,48 @@ mod tests {
 
     #[test]
     fn what_is_no_description_is_refused() {
-        for text in ["", ";", "cn;", "cn;;x", "cn;a b", "c n", "1cn", "cn;range=5", "cn;range=5-1",
-            "cn;range=0-1;range=2-3", "cn;\u{e4}", ";lang-de", "cn:dn"]
-        {
-            assert!(matches!(spelled(text), Err(DescribeError::BadSyntax(_))), "{text}");
+        for text in [
+            "",
+            ";",
+            "cn;",
+            "cn;;x",
+            "cn;a b",
+            "c n",
+            "1cn",
+            "cn;range=5",
+            "cn;range=5-1",
+            "cn;range=0-1;range=2-3",
+            "cn;\u{e4}",
+            ";lang-de",
+            "cn:dn",
+        ] {
+            assert!(
+                matches!(spelled(text), Err(DescribeError::BadSyntax(_))),
+                "{text}"
+            );
         }
         for text in ["unheardOf", "1.2.3.4.5.6", "unheardOf;lang-de"] {
-            assert!(matches!(spelled(text), Err(DescribeError::UnknownType(_))), "{text}");
+            assert!(
+                matches!(spelled(text), Err(DescribeError::UnknownType(_))),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn ranges_only_select() {
         let schema = Schema::standard();
-        for (text, selection) in
-            [("cn", false), ("cn;lang-de", false), ("cn;lang-", true), ("member;range=0-*", true)]
-        {
-            assert_eq!(schema.describe(text).unwrap().is_selection(), selection, "{text}");
+        for (text, selection) in [
+            ("cn", false),
+            ("cn;lang-de", false),
+            ("cn;lang-", true),
+            ("member;range=0-*", true),
+        ] {
+            assert_eq!(
+                schema.describe(text).unwrap().is_selection(),
+                selection,
+                "{text}"
+            );
         }
     }
 }

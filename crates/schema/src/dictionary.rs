@@ -59,7 +59,11 @@ pub(crate) struct Dictionary {
 impl Dictionary {
     fn number(&self, description: &Description) -> Option<AttributeNumber> {
         if description.options.is_empty() {
-            return self.bases.get(usize::from(description.type_id.0)).copied().flatten();
+            return self
+                .bases
+                .get(usize::from(description.type_id.0))
+                .copied()
+                .flatten();
         }
         self.tagged.get(description).copied()
     }
@@ -68,7 +72,9 @@ impl Dictionary {
     fn next(&self) -> Result<AttributeNumber, SchemaError> {
         u16::try_from(self.known.len().max(1))
             .map(AttributeNumber)
-            .map_err(|_| SchemaError::Full { what: "attribute descriptions" })
+            .map_err(|_| SchemaError::Full {
+                what: "attribute descriptions",
+            })
     }
 
     /// Puts a description under a number, which must be higher than all before.
@@ -78,8 +84,10 @@ impl Dictionary {
         description: &Description,
         row: &DictionaryRow,
     ) -> Result<(), SchemaError> {
-        let contradiction =
-            || SchemaError::Dictionary { number: row.number.0, text: row.text.clone() };
+        let contradiction = || SchemaError::Dictionary {
+            number: row.number.0,
+            text: row.text.clone(),
+        };
         let type_id = description.type_id;
         let base = match description.options.is_empty() {
             true => Some(row.number),
@@ -116,7 +124,10 @@ impl Dictionary {
     fn reserve(&mut self, row: &DictionaryRow) -> Result<(), SchemaError> {
         let slot = usize::from(row.number.0);
         if slot == 0 || slot < self.known.len() {
-            return Err(SchemaError::Dictionary { number: row.number.0, text: row.text.clone() });
+            return Err(SchemaError::Dictionary {
+                number: row.number.0,
+                text: row.text.clone(),
+            });
         }
         self.known.resize(slot + 1, None);
         Ok(())
@@ -159,14 +170,24 @@ impl Schema {
         let base = Description::of_type(description.type_id);
         for wanted in [&base, description] {
             if dictionary.number(wanted).is_none() {
-                let row = DictionaryRow { number: dictionary.next()?, text: self.spelled(wanted) };
+                let row = DictionaryRow {
+                    number: dictionary.next()?,
+                    text: self.spelled(wanted),
+                };
                 dictionary.insert(self, wanted, &row)?;
                 rows.push(row);
             }
         }
         let number = dictionary.number(description).expect("inserted just above");
         let definitions = Arc::clone(&self.definitions);
-        Ok((Schema { definitions, dictionary: Arc::new(dictionary) }, number, rows))
+        Ok((
+            Schema {
+                definitions,
+                dictionary: Arc::new(dictionary),
+            },
+            number,
+            rows,
+        ))
     }
 
     /// A schema with the rows of a database in place of its own. Rows whose type is not defined
@@ -187,20 +208,29 @@ impl Schema {
                     dictionary.unresolved.push(row.clone());
                 }
                 Err(DescribeError::BadSyntax(text)) => {
-                    return Err(SchemaError::Dictionary { number: row.number.0, text });
+                    return Err(SchemaError::Dictionary {
+                        number: row.number.0,
+                        text,
+                    });
                 }
             }
         }
         let definitions = Arc::clone(&self.definitions);
-        Ok(Schema { definitions, dictionary: Arc::new(dictionary) })
+        Ok(Schema {
+            definitions,
+            dictionary: Arc::new(dictionary),
+        })
     }
 
     /// Every row, by number, unresolved ones included.
     pub fn dictionary_rows(&self) -> Vec<DictionaryRow> {
-        let known = self
-            .known_attributes()
-            .map(|it| DictionaryRow { number: it.number, text: it.text.clone() });
-        let mut rows: Vec<_> = known.chain(self.dictionary.unresolved.iter().cloned()).collect();
+        let known = self.known_attributes().map(|it| DictionaryRow {
+            number: it.number,
+            text: it.text.clone(),
+        });
+        let mut rows: Vec<_> = known
+            .chain(self.dictionary.unresolved.iter().cloned())
+            .collect();
         rows.sort_by_key(|row| row.number);
         rows
     }
@@ -231,9 +261,16 @@ impl Schema {
     pub fn selected_numbers(&self, description: &Description) -> Vec<AttributeNumber> {
         let has = |number: &AttributeNumber| {
             let options = self.known(*number).map_or(&[][..], |known| &known.options);
-            description.options.iter().all(|wanted| options.iter().any(|it| covers(wanted, it)))
+            description
+                .options
+                .iter()
+                .all(|wanted| options.iter().any(|it| covers(wanted, it)))
         };
-        self.numbers_of(description.type_id).iter().copied().filter(has).collect()
+        self.numbers_of(description.type_id)
+            .iter()
+            .copied()
+            .filter(has)
+            .collect()
     }
 }
 

@@ -61,11 +61,22 @@ pub enum SchemaError {
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SchemaError::Conflict { name, existing, given } => {
+            SchemaError::Conflict {
+                name,
+                existing,
+                given,
+            } => {
                 write!(f, "{name} is already defined as {existing}, got {given}")
             }
-            SchemaError::Unknown { definition, role, name } => {
-                write!(f, "{definition} names the {role} {name}, which is not defined")
+            SchemaError::Unknown {
+                definition,
+                role,
+                name,
+            } => {
+                write!(
+                    f,
+                    "{definition} names the {role} {name}, which is not defined"
+                )
             }
             SchemaError::Cycle { definition } => {
                 write!(f, "{definition} is its own superior")
@@ -78,7 +89,10 @@ impl fmt::Display for SchemaError {
             }
             SchemaError::Full { what } => write!(f, "too many {what}, at most 65535"),
             SchemaError::Dictionary { number, text } => {
-                write!(f, "dictionary row {number} {text:?} contradicts another row")
+                write!(
+                    f,
+                    "dictionary row {number} {text:?} contradicts another row"
+                )
             }
         }
     }
@@ -169,7 +183,9 @@ impl fmt::Display for NameError {
         match self {
             NameError::BadSyntax(error) => write!(f, "{error}"),
             NameError::Attribute(error) => write!(f, "{error}"),
-            NameError::Value { attribute, reason, .. } => write!(f, "{attribute}: {reason}"),
+            NameError::Value {
+                attribute, reason, ..
+            } => write!(f, "{attribute}: {reason}"),
         }
     }
 }
@@ -234,7 +250,10 @@ impl fmt::Display for Violation {
                 write!(f, "object class {class} requires attribute {attribute}")
             }
             Violation::NotAllowed(attribute) => {
-                write!(f, "attribute {attribute} is not allowed by the entry's object classes")
+                write!(
+                    f,
+                    "attribute {attribute} is not allowed by the entry's object classes"
+                )
             }
             Violation::SeveralValues(attribute) => {
                 write!(f, "attribute {attribute} takes one value, got several")

@@ -37,9 +37,7 @@ pub use definition::{
 pub use definition_parse::parse_definition;
 pub use description::{Description, ValueRange};
 pub use dictionary::{AttributeNumber, DictionaryRow, KnownAttribute};
-pub use error::{
-    DescribeError, InvalidValue, NameError, SchemaError, SchemaFileError, Violation,
-};
+pub use error::{DescribeError, InvalidValue, NameError, SchemaError, SchemaFileError, Violation};
 pub use filter::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
 };

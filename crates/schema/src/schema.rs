@@ -170,11 +170,13 @@ pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
     ("operational.schema", include_str!("../definitions/operational.schema")),
     ("rfc3671.schema", include_str!("../definitions/rfc3671.schema")),
     ("password_policy.schema", include_str!("../definitions/password_policy.schema")),
+    ("rfc3112.schema", include_str!("../definitions/rfc3112.schema")),
     ("rfc2307bis.schema", include_str!("../definitions/rfc2307bis.schema")),
     ("groups.schema", include_str!("../definitions/groups.schema")),
     ("rfc4876.schema", include_str!("../definitions/rfc4876.schema")),
     ("rfc2739.schema", include_str!("../definitions/rfc2739.schema")),
     ("rfc7612.schema", include_str!("../definitions/rfc7612.schema")),
+    ("rfc2926.schema", include_str!("../definitions/rfc2926.schema")),
     ("rfc4403.schema", include_str!("../definitions/rfc4403.schema")),
     ("rfc2713.schema", include_str!("../definitions/rfc2713.schema")),
     ("rfc2714.schema", include_str!("../definitions/rfc2714.schema")),
@@ -194,7 +196,10 @@ pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
 impl Schema {
     /// A schema without any definition.
     pub(crate) fn empty() -> Schema {
-        Schema { definitions: Arc::default(), dictionary: Arc::default() }
+        Schema {
+            definitions: Arc::default(),
+            dictionary: Arc::default(),
+        }
     }
 
     /// The standard schema shipped with Pando, with an empty dictionary. Built once per process.
@@ -224,8 +229,10 @@ impl Schema {
     /// The first definition that contradicts this schema or names something undefined.
     pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
         let extended = crate::schema_build::extend(&self.definitions, definitions)?;
-        let schema =
-            Schema { definitions: Arc::new(extended), dictionary: Arc::clone(&self.dictionary) };
+        let schema = Schema {
+            definitions: Arc::new(extended),
+            dictionary: Arc::clone(&self.dictionary),
+        };
         if schema.unresolved_rows().is_empty() {
             return Ok(schema);
         }
@@ -254,12 +261,20 @@ impl Schema {
 
     /// Every attribute type, in order of definition.
     pub fn attribute_types(&self) -> impl Iterator<Item = (TypeId, &AttributeType)> {
-        self.definitions.types.iter().enumerate().map(|(i, it)| (TypeId(i as u16), &**it))
+        self.definitions
+            .types
+            .iter()
+            .enumerate()
+            .map(|(i, it)| (TypeId(i as u16), &**it))
     }
 
     /// Every object class, in order of definition.
     pub fn object_classes(&self) -> impl Iterator<Item = (ClassId, &ObjectClass)> {
-        self.definitions.classes.iter().enumerate().map(|(i, it)| (ClassId(i as u16), &**it))
+        self.definitions
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(i, it)| (ClassId(i as u16), &**it))
     }
 
     /// Every content rule.

@@ -19,11 +19,12 @@ const BINARY_TRANSFER: [&str; 4] = [
 ];
 
 /// The definitions of `base` and the given ones.
-pub(crate) fn extend(
-    base: &Definitions,
-    given: &[Definition],
-) -> Result<Definitions, SchemaError> {
-    let mut build = Build { to: base.clone(), types: Vec::new(), classes: Vec::new() };
+pub(crate) fn extend(base: &Definitions, given: &[Definition]) -> Result<Definitions, SchemaError> {
+    let mut build = Build {
+        to: base.clone(),
+        types: Vec::new(),
+        classes: Vec::new(),
+    };
     for definition in given {
         match definition {
             Definition::AttributeType(it) => build.register_type(it)?,
@@ -105,7 +106,11 @@ impl<'a> Build<'a> {
 
     fn add_syntax(&mut self, given: &SyntaxDefinition) -> Result<(), SchemaError> {
         let known = Syntax::by_oid(&given.oid).is_some()
-            || self.to.syntaxes.iter().any(|syntax| syntax.oid == given.oid);
+            || self
+                .to
+                .syntaxes
+                .iter()
+                .any(|syntax| syntax.oid == given.oid);
         if !known {
             self.to.syntaxes.push(Arc::new(given.clone()));
         }
@@ -114,7 +119,11 @@ impl<'a> Build<'a> {
 
     fn add_matching_rule(&mut self, given: &MatchingRuleDefinition) -> Result<(), SchemaError> {
         let known = MatchingRule::by_name(&given.oid).is_some()
-            || self.to.matching_rules.iter().any(|rule| rule.oid == given.oid);
+            || self
+                .to
+                .matching_rules
+                .iter()
+                .any(|rule| rule.oid == given.oid);
         if !known {
             self.to.matching_rules.push(Arc::new(given.clone()));
         }
@@ -132,7 +141,9 @@ impl<'a> Build<'a> {
             let mut at = Some(start);
             while let Some(index) = at.filter(|&index| resolved[index].is_none()) {
                 if chain.contains(&index) {
-                    return Err(SchemaError::Cycle { definition: label_of_type(pending[index]) });
+                    return Err(SchemaError::Cycle {
+                        definition: label_of_type(pending[index]),
+                    });
                 }
                 chain.push(index);
                 let superior = self.superior_of(pending[index])?;
@@ -153,7 +164,9 @@ impl<'a> Build<'a> {
     }
 
     fn superior_of(&self, it: &AttributeTypeDefinition) -> Result<Option<TypeId>, SchemaError> {
-        let Some(name) = &it.superior else { return Ok(None) };
+        let Some(name) = &it.superior else {
+            return Ok(None);
+        };
         match self.to.type_names.find(name) {
             Some(id) => Ok(Some(TypeId(id))),
             None => Err(unknown(label_of_type(it), "supertype", name)),
@@ -167,18 +180,24 @@ impl<'a> Build<'a> {
         parent: Option<&AttributeType>,
     ) -> Result<AttributeType, SchemaError> {
         let label = || label_of_type(it);
-        let rule = |name: &Option<String>, role, inherited: Option<&'static MatchingRule>| {
-            match name {
+        let rule =
+            |name: &Option<String>, role, inherited: Option<&'static MatchingRule>| match name {
                 None => Ok(inherited),
                 Some(name) => self.rule(name, role, &label),
-            }
-        };
+            };
         let syntax = match (&it.syntax, parent) {
             (Some(oid), _) => self.syntax(oid),
             (None, Some(parent)) => parent.syntax,
-            (None, None) => return Err(SchemaError::NoSyntax { definition: label() }),
+            (None, None) => {
+                return Err(SchemaError::NoSyntax {
+                    definition: label(),
+                });
+            }
         };
-        let contradiction = |rule| SchemaError::Contradiction { definition: label(), rule };
+        let contradiction = |rule| SchemaError::Contradiction {
+            definition: label(),
+            rule,
+        };
         if it.collective && it.usage != Usage::UserApplications {
             return Err(contradiction("a collective attribute is not operational"));
         }
@@ -192,9 +211,21 @@ impl<'a> Build<'a> {
             oid: it.oid.clone(),
             names: it.names.clone(),
             superior,
-            equality: rule(&it.equality, "equality rule", parent.and_then(|it| it.equality))?,
-            ordering: rule(&it.ordering, "ordering rule", parent.and_then(|it| it.ordering))?,
-            substring: rule(&it.substring, "substring rule", parent.and_then(|it| it.substring))?,
+            equality: rule(
+                &it.equality,
+                "equality rule",
+                parent.and_then(|it| it.equality),
+            )?,
+            ordering: rule(
+                &it.ordering,
+                "ordering rule",
+                parent.and_then(|it| it.ordering),
+            )?,
+            substring: rule(
+                &it.substring,
+                "substring rule",
+                parent.and_then(|it| it.substring),
+            )?,
             syntax,
             single_value: it.single_value,
             collective: it.collective,
@@ -232,7 +263,9 @@ impl<'a> Build<'a> {
                 .find(|(keyword, _)| keyword.eq_ignore_ascii_case("X-SUBST"))?;
             Syntax::by_oid(values.first()?)
         };
-        Syntax::by_oid(oid).or_else(substitute).unwrap_or(&syntax::OCTET_STRING)
+        Syntax::by_oid(oid)
+            .or_else(substitute)
+            .unwrap_or(&syntax::OCTET_STRING)
     }
 
     /// Resolves the registered classes, superclasses before subclasses.
@@ -262,9 +295,14 @@ impl<'a> Build<'a> {
                 }
             }
             if left == before {
-                let stuck = pending.iter().zip(&resolved).find(|(_, done)| done.is_none());
+                let stuck = pending
+                    .iter()
+                    .zip(&resolved)
+                    .find(|(_, done)| done.is_none());
                 let (it, _) = stuck.expect("some class is left");
-                return Err(SchemaError::Cycle { definition: label_of_class(it) });
+                return Err(SchemaError::Cycle {
+                    definition: label_of_class(it),
+                });
             }
         }
         self.to.classes.extend(resolved.into_iter().flatten());
@@ -286,21 +324,35 @@ impl<'a> Build<'a> {
             if !fits {
                 let rule = "an abstract class derives from abstract ones, a structural class never \
                             from an auxiliary one, an auxiliary class never from a structural one";
-                return Err(SchemaError::Contradiction { definition: label_of_class(it), rule });
+                return Err(SchemaError::Contradiction {
+                    definition: label_of_class(it),
+                    rule,
+                });
             }
         }
         let label = || label_of_class(it);
         let must = self.types_named(&it.must, &label, "required attribute")?;
         let may = self.types_named(&it.may, &label, "allowed attribute")?;
         let inherit = |own: &[TypeId], of: fn(&ObjectClass) -> &Vec<TypeId>| {
-            sorted(own.iter().copied().chain(parents.iter().flat_map(|it| of(it).iter().copied())))
+            sorted(
+                own.iter()
+                    .copied()
+                    .chain(parents.iter().flat_map(|it| of(it).iter().copied())),
+            )
         };
         let all_must = inherit(&must, |it| &it.all_must);
         let all_may = inherit(&may, |it| &it.all_may);
         let all_superiors = sorted(
-            superiors.iter().copied().chain(parents.iter().flat_map(|it| it.all_superiors.clone())),
+            superiors
+                .iter()
+                .copied()
+                .chain(parents.iter().flat_map(|it| it.all_superiors.clone())),
         );
-        let highest = all_must.iter().chain(&all_may).map(|id| usize::from(id.0)).max();
+        let highest = all_must
+            .iter()
+            .chain(&all_may)
+            .map(|id| usize::from(id.0))
+            .max();
         let mut allowed = vec![0u64; highest.map_or(0, |id| id / 64 + 1)];
         for id in all_must.iter().chain(&all_may) {
             allowed[usize::from(id.0) / 64] |= 1 << (id.0 % 64);
@@ -351,13 +403,21 @@ impl<'a> Build<'a> {
         let Some(class) = self.to.class_names.find(&it.oid).map(ClassId) else {
             return Err(unknown(label(), "structural class", &it.oid));
         };
-        if let Some(existing) = self.to.content_rules.iter().find(|rule| rule.class == class) {
+        if let Some(existing) = self
+            .to
+            .content_rules
+            .iter()
+            .find(|rule| rule.class == class)
+        {
             return match existing.definition == *it {
                 true => Ok(()),
                 false => Err(conflict(&it.oid, &existing.definition, it)),
             };
         }
-        let contradiction = |rule| SchemaError::Contradiction { definition: label(), rule };
+        let contradiction = |rule| SchemaError::Contradiction {
+            definition: label(),
+            rule,
+        };
         if self.to.classes[usize::from(class.0)].kind != ClassKind::Structural {
             return Err(contradiction("a content rule governs a structural class"));
         }
@@ -368,9 +428,8 @@ impl<'a> Build<'a> {
                 Some(id) => auxiliaries.push(id),
             }
         }
-        let is_auxiliary = |id: &ClassId| {
-            self.to.classes[usize::from(id.0)].kind == ClassKind::Auxiliary
-        };
+        let is_auxiliary =
+            |id: &ClassId| self.to.classes[usize::from(id.0)].kind == ClassKind::Auxiliary;
         if !auxiliaries.iter().all(is_auxiliary) {
             return Err(contradiction("AUX lists auxiliary classes"));
         }
@@ -404,7 +463,11 @@ impl<'a> Build<'a> {
     }
 
     fn add_structure_rule(&mut self, it: &StructureRuleDefinition) -> Result<(), SchemaError> {
-        let label = it.names.first().cloned().unwrap_or_else(|| it.rule_id.to_string());
+        let label = it
+            .names
+            .first()
+            .cloned()
+            .unwrap_or_else(|| it.rule_id.to_string());
         let rules = &self.to.structure_rules;
         if let Some(existing) = rules.iter().find(|rule| rule.rule_id == it.rule_id) {
             return match **existing == *it {
@@ -413,7 +476,11 @@ impl<'a> Build<'a> {
             };
         }
         let is_form = |form: &Arc<NameFormDefinition>| {
-            form.oid == it.form || form.names.iter().any(|own| own.eq_ignore_ascii_case(&it.form))
+            form.oid == it.form
+                || form
+                    .names
+                    .iter()
+                    .any(|own| own.eq_ignore_ascii_case(&it.form))
         };
         if !self.to.name_forms.iter().any(is_form) {
             return Err(unknown(label, "name form", &it.form));
@@ -424,11 +491,16 @@ impl<'a> Build<'a> {
 }
 
 fn handle(index: usize, what: &'static str) -> Result<u16, SchemaError> {
-    u16::try_from(index).ok().filter(|&id| id < u16::MAX).ok_or(SchemaError::Full { what })
+    u16::try_from(index)
+        .ok()
+        .filter(|&id| id < u16::MAX)
+        .ok_or(SchemaError::Full { what })
 }
 
 fn find_any(table: &crate::name_table::NameTable, oid: &str, names: &[String]) -> Option<u16> {
-    table.find(oid).or_else(|| names.iter().find_map(|name| table.find(name)))
+    table
+        .find(oid)
+        .or_else(|| names.iter().find_map(|name| table.find(name)))
 }
 
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
@@ -447,7 +519,11 @@ fn label_of_class(it: &ObjectClassDefinition) -> String {
 }
 
 fn unknown(definition: String, role: &'static str, name: &str) -> SchemaError {
-    SchemaError::Unknown { definition, role, name: name.to_string() }
+    SchemaError::Unknown {
+        definition,
+        role,
+        name: name.to_string(),
+    }
 }
 
 fn conflict<T: ToString>(name: &str, existing: &T, given: &T) -> SchemaError {
@@ -483,7 +559,9 @@ fn same_class(existing: &ObjectClassDefinition, given: &ObjectClassDefinition) -
 }
 
 fn names_within(given: &[String], existing: &[String]) -> bool {
-    given.iter().all(|name| existing.iter().any(|own| own.eq_ignore_ascii_case(name)))
+    given
+        .iter()
+        .all(|name| existing.iter().any(|own| own.eq_ignore_ascii_case(name)))
 }
 
 fn same_set(one: &[String], other: &[String]) -> bool {
@@ -498,10 +576,15 @@ fn same_name(one: &Option<String>, other: &Option<String>) -> bool {
     }
 }
 
-/// A rule may be given by name here and by OID there.
-fn same_rule(one: &Option<String>, other: &Option<String>) -> bool {
+/// A rule may be given by name here and by OID there; not to give one is to say nothing, as RFCs do
+/// of types whose rules servers have long agreed on.
+fn same_rule(existing: &Option<String>, given: &Option<String>) -> bool {
     let oid = |name: &Option<String>| {
-        name.as_deref().and_then(MatchingRule::by_name).map(|rule| rule.oid)
+        name.as_deref()
+            .and_then(MatchingRule::by_name)
+            .map(|rule| rule.oid)
     };
-    same_name(one, other) || (oid(one).is_some() && oid(one) == oid(other))
+    given.is_none()
+        || same_name(existing, given)
+        || (oid(existing).is_some() && oid(existing) == oid(given))
 }

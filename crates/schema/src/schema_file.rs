@@ -32,8 +32,8 @@ pub fn read_schema_file(text: &str) -> Result<Vec<Definition>, SchemaFileError> 
 
 /// LDIF says `name: value`; in a directive, white space comes before any colon.
 fn is_ldif(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().is_some_and(|line| {
+    let content = |line: &&str| !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t']);
+    text.lines().find(content).is_some_and(|line| {
         line.split_once(':').is_some_and(|(name, _)| !name.contains(char::is_whitespace))
     })
 }
@@ -49,22 +49,34 @@ impl Reader {
     fn read_directives(&mut self, text: &str) -> Result<(), SchemaFileError> {
         for directive in directives(text) {
             let error = |at: usize, message: String| {
-                let lines = directive.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
-                SchemaFileError { line: directive.line + lines, message }
+                let lines = directive
+                    .text
+                    .bytes()
+                    .take(at)
+                    .filter(|&byte| byte == b'\n')
+                    .count();
+                SchemaFileError {
+                    line: directive.line + lines,
+                    message,
+                }
             };
             let body = directive.text.trim_start();
             let indent = directive.text.len() - body.len();
-            let end = body.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(body.len());
+            let end = body
+                .find(|c: char| c.is_whitespace() || c == '(')
+                .unwrap_or(body.len());
             let (keyword, argument) = body.split_at(end);
             if keyword.eq_ignore_ascii_case("objectidentifier") {
-                self.define_macro(argument).map_err(|message| error(0, message))?;
+                self.define_macro(argument)
+                    .map_err(|message| error(0, message))?;
                 continue;
             }
             let Some(kind) = kind_of_keyword(keyword) else {
                 let message = format!("expected a schema directive, got {keyword:?}");
                 return Err(error(indent, message));
             };
-            self.define(kind, argument).map_err(|(at, message)| error(indent + end + at, message))?;
+            self.define(kind, argument)
+                .map_err(|(at, message)| error(indent + end + at, message))?;
         }
         Ok(())
     }
@@ -83,7 +95,7 @@ impl Reader {
                 Some(prefix) if prefix.eq_ignore_ascii_case("olc") => &name[3..],
                 _ => name,
             };
-            let kind = kind_of_keyword(bare);
+            let kind = DefinitionKind::of_attribute(bare);
             let is_macro = bare.eq_ignore_ascii_case("objectidentifier");
             if kind.is_none() && !is_macro {
                 continue;
@@ -99,7 +111,9 @@ impl Reader {
             };
             let value = without_order(value);
             match kind {
-                Some(kind) => self.define(kind, value).map_err(|(_, message)| error(message))?,
+                Some(kind) => self
+                    .define(kind, value)
+                    .map_err(|(_, message)| error(message))?,
                 None => self.define_macro(value).map_err(error)?,
             }
         }
@@ -110,13 +124,16 @@ impl Reader {
     fn define_macro(&mut self, argument: &str) -> Result<(), String> {
         let mut words = argument.split_whitespace();
         let (Some(name), Some(oid), None) = (words.next(), words.next(), words.next()) else {
-            return Err(format!("expected objectIdentifier NAME OID, got {:?}", argument.trim()));
+            return Err(format!(
+                "expected objectIdentifier NAME OID, got {:?}",
+                argument.trim()
+            ));
         };
         let oid = self.expand(oid)?;
         match self.macros.insert(name.to_ascii_lowercase(), oid.clone()) {
-            Some(before) if before != oid => {
-                Err(format!("macro {name} already stands for {before}, got {oid}"))
-            }
+            Some(before) if before != oid => Err(format!(
+                "macro {name} already stands for {before}, got {oid}"
+            )),
             _ => Ok(()),
         }
     }
@@ -124,7 +141,8 @@ impl Reader {
     fn define(&mut self, kind: DefinitionKind, text: &str) -> Result<(), (usize, String)> {
         let mut definition =
             parse_definition(kind, text).map_err(|error| (error.at, error.message))?;
-        self.expand_oids(&mut definition).map_err(|message| (0, message))?;
+        self.expand_oids(&mut definition)
+            .map_err(|message| (0, message))?;
         self.definitions.push(definition);
         Ok(())
     }
@@ -165,13 +183,20 @@ impl Reader {
         let (name, suffix) = text.split_once(':').unwrap_or((text, ""));
         let Some(oid) = self.macros.get(&name.to_ascii_lowercase()) else {
             // 389 and OpenDJ let an element stand without an OID of its own.
-            let stands_for_itself = suffix.is_empty() && name.to_ascii_lowercase().ends_with("-oid");
+            let stands_for_itself =
+                suffix.is_empty() && name.to_ascii_lowercase().ends_with("-oid");
             return match stands_for_itself {
                 true => Ok(text.to_string()),
-                false => Err(format!("expected an OID or a macro defined before, got {text:?}")),
+                false => Err(format!(
+                    "expected an OID or a macro defined before, got {text:?}"
+                )),
             };
         };
-        let expanded = if suffix.is_empty() { oid.clone() } else { format!("{oid}.{suffix}") };
+        let expanded = if suffix.is_empty() {
+            oid.clone()
+        } else {
+            format!("{oid}.{suffix}")
+        };
         match is_numeric_oid(&expanded) && expanded.len() <= OID_BYTES_MAX {
             true => Ok(expanded),
             false => Err(format!("macro {text:?} does not make an OID")),
@@ -179,12 +204,15 @@ impl Reader {
     }
 }
 
-/// Directive keywords and, in LDIF, attribute names without `olc`; singular and plural.
+/// Directive keywords, singular as in `.schema` files and plural as the attributes are called.
 fn kind_of_keyword(keyword: &str) -> Option<DefinitionKind> {
     let is = |singular: &str| {
         let rest = keyword.get(..singular.len());
         rest.is_some_and(|start| start.eq_ignore_ascii_case(singular))
-            && matches!(keyword.get(singular.len()..), Some("" | "s" | "S" | "es" | "ES"))
+            && matches!(
+                keyword.get(singular.len()..),
+                Some("" | "s" | "S" | "es" | "ES")
+            )
     };
     let named = [
         ("attributetype", DefinitionKind::AttributeType),
@@ -196,7 +224,10 @@ fn kind_of_keyword(keyword: &str) -> Option<DefinitionKind> {
         ("nameform", DefinitionKind::NameForm),
         ("ditstructurerule", DefinitionKind::StructureRule),
     ];
-    named.into_iter().find(|(singular, _)| is(singular)).map(|(_, kind)| kind)
+    named
+        .into_iter()
+        .find(|(singular, _)| is(singular))
+        .map(|(_, kind)| kind)
 }
 
 struct Directive<'a> {
@@ -207,7 +238,7 @@ struct Directive<'a> {
 }
 
 /// Splits a `.schema` file: a directive goes on over indented lines, and over comments and lines
-/// that are not indented while a parenthesis is open.
+/// that are not indented while a parenthesis is open. FreeRADIUS's file indents whole directives.
 fn directives(text: &str) -> Vec<Directive<'_>> {
     let mut found: Vec<Directive<'_>> = Vec::new();
     let mut start: Option<(usize, usize)> = None;
@@ -216,7 +247,10 @@ fn directives(text: &str) -> Vec<Directive<'_>> {
     let mut comments = Vec::new();
     let mut finish = |start: &mut Option<(usize, usize)>, end: usize, comments: &mut Vec<_>| {
         if let Some((line, from)) = start.take() {
-            found.push(Directive { line, text: blanked(text, from, end, comments) });
+            found.push(Directive {
+                line,
+                text: blanked(text, from, end, comments),
+            });
         }
         comments.clear();
     };
@@ -225,8 +259,12 @@ fn directives(text: &str) -> Vec<Directive<'_>> {
         if line.starts_with('#') || (depth > 0 && line.trim_start().starts_with('#')) {
             comments.push((at, end));
         } else if !line.trim().is_empty() {
+            let indented = line.starts_with([' ', '\t']);
             let continued = start.is_some()
-                && (line.starts_with([' ', '\t']) || (depth > 0 && !begins_directive(line)));
+                && match depth > 0 {
+                    true => indented || !begins_directive(line),
+                    false => indented && !begins_directive(line.trim_start()),
+                };
             if !continued {
                 finish(&mut start, at, &mut comments);
                 start = Some((index + 1, at));
@@ -241,7 +279,10 @@ fn directives(text: &str) -> Vec<Directive<'_>> {
 }
 
 fn begins_directive(line: &str) -> bool {
-    let word = line.split(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    let word = line
+        .split(|c: char| c.is_whitespace() || c == '(')
+        .next()
+        .unwrap_or("");
     kind_of_keyword(word).is_some() || word.eq_ignore_ascii_case("objectidentifier")
 }
 
@@ -254,15 +295,22 @@ fn blanked<'a>(
 ) -> std::borrow::Cow<'a, str> {
     let mut out = String::new();
     let mut at = from;
-    for &(start, stop) in comments.iter().filter(|(start, stop)| *start >= from && *stop <= end) {
+    for &(start, stop) in comments
+        .iter()
+        .filter(|(start, stop)| *start >= from && *stop <= end)
+    {
         out.push_str(&text[at..start]);
-        out.extend(text[start..stop].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+        out.extend(
+            text[start..stop]
+                .bytes()
+                .map(|byte| if byte == b'\n' { '\n' } else { ' ' }),
+        );
         at = stop;
     }
     if at == from {
-        return text[from..end].into();
+        return text[from..end].trim_end().into();
     }
-    out.push_str(&text[at..end]);
+    out.push_str(text[at..end].trim_end());
     out.into()
 }
 
@@ -307,7 +355,9 @@ fn ldif_lines(text: &str) -> Vec<(usize, String)> {
 
 /// `{12}( 1.2.3 …` → `( 1.2.3 …`: the order that `cn=config` writes before values.
 fn without_order(value: &str) -> &str {
-    let inner = value.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+    let inner = value
+        .strip_prefix('{')
+        .and_then(|rest| rest.split_once('}'));
     match inner {
         Some((digits, rest)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             rest.trim_start()

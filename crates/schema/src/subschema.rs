@@ -20,7 +20,12 @@ impl Schema {
                 extensions,
             }
         });
-        implemented.chain(self.definitions.syntaxes.iter().map(|syntax| (**syntax).clone()))
+        implemented.chain(
+            self.definitions
+                .syntaxes
+                .iter()
+                .map(|syntax| (**syntax).clone()),
+        )
     }
 
     /// Every matching rule that is implemented.
@@ -32,7 +37,9 @@ impl Schema {
     /// that name it as their own rule, and those whose syntax it applies to (RFC 4512 §4.1.4).
     pub fn matching_rule_uses(&self) -> Vec<MatchingRuleUseDefinition> {
         let fits = |rule: &MatchingRule, it: &AttributeType| {
-            let own = [it.equality, it.ordering, it.substring].into_iter().flatten();
+            let own = [it.equality, it.ordering, it.substring]
+                .into_iter()
+                .flatten();
             rule.applies_to(it.syntax) || own.into_iter().any(|own| own.oid == rule.oid)
         };
         let uses = self.matching_rules().filter_map(|rule| {
@@ -41,7 +48,12 @@ impl Schema {
             let names = vec![rule.name.to_string()];
             let oid = rule.oid.to_string();
             let used = !applies.is_empty();
-            used.then(|| MatchingRuleUseDefinition { oid, names, applies, ..Default::default() })
+            used.then(|| MatchingRuleUseDefinition {
+                oid,
+                names,
+                applies,
+                ..Default::default()
+            })
         });
         uses.collect()
     }
@@ -54,11 +66,21 @@ impl Schema {
             syntax: rule.syntax_oid.to_string(),
             ..Default::default()
         });
-        let defined_rules = self.definitions.matching_rules.iter().map(|rule| (**rule).clone());
+        let defined_rules = self
+            .definitions
+            .matching_rules
+            .iter()
+            .map(|rule| (**rule).clone());
         let all = [
             (DefinitionKind::Syntax, texts(self.syntaxes())),
-            (DefinitionKind::MatchingRule, texts(rules.chain(defined_rules))),
-            (DefinitionKind::MatchingRuleUse, texts(self.matching_rule_uses().into_iter())),
+            (
+                DefinitionKind::MatchingRule,
+                texts(rules.chain(defined_rules)),
+            ),
+            (
+                DefinitionKind::MatchingRuleUse,
+                texts(self.matching_rule_uses().into_iter()),
+            ),
             (
                 DefinitionKind::AttributeType,
                 texts(self.attribute_types().map(|(_, it)| &it.definition)),
@@ -67,7 +89,10 @@ impl Schema {
                 DefinitionKind::ObjectClass,
                 texts(self.object_classes().map(|(_, it)| &it.definition)),
             ),
-            (DefinitionKind::ContentRule, texts(self.content_rules().map(|it| &it.definition))),
+            (
+                DefinitionKind::ContentRule,
+                texts(self.content_rules().map(|it| &it.definition)),
+            ),
             (DefinitionKind::NameForm, texts(self.name_forms())),
             (DefinitionKind::StructureRule, texts(self.structure_rules())),
         ];
@@ -79,5 +104,7 @@ impl Schema {
 }
 
 fn texts<T: ToString>(definitions: impl Iterator<Item = T>) -> Vec<String> {
-    definitions.map(|definition| definition.to_string()).collect()
+    definitions
+        .map(|definition| definition.to_string())
+        .collect()
 }

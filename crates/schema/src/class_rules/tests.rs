@@ -7,7 +7,11 @@ use crate::definition_parse::parse_definition;
 /// Attributes are words; `cn*2` has two values. The RDN is the first attribute after `|`, if any.
 fn check(schema: &Schema, classes: &str, attributes: &str) -> Result<String, Violation> {
     let (attributes, rdn) = attributes.split_once('|').unwrap_or((attributes, ""));
-    let type_id = |name: &str| schema.attribute_type(name).unwrap_or_else(|| panic!("{name}"));
+    let type_id = |name: &str| {
+        schema
+            .attribute_type(name)
+            .unwrap_or_else(|| panic!("{name}"))
+    };
     let attributes: Vec<(TypeId, usize)> = attributes
         .split_whitespace()
         .map(|word| match word.split_once('*') {
@@ -17,13 +21,21 @@ fn check(schema: &Schema, classes: &str, attributes: &str) -> Result<String, Vio
         .collect();
     let rdn: Vec<TypeId> = rdn.split_whitespace().map(type_id).collect();
     let classes: Vec<&[u8]> = classes.split_whitespace().map(str::as_bytes).collect();
-    let shape = EntryShape { classes: &classes, attributes: &attributes, rdn: &rdn };
-    schema.check_entry(&shape).map(|it| schema.class_of(it.structural).name().to_string())
+    let shape = EntryShape {
+        classes: &classes,
+        attributes: &attributes,
+        rdn: &rdn,
+    };
+    schema
+        .check_entry(&shape)
+        .map(|it| schema.class_of(it.structural).name().to_string())
 }
 
 fn with(definitions: &[(DefinitionKind, &str)]) -> Schema {
-    let definitions: Vec<Definition> =
-        definitions.iter().map(|(kind, text)| parse_definition(*kind, text).unwrap()).collect();
+    let definitions: Vec<Definition> = definitions
+        .iter()
+        .map(|(kind, text)| parse_definition(*kind, text).unwrap())
+        .collect();
     Schema::standard().extended(&definitions).unwrap()
 }
 
@@ -33,21 +45,52 @@ fn entries_that_obey() {
     for (classes, attributes, structural) in [
         ("top person", "objectClass*2 cn sn | cn", "person"),
         ("person", "cn*2 sn telephoneNumber | cn sn", "person"),
-        ("TOP PERSON 2.16.840.1.113730.3.2.2", "cn sn mail*3 uid", "inetOrgPerson"),
+        (
+            "TOP PERSON 2.16.840.1.113730.3.2.2",
+            "cn sn mail*3 uid",
+            "inetOrgPerson",
+        ),
         // organizationalPerson is not said, and implied.
-        ("top person inetOrgPerson", "cn sn photo street l st postalAddress pager", "inetOrgPerson"),
-        ("inetOrgPerson posixAccount shadowAccount",
-         "cn sn uid uidNumber gidNumber homeDirectory shadowMax", "inetOrgPerson"),
+        (
+            "top person inetOrgPerson",
+            "cn sn photo street l st postalAddress pager",
+            "inetOrgPerson",
+        ),
+        (
+            "inetOrgPerson posixAccount shadowAccount",
+            "cn sn uid uidNumber gidNumber homeDirectory shadowMax",
+            "inetOrgPerson",
+        ),
         ("organizationalUnit", "ou | ou", "organizationalUnit"),
         ("organization dcObject", "o dc | dc", "organization"),
         ("groupOfNames", "cn member*1000000", "groupOfNames"),
-        ("groupOfNames posixGroup", "cn member gidNumber", "groupOfNames"),
-        ("account extensibleObject", "uid cn sn pwdAttribute sambaSID", "account"),
+        (
+            "groupOfNames posixGroup",
+            "cn member gidNumber",
+            "groupOfNames",
+        ),
+        (
+            "account extensibleObject",
+            "uid cn sn pwdAttribute sambaSID",
+            "account",
+        ),
         // Operational attributes need no class; an attribute without values is none.
-        ("person", "cn sn entryUUID createTimestamp memberOf*5 drink*0", "person"),
-        ("subentry subschema", "cn subtreeSpecification attributeTypes*9", "subentry"),
+        (
+            "person",
+            "cn sn entryUUID createTimestamp memberOf*5 drink*0",
+            "person",
+        ),
+        (
+            "subentry subschema",
+            "cn subtreeSpecification attributeTypes*9",
+            "subentry",
+        ),
     ] {
-        assert_eq!(check(&schema, classes, attributes).as_deref(), Ok(structural), "{classes}");
+        assert_eq!(
+            check(&schema, classes, attributes).as_deref(),
+            Ok(structural),
+            "{classes}"
+        );
     }
 }
 
@@ -61,32 +104,70 @@ fn entries_that_break_a_rule() {
     };
     for (classes, attributes, violation) in [
         ("", "cn", Violation::NoClass),
-        ("top nonsense", "cn", Violation::UnknownClass(text("nonsense"))),
+        (
+            "top nonsense",
+            "cn",
+            Violation::UnknownClass(text("nonsense")),
+        ),
         ("top", "objectClass", Violation::NoStructuralClass),
-        ("posixAccount", "cn uid uidNumber gidNumber homeDirectory", Violation::NoStructuralClass),
-        ("person organizationalUnit", "cn sn ou",
-         Violation::SeveralStructuralChains(text("person"), text("organizationalUnit"))),
-        ("residentialPerson inetOrgPerson", "cn sn l",
-         Violation::SeveralStructuralChains(text("residentialPerson"), text("inetOrgPerson"))),
+        (
+            "posixAccount",
+            "cn uid uidNumber gidNumber homeDirectory",
+            Violation::NoStructuralClass,
+        ),
+        (
+            "person organizationalUnit",
+            "cn sn ou",
+            Violation::SeveralStructuralChains(text("person"), text("organizationalUnit")),
+        ),
+        (
+            "residentialPerson inetOrgPerson",
+            "cn sn l",
+            Violation::SeveralStructuralChains(text("residentialPerson"), text("inetOrgPerson")),
+        ),
         ("person", "cn", missing("person", "sn")),
         ("person", "cn sn*0", missing("person", "sn")),
         ("inetOrgPerson", "sn", missing("person", "cn")),
         ("groupOfNames", "cn", missing("groupOfNames", "member")),
         ("person", "cn sn mail", Violation::NotAllowed(text("mail"))),
-        ("inetOrgPerson", "cn sn uidNumber", Violation::NotAllowed(text("uidNumber"))),
-        ("inetOrgPerson", "cn sn employeeNumber*2", Violation::SeveralValues(text("employeeNumber"))),
-        ("person", "cn sn entryUUID*2", Violation::SeveralValues(text("entryUUID"))),
-        ("person", "cn sn | description", Violation::NamingAttributeMissing(text("description"))),
+        (
+            "inetOrgPerson",
+            "cn sn uidNumber",
+            Violation::NotAllowed(text("uidNumber")),
+        ),
+        (
+            "inetOrgPerson",
+            "cn sn employeeNumber*2",
+            Violation::SeveralValues(text("employeeNumber")),
+        ),
+        (
+            "person",
+            "cn sn entryUUID*2",
+            Violation::SeveralValues(text("entryUUID")),
+        ),
+        (
+            "person",
+            "cn sn | description",
+            Violation::NamingAttributeMissing(text("description")),
+        ),
         ("account extensibleObject", "cn", missing("account", "uid")),
     ] {
-        assert_eq!(check(&schema, classes, attributes), Err(violation), "{classes}: {attributes}");
+        assert_eq!(
+            check(&schema, classes, attributes),
+            Err(violation),
+            "{classes}: {attributes}"
+        );
     }
 }
 
 #[test]
 fn violations_have_the_code_clients_expect() {
     let schema = Schema::standard();
-    let code = |classes, attributes| check(&schema, classes, attributes).unwrap_err().result_code();
+    let code = |classes, attributes| {
+        check(&schema, classes, attributes)
+            .unwrap_err()
+            .result_code()
+    };
     assert_eq!(code("person", "cn"), 65);
     assert_eq!(code("person", "cn sn entryUUID*2"), 19);
     assert_eq!(code("person", "cn sn | ou"), 64);
@@ -106,16 +187,31 @@ fn content_rules_widen_and_narrow() {
         ("person", "cn sn description mail".to_string(), None),
         ("person posixAccount", format!("{posix} description"), None),
         ("person", "cn sn".to_string(), Some("Missing")),
-        ("person", "cn sn description telephoneNumber".to_string(), Some("NotAllowed")),
-        ("person shadowAccount", "cn sn uid description".to_string(), Some("ClassNotAllowed")),
+        (
+            "person",
+            "cn sn description telephoneNumber".to_string(),
+            Some("NotAllowed"),
+        ),
+        (
+            "person shadowAccount",
+            "cn sn uid description".to_string(),
+            Some("ClassNotAllowed"),
+        ),
         // The rule is of person alone, not of its subclasses.
-        ("inetOrgPerson shadowAccount", "cn sn uid telephoneNumber".to_string(), None),
+        (
+            "inetOrgPerson shadowAccount",
+            "cn sn uid telephoneNumber".to_string(),
+            None,
+        ),
     ] {
         let verdict = check(&schema, classes, &attributes);
         let violation = verdict.err().map(|violation| format!("{violation:?}"));
         match broken {
             None => assert_eq!(violation, None, "{classes}: {attributes}"),
-            Some(name) => assert!(violation.unwrap().starts_with(name), "{classes}: {attributes}"),
+            Some(name) => assert!(
+                violation.unwrap().starts_with(name),
+                "{classes}: {attributes}"
+            ),
         }
     }
 }
@@ -130,8 +226,14 @@ fn all_classes_of_an_entry_are_told() {
         rdn: &[],
     };
     let structure = schema.check_entry(&shape).unwrap();
-    let mut names: Vec<&str> =
-        structure.classes.iter().map(|id| schema.class_of(*id).name()).collect();
+    let mut names: Vec<&str> = structure
+        .classes
+        .iter()
+        .map(|id| schema.class_of(*id).name())
+        .collect();
     names.sort_unstable();
-    assert_eq!(names, ["inetOrgPerson", "organizationalPerson", "person", "top"]);
+    assert_eq!(
+        names,
+        ["inetOrgPerson", "organizationalPerson", "person", "top"]
+    );
 }

@@ -13,20 +13,38 @@ fn every_kind_prints_and_reads_identically() {
             DefinitionKind::AttributeType,
             r"( 1.2.3 NAME ( 'a' 'b-c' ) DESC 'it\27s \5C' OBSOLETE SUP name EQUALITY caseIgnoreMatch ORDERING caseIgnoreOrderingMatch SUBSTR caseIgnoreSubstringsMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15{64} SINGLE-VALUE NO-USER-MODIFICATION USAGE dSAOperation X-ORIGIN 'us' X-ORDERED ( 'VALUES' 'x' ) )",
         ),
-        (DefinitionKind::AttributeType, "( 1.2.3 NAME 'c-l' SUP l COLLECTIVE )"),
+        (
+            DefinitionKind::AttributeType,
+            "( 1.2.3 NAME 'c-l' SUP l COLLECTIVE )",
+        ),
         (
             DefinitionKind::ObjectClass,
             "( 1.2.4 NAME 'c' DESC '' SUP ( a $ b ) AUXILIARY MUST cn MAY ( sn $ l ) X-ORIGIN 'x' )",
         ),
-        (DefinitionKind::Syntax, "( 1.2.5 DESC 'Thing' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )"),
-        (DefinitionKind::MatchingRule, "( 1.2.6 NAME 'thingMatch' OBSOLETE SYNTAX 1.2.5 )"),
-        (DefinitionKind::MatchingRuleUse, "( 1.2.6 NAME 'thingMatch' APPLIES ( a $ b ) )"),
+        (
+            DefinitionKind::Syntax,
+            "( 1.2.5 DESC 'Thing' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )",
+        ),
+        (
+            DefinitionKind::MatchingRule,
+            "( 1.2.6 NAME 'thingMatch' OBSOLETE SYNTAX 1.2.5 )",
+        ),
+        (
+            DefinitionKind::MatchingRuleUse,
+            "( 1.2.6 NAME 'thingMatch' APPLIES ( a $ b ) )",
+        ),
         (
             DefinitionKind::ContentRule,
             "( 2.5.6.6 NAME 'r' AUX posixAccount MUST mail MAY ( a $ b ) NOT seeAlso )",
         ),
-        (DefinitionKind::NameForm, "( 1.2.7 NAME 'f' OC person MUST cn MAY ( uid $ sn ) )"),
-        (DefinitionKind::StructureRule, "( 2 NAME 'r' FORM f SUP ( 1 3 ) )"),
+        (
+            DefinitionKind::NameForm,
+            "( 1.2.7 NAME 'f' OC person MUST cn MAY ( uid $ sn ) )",
+        ),
+        (
+            DefinitionKind::StructureRule,
+            "( 2 NAME 'r' FORM f SUP ( 1 3 ) )",
+        ),
     ] {
         let definition = read(kind, text);
         assert_eq!(definition.kind(), kind);
@@ -47,11 +65,17 @@ fn what_servers_write_is_accepted() {
         assert_eq!(read(kind, lenient), read(kind, strict), "{lenient}");
     }
     let class = "( 1.2.3 NAME 'c' STRUCTURAL MAY ( a $ b ) )";
-    for lenient in ["( 1.2.3 NAME 'c' MAY ( a b ) )", "( 1.2.3 NAME 'c' MAY (a$b$) )"] {
+    for lenient in [
+        "( 1.2.3 NAME 'c' MAY ( a b ) )",
+        "( 1.2.3 NAME 'c' MAY (a$b$) )",
+    ] {
         let kind = DefinitionKind::ObjectClass;
         assert_eq!(read(kind, lenient), read(kind, class), "{lenient}");
     }
-    let named = read(DefinitionKind::AttributeType, "( mailid-oid NAME 'mail_id' SYNTAX 1.2.4 )");
+    let named = read(
+        DefinitionKind::AttributeType,
+        "( mailid-oid NAME 'mail_id' SYNTAX 1.2.4 )",
+    );
     assert_eq!(named.identifier(), "mailid-oid");
 }
 

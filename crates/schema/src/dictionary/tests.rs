@@ -18,20 +18,40 @@ fn numbered(schema: Schema, texts: &[&str]) -> (Schema, Vec<DictionaryRow>) {
 }
 
 fn texts(schema: &Schema, numbers: &[AttributeNumber]) -> Vec<String> {
-    numbers.iter().map(|number| schema.known(*number).unwrap().text.clone()).collect()
+    numbers
+        .iter()
+        .map(|number| schema.known(*number).unwrap().text.clone())
+        .collect()
 }
 
-const SEVERAL: [&str; 8] =
-    ["cn;lang-de", "SN", "commonName", "cn;lang-de-AT", "name", "givenName;lang-en;x-a", "cn;x-a",
-     "entryUUID"];
+const SEVERAL: [&str; 8] = [
+    "cn;lang-de",
+    "SN",
+    "commonName",
+    "cn;lang-de-AT",
+    "name",
+    "givenName;lang-en;x-a",
+    "cn;x-a",
+    "entryUUID",
+];
 
 #[test]
 fn numbers_follow_first_use_with_the_base_first() {
     let (schema, rows) = numbered(Schema::standard(), &SEVERAL);
-    let given: Vec<_> = rows.iter().map(|row| (row.number.0, row.text.as_str())).collect();
+    let given: Vec<_> = rows
+        .iter()
+        .map(|row| (row.number.0, row.text.as_str()))
+        .collect();
     let expected = [
-        (1, "cn"), (2, "cn;lang-de"), (3, "sn"), (4, "cn;lang-de-at"), (5, "name"),
-        (6, "givenName"), (7, "givenName;lang-en;x-a"), (8, "cn;x-a"), (9, "entryUUID"),
+        (1, "cn"),
+        (2, "cn;lang-de"),
+        (3, "sn"),
+        (4, "cn;lang-de-at"),
+        (5, "name"),
+        (6, "givenName"),
+        (7, "givenName;lang-en;x-a"),
+        (8, "cn;x-a"),
+        (9, "entryUUID"),
     ];
     assert_eq!(given, expected);
     assert_eq!(schema.dictionary_rows(), rows);
@@ -66,9 +86,17 @@ fn equal_histories_and_stored_rows_give_equal_dictionaries() {
 fn subtypes_and_options_are_covered() {
     let (schema, _) = numbered(Schema::standard(), &SEVERAL);
     let name = schema.attribute_type("name").unwrap();
-    let numbers: Vec<u16> = schema.numbers_of(name).iter().map(|number| number.0).collect();
+    let numbers: Vec<u16> = schema
+        .numbers_of(name)
+        .iter()
+        .map(|number| number.0)
+        .collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(schema.numbers_of(schema.attribute_type("mail").unwrap()).is_empty());
+    assert!(
+        schema
+            .numbers_of(schema.attribute_type("mail").unwrap())
+            .is_empty()
+    );
     for (asked, selected) in [
         ("cn", vec!["cn", "cn;lang-de", "cn;lang-de-at", "cn;x-a"]),
         ("cn;lang-de", vec!["cn;lang-de"]),
@@ -81,14 +109,21 @@ fn subtypes_and_options_are_covered() {
         ("mail", vec![]),
     ] {
         let description = schema.describe(asked).unwrap();
-        assert_eq!(texts(&schema, &schema.selected_numbers(&description)), selected, "{asked}");
+        assert_eq!(
+            texts(&schema, &schema.selected_numbers(&description)),
+            selected,
+            "{asked}"
+        );
     }
 }
 
 #[test]
 fn rows_of_later_definitions_wait_for_them() {
-    let plate =
-        parse_definition(DefinitionKind::AttributeType, "( 1.2.3.9 NAME 'plate' SUP name )").unwrap();
+    let plate = parse_definition(
+        DefinitionKind::AttributeType,
+        "( 1.2.3.9 NAME 'plate' SUP name )",
+    )
+    .unwrap();
     let rows: Vec<_> = [(1, "cn"), (2, "plate"), (3, "plate;x-a"), (4, "sn")]
         .map(|(number, text)| DictionaryRow {
             number: AttributeNumber(number),
@@ -104,7 +139,10 @@ fn rows_of_later_definitions_wait_for_them() {
     let schema = schema.extended(&[plate]).unwrap();
     assert!(schema.unresolved_rows().is_empty());
     let known = schema.known(AttributeNumber(3)).unwrap();
-    assert_eq!((known.text.as_str(), known.base), ("plate;x-a", AttributeNumber(2)));
+    assert_eq!(
+        (known.text.as_str(), known.base),
+        ("plate;x-a", AttributeNumber(2))
+    );
     let name = schema.attribute_type("name").unwrap();
     assert_eq!(schema.numbers_of(name).len(), 4);
 }
@@ -127,7 +165,10 @@ fn contradicting_rows_are_refused() {
             })
             .collect();
         let result = Schema::standard().with_dictionary(&rows);
-        assert!(matches!(result, Err(SchemaError::Dictionary { .. })), "{rows:?}");
+        assert!(
+            matches!(result, Err(SchemaError::Dictionary { .. })),
+            "{rows:?}"
+        );
     }
 }
 
@@ -136,9 +177,15 @@ fn a_selection_gets_no_number_and_the_last_number_is_the_last() {
     let schema = Schema::standard();
     for text in ["cn;lang-", "member;range=0-9"] {
         let refused = schema.with_number(&schema.describe(text).unwrap());
-        assert!(matches!(refused, Err(SchemaError::Contradiction { .. })), "{text}");
+        assert!(
+            matches!(refused, Err(SchemaError::Contradiction { .. })),
+            "{text}"
+        );
     }
-    let last = DictionaryRow { number: AttributeNumber(u16::MAX), text: "cn".to_string() };
+    let last = DictionaryRow {
+        number: AttributeNumber(u16::MAX),
+        text: "cn".to_string(),
+    };
     let full = schema.with_dictionary(&[last]).unwrap();
     let refused = full.with_number(&full.describe("sn").unwrap());
     assert!(matches!(refused, Err(SchemaError::Full { .. })));

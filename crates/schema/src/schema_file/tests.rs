@@ -8,10 +8,9 @@ const MAIL_ACCOUNT: &str = r"# Accounts of a mail server.
 objectidentifier	exampleRoot	1.3.6.1.4.1.99999
 objectIdentifier exampleLdap exampleRoot:2
 objectIdentifier exampleMail EXAMPLELDAP:4
-objectIdentifier exampleText 1.3.6.1.4.1.1466.115.121.1:26
 
 attributetype ( exampleMail:1 NAME 'maildrop'
-	DESC 'where (in brackets) the mail goes; it''s'
+	DESC 'where (in brackets) the mail goes'
 	EQUALITY caseIgnoreIA5Match
 # a comment in the middle
 	SYNTAX 1.3.6.1.4.1.1466.115.121.1.26{512} )
@@ -22,7 +21,7 @@ attributeType (exampleMail:2
 )
 attributetype ( exampleMail:3 NAME 'mailquota' EQUALITY integerMatch
     SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
-attributetype ( exampleMail:4 NAME 'maildir' EQUALITY caseExactIA5Match
+ attributetype ( exampleMail:4 NAME 'maildir' EQUALITY caseExactIA5Match
     SYNTAX 1.3.6.1.4.1.1466.115.121.1.26 SINGLE-VALUE )
 
 objectclass ( exampleLdap:5.1 NAME 'mailAccount' SUP top AUXILIARY
@@ -33,28 +32,34 @@ objectclass ( exampleLdap:5.1 NAME 'mailAccount' SUP top AUXILIARY
 
 fn oids(text: &str) -> Vec<String> {
     let definitions = read_schema_file(text).unwrap_or_else(|error| panic!("{error}"));
-    definitions.iter().map(|definition| definition.identifier()).collect()
+    definitions
+        .iter()
+        .map(|definition| definition.identifier())
+        .collect()
 }
 
 #[test]
 fn openldap_schema_with_nested_macros() {
-    let text = MAIL_ACCOUNT
-        .replace("objectIdentifier exampleText 1.3.6.1.4.1.1466.115.121.1:26\n", "")
-        .replace("it''s", "it is");
-    let definitions = read_schema_file(&text).unwrap_or_else(|error| panic!("{error}"));
+    let definitions = read_schema_file(MAIL_ACCOUNT).unwrap_or_else(|error| panic!("{error}"));
     let identifiers: Vec<_> = definitions.iter().map(Definition::identifier).collect();
     let mail = "1.3.6.1.4.1.99999.2.4";
-    assert_eq!(identifiers, [
-        format!("{mail}.1"), format!("{mail}.2"), format!("{mail}.3"), format!("{mail}.4"),
-        "1.3.6.1.4.1.99999.2.5.1".to_string(),
-    ]);
+    assert_eq!(
+        identifiers,
+        [
+            format!("{mail}.1"),
+            format!("{mail}.2"),
+            format!("{mail}.3"),
+            format!("{mail}.4"),
+            "1.3.6.1.4.1.99999.2.5.1".to_string(),
+        ]
+    );
     let schema = Schema::standard().extended(&definitions).unwrap();
     let class = schema.class_of(schema.object_class("mailAccount").unwrap());
     assert_eq!((class.must.len(), class.may.len()), (2, 2));
     let maildrop = schema.type_of(schema.attribute_type("MAILDROP").unwrap());
     assert_eq!(maildrop.definition.length, Some(512));
     let description = maildrop.definition.description.as_deref();
-    assert_eq!(description, Some("where (in brackets) the mail goes; it is"));
+    assert_eq!(description, Some("where (in brackets) the mail goes"));
 }
 
 #[test]
@@ -92,7 +97,14 @@ olcObjectClasses: {0}( exampleMail:3 NAME 'mailAccount' SUP top AUXILIARY MAY ( 
 structuralObjectClass: olcSchemaConfig
 ";
     let root = "1.3.6.1.4.1.99999.2";
-    assert_eq!(oids(text), [format!("{root}.1"), format!("{root}.2"), format!("{root}.3")]);
+    assert_eq!(
+        oids(text),
+        [
+            format!("{root}.1"),
+            format!("{root}.2"),
+            format!("{root}.3")
+        ]
+    );
 }
 
 #[test]
@@ -144,7 +156,10 @@ fn the_published_subschema_can_be_read_back() {
     }
     let definitions = read_schema_file(&text).unwrap_or_else(|error| panic!("{error}"));
     let again = Schema::standard().extended(&definitions).unwrap();
-    assert_eq!(again.attribute_types().count(), schema.attribute_types().count());
+    assert_eq!(
+        again.attribute_types().count(),
+        schema.attribute_types().count()
+    );
     let whole = Schema::empty().extended(&definitions).unwrap();
     assert_eq!(whole.subschema(), schema.subschema());
 }
@@ -152,13 +167,33 @@ fn the_published_subschema_can_be_read_back() {
 #[test]
 fn errors_name_the_line() {
     for (text, line, says) in [
-        ("attributetype ( 1.2.3 NAME 'a'\n  SYNTAX 1.2.4\n  COLOUR blue )\n", 3, "COLOUR"),
+        (
+            "attributetype ( 1.2.3 NAME 'a'\n  SYNTAX 1.2.4\n  COLOUR blue )\n",
+            3,
+            "COLOUR",
+        ),
         ("\n\nobjectclas ( 1.2.3 NAME 'a' )\n", 3, "objectclas"),
-        ("attributetype ( 1.2.3 NAME 'a' SYNTAX 1.2.4\nobjectclass ( 1.2.5 )\n", 1, ")"),
-        ("attributetype ( unheard:1 NAME 'a' SYNTAX 1.2.4 )\n", 1, "unheard:1"),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX 1.2.4\nobjectclass ( 1.2.5 )\n",
+            1,
+            ")",
+        ),
+        (
+            "attributetype ( unheard:1 NAME 'a' SYNTAX 1.2.4 )\n",
+            1,
+            "unheard:1",
+        ),
         ("objectIdentifier a\n", 1, "objectIdentifier NAME OID"),
-        ("objectIdentifier a 1.2\nobjectIdentifier A 1.3\n", 2, "stands for 1.2"),
-        ("dn: cn=schema\nattributeTypes: ( 1.2.3 NAME 'a'\n  SIZE 3 )\n", 2, "SIZE"),
+        (
+            "objectIdentifier a 1.2\nobjectIdentifier A 1.3\n",
+            2,
+            "stands for 1.2",
+        ),
+        (
+            "dn: cn=schema\nattributeTypes: ( 1.2.3 NAME 'a'\n  SIZE 3 )\n",
+            2,
+            "SIZE",
+        ),
         ("dn: cn=schema\nattributeTypes:: ***\n", 2, "base64"),
         ("dn: cn=schema\nnonsense\n", 2, "nonsense"),
     ] {
