@@ -9,6 +9,7 @@
 //! **Invariant:** this crate is a client. It knows nothing of the server's insides.
 
 pub mod bench;
+mod number;
 pub mod output;
 pub mod pattern;
 mod random;

@@ -101,6 +101,19 @@ pub(crate) fn key_of(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |key, byte| mix(key, u64::from(byte)))
 }
 
+/// Appends a UUID of version 4 (RFC 9562 §5.4).
+pub(crate) fn put_uuid(out: &mut Vec<u8>, random: &mut Random) {
+    let high = random.bits() & !0xf000 | 0x4000;
+    let low = random.bits() & !(0b11 << 62) | 0b10 << 62;
+    let bits = u128::from(high) << 64 | u128::from(low);
+    for nibble in (0..32).rev() {
+        if matches!(nibble, 23 | 19 | 15 | 11) {
+            out.push(b'-');
+        }
+        out.push(b"0123456789abcdef"[(bits >> (4 * nibble)) as usize & 15]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

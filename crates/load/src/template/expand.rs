@@ -3,8 +3,9 @@
 use super::compile::{ancestor, leading, trailing};
 use super::generate::GenerateError;
 use super::lists::Names;
-use super::model::{Condition, Definition, Line, NumberFormat, Part, Plan};
-use crate::random::Random;
+use super::model::{Condition, Definition, Line, Part, Plan};
+use crate::number::{put_formatted, put_number};
+use crate::random::{Random, put_uuid};
 
 /// One value, or all values of a `<loop>`, of the entry that is being made.
 #[derive(Clone, Copy, Debug)]
@@ -256,7 +257,7 @@ impl Values<'_> {
                 let month = MONTHS[random.below(12) as usize].as_bytes();
                 out.extend_from_slice(&month[..month.len().min(*length)]);
             }
-            Part::Guid => put_guid(out, random),
+            Part::Guid => put_uuid(out, random),
             Part::FileLine { lines, sequential } => {
                 let count = lines.len() as u64;
                 let at = if *sequential {
@@ -373,74 +374,12 @@ fn whole_base64(count: usize) -> usize {
     if count % 4 == 1 { count - 1 } else { count }
 }
 
-/// Appends a number with at least `digits` digits.
-pub(crate) fn put_number(out: &mut Vec<u8>, number: i64, digits: usize) {
-    let mut text = [b'0'; 20];
-    let mut at = text.len();
-    let mut rest = number.unsigned_abs();
-    while rest > 0 || at == text.len() {
-        at -= 1;
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.resize(out.len() + digits.saturating_sub(text.len() - at), b'0');
-    out.extend_from_slice(&text[at..]);
-}
-
-fn put_formatted(out: &mut Vec<u8>, number: i64, format: &NumberFormat) {
-    match format {
-        NumberFormat::Plain => put_number(out, number, 0),
-        NumberFormat::Padded(digits) => put_number(out, number, *digits),
-        NumberFormat::Pattern {
-            before,
-            after,
-            least,
-            group,
-        } => {
-            let mut digits = Vec::new();
-            put_number(
-                &mut digits,
-                (number.unsigned_abs() & i64::MAX as u64) as i64,
-                *least,
-            );
-            if number < 0 {
-                out.push(b'-');
-            }
-            out.extend_from_slice(before.as_bytes());
-            let count = digits.len();
-            for (position, digit) in digits.into_iter().enumerate() {
-                if position > 0 && *group > 0 && (count - position) % group == 0 {
-                    out.push(b',');
-                }
-                out.push(digit);
-            }
-            out.extend_from_slice(after.as_bytes());
-        }
-    }
-}
-
 /// `+1 ddd ddd dddd`
 fn put_telephone(out: &mut Vec<u8>, random: &mut Random) {
     out.extend_from_slice(b"+1");
     for digits in [3, 3, 4] {
         out.push(b' ');
         random.characters(out, b"0123456789", digits);
-    }
-}
-
-/// A UUID of version 4 (RFC 9562 §5.4).
-fn put_guid(out: &mut Vec<u8>, random: &mut Random) {
-    let high = random.bits() & !0xf000 | 0x4000;
-    let low = random.bits() & !(0b11 << 62) | 0b10 << 62;
-    let bits = u128::from(high) << 64 | u128::from(low);
-    for nibble in (0..32).rev() {
-        if matches!(nibble, 23 | 19 | 15 | 11) {
-            out.push(b'-');
-        }
-        out.push(b"0123456789abcdef"[(bits >> (4 * nibble)) as usize & 15]);
     }
 }
 

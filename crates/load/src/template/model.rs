@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::lists::Names;
+use crate::number::NumberFormat;
 
 /// Nesting of templates below templates that is accepted.
 pub(crate) const DEPTH_MAX: usize = 64;
@@ -165,18 +166,4 @@ pub(crate) enum Part {
     },
     LoopNumber,
     Base64(Vec<Part>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum NumberFormat {
-    Plain,
-    /// Padded with zeros to so many digits.
-    Padded(usize),
-    /// Text before and after, least digits, digits in a group (0: no groups).
-    Pattern {
-        before: String,
-        after: String,
-        least: usize,
-        group: usize,
-    },
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::ParseOptions;
 use super::lists::{self, Names};
-use super::model::{Condition, Group, NumberFormat, Part};
+use super::model::{Condition, Group, Part};
+use crate::number::NumberFormat;
 
 /// Characters one tag may make.
 const LENGTH_MAX: usize = 1 << 28;
@@ -373,38 +374,10 @@ fn number_range(text: &str, rest: &[&str]) -> Result<Part, String> {
         None => NumberFormat::Plain,
         Some(pattern) => {
             let pattern = text.splitn(4, ':').nth(3).unwrap_or(pattern);
-            number_format(pattern)?
+            NumberFormat::parse(pattern)?
         }
     };
     Ok(Part::Number { low, high, format })
-}
-
-fn number_format(pattern: &str) -> Result<NumberFormat, String> {
-    let all_digits = !pattern.is_empty() && pattern.bytes().all(|byte| byte.is_ascii_digit());
-    if all_digits && pattern.bytes().any(|byte| byte != b'0') {
-        return match number(pattern)? {
-            digits if digits <= 64 => Ok(NumberFormat::Padded(digits)),
-            digits => Err(format!("expected at most 64 digits, found {digits}")),
-        };
-    }
-    let is_digit = |c: char| matches!(c, '0' | '#' | ',');
-    let begin = pattern
-        .find(is_digit)
-        .ok_or_else(|| format!("expected 0 or # in {pattern:?}"))?;
-    let end = pattern.rfind(is_digit).map_or(begin, |last| last + 1);
-    let digits = &pattern[begin..end];
-    if !digits.chars().all(is_digit) || digits.trim_start_matches(['#', ',']).contains('#') {
-        return Err(format!(
-            "expected a pattern of #, 0 and ',', found {pattern:?}"
-        ));
-    }
-    let group = digits.rsplit_once(',').map_or(0, |(_, last)| last.len());
-    Ok(NumberFormat::Pattern {
-        before: pattern[..begin].to_owned(),
-        after: pattern[end..].to_owned(),
-        least: digits.bytes().filter(|&byte| byte == b'0').count(),
-        group,
-    })
 }
 
 /// `<file:path>` or `<file:path:sequential>`.
