@@ -9,7 +9,7 @@ mod attribute;
 
 pub use attribute::{PartialAttribute, Values, ValuesIter, put_partial_attribute};
 
-use crate::DecodeError;
+use crate::error::{Component, DecodeError, saturated};
 
 /// BOOLEAN.
 pub const BOOLEAN: u8 = 0x01;
@@ -33,9 +33,8 @@ pub const DEPTH_MAX: u8 = 64;
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
-    /// Levels that `nested` may still open. 0 <= depth_left <= depth_max
-    depth_left: u8,
-    depth_max: u8,
+    /// Levels that `nested` may still open. Reaching 0 ends the descent.
+    depth_left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -50,8 +49,7 @@ impl<'a> Reader<'a> {
     pub fn with_depth(bytes: &'a [u8], depth_max: u8) -> Self {
         Reader {
             rest: bytes,
-            depth_left: depth_max,
-            depth_max,
+            depth_left: usize::from(depth_max),
         }
     }
 
@@ -68,13 +66,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The identifier octet of the next element.
-    #[inline]
+    #[inline(always)]
     pub fn peek_tag(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
     /// The next element: identifier octet and content.
-    #[inline]
+    #[inline(always)]
     pub fn element(&mut self) -> Result<(u8, &'a [u8]), DecodeError> {
         let [tag, length, rest @ ..] = self.rest else {
             return Err(DecodeError::Truncated);
@@ -94,7 +92,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of the next element, which must have this identifier octet.
-    #[inline]
+    #[inline(always)]
     pub fn expect(&mut self, tag: u8) -> Result<&'a [u8], DecodeError> {
         match self.peek_tag() {
             Some(found) if found == tag => self.element().map(|(_, content)| content),
@@ -107,7 +105,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of the next element if it has this identifier octet; otherwise nothing is read.
-    #[inline]
+    #[inline(always)]
     pub fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, DecodeError> {
         if self.peek_tag() == Some(tag) {
             self.expect(tag).map(Some)
@@ -117,23 +115,22 @@ impl<'a> Reader<'a> {
     }
 
     /// A signed integer of at most eight octets, tagged as INTEGER, ENUMERATED or implicitly.
-    #[inline]
+    #[inline(always)]
     pub fn integer(&mut self, tag: u8) -> Result<i64, DecodeError> {
         decode_integer(self.expect(tag)?)
     }
 
     /// An integer from 0 to 2^31-1 (`maxInt`, RFC 4511 §4.1.1); `what` names it in the error.
-    #[inline]
-    pub fn max_int(&mut self, tag: u8, what: &'static str) -> Result<u32, DecodeError> {
-        let value = self.integer(tag)?;
-        match u32::try_from(value) {
-            Ok(small) if small <= i32::MAX as u32 => Ok(small),
-            _ => Err(DecodeError::OutOfRange { what, value }),
+    #[inline(always)]
+    pub fn max_int(&mut self, tag: u8, what: Component) -> Result<u32, DecodeError> {
+        match self.expect(tag)? {
+            [small @ 0..=0x7F] => Ok(u32::from(*small)),
+            content => max_int(content, what),
         }
     }
 
     /// A boolean; any octet but zero is true.
-    #[inline]
+    #[inline(always)]
     pub fn boolean(&mut self, tag: u8) -> Result<bool, DecodeError> {
         decode_boolean(self.expect(tag)?)
     }
@@ -145,7 +142,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A UTF-8 string (LDAPString, RFC 4511 §4.1.2).
-    #[inline]
+    #[inline(always)]
     pub fn text(&mut self, tag: u8) -> Result<&'a str, DecodeError> {
         decode_text(self.expect(tag)?)
     }
@@ -157,43 +154,54 @@ impl<'a> Reader<'a> {
     }
 
     /// A reader over the content of the next element, one level deeper.
-    #[inline]
+    #[inline(always)]
     pub fn nested(&mut self, tag: u8) -> Result<Reader<'a>, DecodeError> {
         let content = self.expect(tag)?;
         self.deeper(content)
     }
 
     /// A reader over `content`, which this reader has handed out, one level deeper.
-    #[inline]
+    #[inline(always)]
     pub fn deeper(&self, content: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
         match self.depth_left.checked_sub(1) {
             Some(depth_left) => Ok(Reader {
                 rest: content,
                 depth_left,
-                depth_max: self.depth_max,
             }),
-            None => Err(DecodeError::NestedTooDeep {
-                limit: self.depth_max,
-            }),
+            None => Err(DecodeError::NestedTooDeep),
         }
     }
 
     /// Checks that nothing follows.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {
             Ok(())
         } else {
             Err(DecodeError::TrailingBytes {
-                count: self.rest.len(),
+                count: saturated(self.rest.len()),
             })
         }
     }
 
     /// Ends a SEQUENCE: trailing components that are not known are ignored (RFC 4511 §4), but they
     /// must be elements.
-    #[inline]
+    #[inline(always)]
     pub fn finish_extensible(mut self) -> Result<(), DecodeError> {
+        self.skip_extensions()
+    }
+
+    #[inline(always)]
+    pub(crate) fn skip_extensions(&mut self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            self.skip_all()
+        }
+    }
+
+    #[cold]
+    fn skip_all(&mut self) -> Result<(), DecodeError> {
         while !self.rest.is_empty() {
             self.element()?;
         }
@@ -214,23 +222,25 @@ fn long_length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), DecodeError> {
     let mut length = 0_u64;
     for octet in octets {
         if length >> 56 != 0 {
-            return Err(beyond(u64::MAX));
+            return Err(DecodeError::beyond(usize::MAX));
         }
         length = length << 8 | u64::from(*octet);
     }
-    let length = usize::try_from(length).map_err(|_| beyond(length))?;
+    let length = usize::try_from(length).map_err(|_| DecodeError::beyond(usize::MAX))?;
     Ok((length, rest))
 }
 
-fn beyond(length: u64) -> DecodeError {
-    DecodeError::LengthBeyondLimit {
-        length,
-        limit: usize::MAX as u64,
+#[cold]
+fn max_int(content: &[u8], what: Component) -> Result<u32, DecodeError> {
+    let value = decode_integer(content)?;
+    match i32::try_from(value) {
+        Ok(small @ 0..) => Ok(small as u32),
+        _ => Err(DecodeError::out_of_range(what, value)),
     }
 }
 
 /// A signed integer from the content octets of an INTEGER or ENUMERATED.
-#[inline]
+#[inline(always)]
 pub fn decode_integer(content: &[u8]) -> Result<i64, DecodeError> {
     match content {
         [one] => Ok(i64::from(*one as i8)),
@@ -242,24 +252,24 @@ pub fn decode_integer(content: &[u8]) -> Result<i64, DecodeError> {
             Ok(value)
         }
         _ => Err(DecodeError::IntegerLength {
-            octets: content.len(),
+            octets: saturated(content.len()),
         }),
     }
 }
 
 /// A boolean from the content octets of a BOOLEAN; any octet but zero is true.
-#[inline]
+#[inline(always)]
 pub fn decode_boolean(content: &[u8]) -> Result<bool, DecodeError> {
     match content {
         [octet] => Ok(*octet != 0),
         _ => Err(DecodeError::BooleanLength {
-            octets: content.len(),
+            octets: saturated(content.len()),
         }),
     }
 }
 
 /// UTF-8 text from the content octets of a string.
-#[inline]
+#[inline(always)]
 pub fn decode_text(content: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(content).map_err(|_| DecodeError::NotUtf8)
 }

@@ -26,8 +26,8 @@ pub use virtual_list_view::{ViewTarget, VirtualListViewRequest, VirtualListViewR
 
 use std::borrow::Cow;
 
-use crate::DecodeError;
 use crate::ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, put_boolean, put_nested, put_octets};
+use crate::error::{Component, DecodeError};
 
 pub use crate::oid;
 
@@ -121,7 +121,7 @@ pub(crate) fn sequence_of(value: &[u8]) -> Result<Reader<'_>, DecodeError> {
 }
 
 /// Reads a message's controls, if there are any.
-#[inline]
+#[inline(always)]
 pub(crate) fn decode_controls<'a>(
     message: &mut Reader<'a>,
 ) -> Result<Vec<Control<'a>>, DecodeError> {
@@ -142,8 +142,8 @@ pub(crate) fn control_sequence<'a>(
     while !list.is_empty() {
         if controls.len() == CONTROLS_MAX {
             return Err(DecodeError::TooMany {
-                what: "controls",
-                limit: CONTROLS_MAX,
+                what: Component::Controls,
+                limit: CONTROLS_MAX as u32,
             });
         }
         let mut parts = list.nested(SEQUENCE)?;

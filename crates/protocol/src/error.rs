@@ -1,22 +1,24 @@
 //! What can be wrong with bytes that claim to be LDAP: one variant per misdeed of the peer.
+//!
+//! Invariant: an error fits in eight bytes, so that the results of the readers of single elements
+//! travel in registers.
 
 use std::fmt;
 
 /// Why bytes were not accepted as BER or as an LDAP message (RFC 4511 §5.1).
 ///
 /// Every variant is answered with `protocolError`; the variant serves tests, logs and metrics.
+/// Numbers that do not fit their field are saturated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeError {
     /// An element ends beyond the bytes that hold it.
     Truncated,
     /// Length octet 0x80; LDAP allows definite lengths only (RFC 4511 §5.1 (1)).
     IndefiniteLength,
-    /// The length does not fit the machine or is beyond the limit for one message.
+    /// A length does not fit the machine, or is beyond the limit for one message.
     LengthBeyondLimit {
-        /// The length announced, saturated at `u64::MAX`.
-        length: u64,
-        /// The largest length accepted.
-        limit: u64,
+        /// The largest length accepted, in bytes.
+        limit: u32,
     },
     /// A tag number above 30, which no LDAP type uses.
     HighTagNumber,
@@ -33,10 +35,7 @@ pub enum DecodeError {
         expected: u8,
     },
     /// Elements are nested deeper than allowed.
-    NestedTooDeep {
-        /// The deepest nesting accepted.
-        limit: u8,
-    },
+    NestedTooDeep,
     /// A filter is nested deeper than allowed.
     FilterTooDeep {
         /// The deepest nesting of `and`, `or` and `not` accepted.
@@ -44,59 +43,211 @@ pub enum DecodeError {
     },
     /// A list has more elements than allowed.
     TooMany {
-        /// What the list holds.
-        what: &'static str,
+        /// The list.
+        what: Component,
         /// The most elements accepted.
-        limit: usize,
+        limit: u32,
     },
     /// Bytes follow where the grammar has ended.
     TrailingBytes {
         /// How many.
-        count: usize,
+        count: u32,
     },
     /// An INTEGER or ENUMERATED of no octets or more than eight.
     IntegerLength {
         /// Its number of content octets.
-        octets: usize,
+        octets: u32,
     },
     /// An integer outside the range its type allows.
     OutOfRange {
-        /// The component's name in the RFC.
-        what: &'static str,
+        /// Which integer.
+        what: Component,
         /// The value that came.
-        value: i64,
+        value: i32,
     },
     /// A BOOLEAN whose content is not exactly one octet.
     BooleanLength {
         /// Its number of content octets.
-        octets: usize,
+        octets: u32,
     },
-    /// A NULL, or an element that must be empty, with content.
+    /// An element that must be empty has content.
     NotEmpty,
     /// A string that must be UTF-8 (RFC 4511 §4.1.2) is not.
     NotUtf8,
-    /// A request's operation is not known.
+    /// A request's or response's operation is not known.
     UnknownOperation {
         /// Its identifier octet.
         tag: u8,
     },
     /// A CHOICE has an alternative that is not known, where ignoring it would change the meaning.
     UnknownChoice {
-        /// The type's name in the RFC.
-        what: &'static str,
-        /// The identifier octet.
+        /// The choice.
+        what: Component,
+        /// The identifier octet that came.
         tag: u8,
     },
     /// A list that must have elements is empty.
     EmptyList {
-        /// What the list should hold.
-        what: &'static str,
+        /// The list.
+        what: Component,
     },
-    /// Parts are there, but not in a combination the RFC allows.
-    Contradiction {
-        /// What is wrong, in a few words.
-        what: &'static str,
+    /// Substrings with `initial` not first or `final` not last (RFC 4511 §4.5.1.7.2).
+    SubstringsOutOfOrder,
+    /// An extensible match with neither a matching rule nor an attribute (RFC 4511 §4.5.1.7.7).
+    NoRuleAndNoAttribute,
+    /// Matched values that ask for matching in names, which RFC 3876 does not allow.
+    MatchingInNames,
+    /// An `entryUUID` that does not have 16 octets.
+    UuidLength {
+        /// Its number of octets.
+        octets: u32,
     },
+}
+
+const _: () = assert!(
+    size_of::<DecodeError>() == 8,
+    "results must fit in registers"
+);
+
+/// The part of a message an error speaks of, by its name in the RFC where it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Component {
+    /// `messageID`.
+    MessageId,
+    /// `sizeLimit`.
+    SizeLimit,
+    /// `timeLimit`.
+    TimeLimit,
+    /// `scope`.
+    Scope,
+    /// `derefAliases`.
+    DerefAliases,
+    /// `operation`.
+    ChangeOperation,
+    /// `resultCode`.
+    ResultCode,
+    /// `size`.
+    PageSize,
+    /// `beforeCount`.
+    BeforeCount,
+    /// `afterCount`.
+    AfterCount,
+    /// `offset`.
+    Offset,
+    /// `contentCount`.
+    ContentCount,
+    /// `targetPosition`.
+    TargetPosition,
+    /// `view target`.
+    ViewTarget,
+    /// `mode`.
+    SyncMode,
+    /// `state`.
+    SyncState,
+    /// `sync info`.
+    SyncInfo,
+    /// `changeTypes`.
+    ChangeTypes,
+    /// `changeType`.
+    ChangeType,
+    /// `warning`.
+    PasswordPolicyWarning,
+    /// `timeBeforeExpiration`.
+    TimeBeforeExpiration,
+    /// `graceAuthNsRemaining`.
+    GraceAuthentications,
+    /// `error`.
+    PasswordPolicyError,
+    /// `attributes`.
+    SelectedAttributes,
+    /// `attribute values`.
+    AttributeValues,
+    /// `controls`.
+    Controls,
+    /// `filters`.
+    Filters,
+    /// `filter items`.
+    FilterItems,
+    /// `substring`.
+    Substring,
+    /// `substrings`.
+    Substrings,
+    /// `sort keys`.
+    SortKeys,
+    /// `reference URLs`.
+    ReferenceUrls,
+}
+
+impl Component {
+    /// The part's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Component::MessageId => "messageID",
+            Component::SizeLimit => "sizeLimit",
+            Component::TimeLimit => "timeLimit",
+            Component::Scope => "scope",
+            Component::DerefAliases => "derefAliases",
+            Component::ChangeOperation => "operation",
+            Component::ResultCode => "resultCode",
+            Component::PageSize => "size",
+            Component::BeforeCount => "beforeCount",
+            Component::AfterCount => "afterCount",
+            Component::Offset => "offset",
+            Component::ContentCount => "contentCount",
+            Component::TargetPosition => "targetPosition",
+            Component::ViewTarget => "view target",
+            Component::SyncMode => "mode",
+            Component::SyncState => "state",
+            Component::SyncInfo => "sync info",
+            Component::ChangeTypes => "changeTypes",
+            Component::ChangeType => "changeType",
+            Component::PasswordPolicyWarning => "warning",
+            Component::TimeBeforeExpiration => "timeBeforeExpiration",
+            Component::GraceAuthentications => "graceAuthNsRemaining",
+            Component::PasswordPolicyError => "error",
+            Component::SelectedAttributes => "attributes",
+            Component::AttributeValues => "attribute values",
+            Component::Controls => "controls",
+            Component::Filters => "filters",
+            Component::FilterItems => "filter items",
+            Component::Substring => "substring",
+            Component::Substrings => "substrings",
+            Component::SortKeys => "sort keys",
+            Component::ReferenceUrls => "reference URLs",
+        }
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl DecodeError {
+    /// A length beyond `limit` bytes.
+    #[cold]
+    pub(crate) fn beyond(limit: usize) -> Self {
+        DecodeError::LengthBeyondLimit {
+            limit: saturated(limit),
+        }
+    }
+
+    /// An integer that `what` may not have.
+    #[cold]
+    pub(crate) fn out_of_range(what: Component, value: i64) -> Self {
+        let bound = if value < 0 { i32::MIN } else { i32::MAX };
+        DecodeError::OutOfRange {
+            what,
+            value: i32::try_from(value).unwrap_or(bound),
+        }
+    }
+}
+
+/// The number, or the greatest that fits.
+pub(crate) fn saturated(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl fmt::Display for DecodeError {
@@ -104,28 +255,43 @@ impl fmt::Display for DecodeError {
         use DecodeError as E;
         match *self {
             E::Truncated => f.write_str("an element is longer than what contains it"),
-            E::IndefiniteLength => f.write_str("indefinite length; LDAP needs definite lengths"),
-            E::LengthBeyondLimit { length, limit } => {
-                write!(f, "length {length} is beyond the limit of {limit} bytes")
+            E::IndefiniteLength => {
+                f.write_str("expected a definite length, came an indefinite one")
             }
-            E::HighTagNumber => f.write_str("tag number above 30"),
+            E::LengthBeyondLimit { limit } => {
+                write!(f, "expected at most {limit} bytes, came a longer message")
+            }
+            E::HighTagNumber => f.write_str("expected a tag number below 31, came a higher one"),
             E::UnexpectedTag { expected, found } => {
-                write!(f, "expected tag 0x{expected:02x}, found 0x{found:02x}")
+                write!(f, "expected tag 0x{expected:02x}, came 0x{found:02x}")
             }
-            E::MissingElement { expected } => write!(f, "element 0x{expected:02x} is missing"),
-            E::NestedTooDeep { limit } => write!(f, "nested deeper than {limit} levels"),
-            E::FilterTooDeep { limit } => write!(f, "filter nested deeper than {limit} levels"),
-            E::TooMany { what, limit } => write!(f, "more than {limit} {what}"),
-            E::TrailingBytes { count } => write!(f, "{count} bytes follow the end"),
-            E::IntegerLength { octets } => write!(f, "integer of {octets} octets"),
-            E::OutOfRange { what, value } => write!(f, "{what} {value} is out of range"),
-            E::BooleanLength { octets } => write!(f, "boolean of {octets} octets"),
-            E::NotEmpty => f.write_str("an element that must be empty has content"),
-            E::NotUtf8 => f.write_str("a string is not UTF-8"),
+            E::MissingElement { expected } => {
+                write!(f, "expected tag 0x{expected:02x}, came nothing")
+            }
+            E::NestedTooDeep => f.write_str("elements are nested too deep"),
+            E::FilterTooDeep { limit } => {
+                write!(f, "a filter is nested deeper than {limit} levels")
+            }
+            E::TooMany { what, limit } => write!(f, "expected at most {limit} {what}, came more"),
+            E::TrailingBytes { count } => write!(f, "expected the end, came {count} more bytes"),
+            E::IntegerLength { octets } => {
+                write!(f, "expected an integer of 1 to 8 octets, came {octets}")
+            }
+            E::OutOfRange { what, value } => write!(f, "{what} cannot be {value}"),
+            E::BooleanLength { octets } => {
+                write!(f, "expected a boolean of one octet, came {octets}")
+            }
+            E::NotEmpty => f.write_str("expected an empty element, came content"),
+            E::NotUtf8 => f.write_str("expected UTF-8, came other bytes"),
             E::UnknownOperation { tag } => write!(f, "unknown operation 0x{tag:02x}"),
             E::UnknownChoice { what, tag } => write!(f, "unknown {what} 0x{tag:02x}"),
-            E::EmptyList { what } => write!(f, "expected at least one of {what}"),
-            E::Contradiction { what } => f.write_str(what),
+            E::EmptyList { what } => write!(f, "expected at least one of {what}, came none"),
+            E::SubstringsOutOfOrder => f.write_str("substrings are not in order"),
+            E::NoRuleAndNoAttribute => {
+                f.write_str("expected a matching rule or an attribute, came neither")
+            }
+            E::MatchingInNames => f.write_str("matched values cannot match in names"),
+            E::UuidLength { octets } => write!(f, "expected a UUID of 16 octets, came {octets}"),
         }
     }
 }

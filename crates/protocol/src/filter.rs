@@ -2,16 +2,17 @@
 //!
 //! The text form of RFC 4515 is `filter_text.rs`.
 
-use crate::DecodeError;
 use crate::ber::{
     OCTET_STRING, Reader, SEQUENCE, decode_text, put_boolean, put_nested, put_octets,
 };
+use crate::error::{Component, DecodeError};
 
 /// How deep `and`, `or` and `not` may nest when nothing else is said.
 pub const FILTER_DEPTH_MAX: u8 = 32;
 
-/// The most filters one filter may hold, itself included. An item of two octets on the wire takes
-/// 80 bytes of memory, so without this a message of 16 MiB would take 640 MiB.
+/// The most filters and pieces of substrings one filter may hold, itself included. An item of two
+/// octets on the wire takes 80 bytes of memory, so without this a message of 16 MiB would take
+/// 640 MiB.
 pub const FILTERS_MAX: usize = 65_536;
 
 /// Identifier octets of the filter choices.
@@ -116,7 +117,7 @@ impl<'a> Filter<'a> {
         let (tag, content) = reader.element()?;
         let mut budget = Budget {
             depth_max,
-            filters_left: FILTERS_MAX,
+            parts_left: FILTERS_MAX - 1,
         };
         choice(tag, reader.deeper(content)?, depth_max, &mut budget)
     }
@@ -169,17 +170,17 @@ impl<'a> Filter<'a> {
 /// What one filter may still cost while it is read.
 struct Budget {
     depth_max: u8,
-    filters_left: usize,
+    parts_left: usize,
 }
 
 impl Budget {
-    fn take_filter(&mut self) -> Result<(), DecodeError> {
-        match self.filters_left.checked_sub(1) {
-            Some(left) => self.filters_left = left,
+    fn take_part(&mut self) -> Result<(), DecodeError> {
+        match self.parts_left.checked_sub(1) {
+            Some(left) => self.parts_left = left,
             None => {
                 return Err(DecodeError::TooMany {
-                    what: "filters",
-                    limit: FILTERS_MAX,
+                    what: Component::Filters,
+                    limit: FILTERS_MAX as u32,
                 });
             }
         }
@@ -221,7 +222,7 @@ fn other_choice<'a>(
         tag::AND => filters(content, depth_left, budget).map(Filter::And),
         tag::OR => filters(content, depth_left, budget).map(Filter::Or),
         tag::NOT => not(content, depth_left, budget),
-        tag::SUBSTRINGS => substrings(content),
+        tag::SUBSTRINGS => substrings(content, budget),
         tag::GREATER_OR_EQUAL => {
             let (attribute, value) = assertion(content)?;
             Ok(Filter::GreaterOrEqual { attribute, value })
@@ -250,7 +251,7 @@ fn filters<'a>(
     let depth_left = budget.depth_below(depth_left)?;
     let mut filters = Vec::new();
     while !content.is_empty() {
-        budget.take_filter()?;
+        budget.take_part()?;
         let (tag, inner) = content.element()?;
         filters.push(choice(tag, content.deeper(inner)?, depth_left, budget)?);
     }
@@ -263,7 +264,7 @@ fn not<'a>(
     budget: &mut Budget,
 ) -> Result<Filter<'a>, DecodeError> {
     let depth_left = budget.depth_below(depth_left)?;
-    budget.take_filter()?;
+    budget.take_part()?;
     let (tag, inner) = content.element()?;
     let filter = choice(tag, content.deeper(inner)?, depth_left, budget)?;
     // `not` is a tagged element, not a SEQUENCE: nothing may follow what it negates.
@@ -271,8 +272,9 @@ fn not<'a>(
     Ok(Filter::Not(Box::new(filter)))
 }
 
-#[inline]
-fn assertion(mut parts: Reader<'_>) -> Result<(&str, &[u8]), DecodeError> {
+/// An AttributeValueAssertion (RFC 4511 §4.1.6): attribute description and assertion value.
+#[inline(always)]
+pub(crate) fn assertion(mut parts: Reader<'_>) -> Result<(&str, &[u8]), DecodeError> {
     let attribute = parts.text(OCTET_STRING)?;
     let value = parts.expect(OCTET_STRING)?;
     parts.finish_extensible()?;
@@ -280,16 +282,19 @@ fn assertion(mut parts: Reader<'_>) -> Result<(&str, &[u8]), DecodeError> {
 }
 
 /// A SubstringFilter: `initial` only first, `final` only last, at least one piece.
-fn substrings(mut parts: Reader<'_>) -> Result<Filter<'_>, DecodeError> {
+fn substrings<'a>(mut parts: Reader<'a>, budget: &mut Budget) -> Result<Filter<'a>, DecodeError> {
     let attribute = parts.text(OCTET_STRING)?;
     let mut pieces = parts.nested(SEQUENCE)?;
     parts.finish_extensible()?;
     if pieces.is_empty() {
-        return Err(DecodeError::EmptyList { what: "substrings" });
+        return Err(DecodeError::EmptyList {
+            what: Component::Substrings,
+        });
     }
     let initial = pieces.optional(0x80)?;
     let mut any = Vec::new();
     while let Some(piece) = pieces.optional(0x81)? {
+        budget.take_part()?;
         any.push(piece);
     }
     let last = pieces.optional(0x82)?;
@@ -300,11 +305,9 @@ fn substrings(mut parts: Reader<'_>) -> Result<Filter<'_>, DecodeError> {
             any,
             last,
         }),
-        Some(0x80..=0x82) => Err(DecodeError::Contradiction {
-            what: "substrings are not in the order they must be",
-        }),
+        Some(0x80..=0x82) => Err(DecodeError::SubstringsOutOfOrder),
         Some(tag) => Err(DecodeError::UnknownChoice {
-            what: "substring",
+            what: Component::Substring,
             tag,
         }),
     }
@@ -318,8 +321,7 @@ fn extensible(mut parts: Reader<'_>) -> Result<Filter<'_>, DecodeError> {
     parts.finish_extensible()?;
     // RFC 4511 §4.5.1.7.7: without a rule the type must be there.
     if rule.is_none() && attribute.is_none() {
-        let what = "an extensible match needs a matching rule or an attribute";
-        return Err(DecodeError::Contradiction { what });
+        return Err(DecodeError::NoRuleAndNoAttribute);
     }
     Ok(Filter::Extensible {
         rule,

@@ -53,10 +53,7 @@ fn whole(buffer: &[u8], total: usize, limit: usize) -> Result<Option<usize>, Dec
 #[inline]
 fn within(total: usize, limit: usize) -> Result<usize, DecodeError> {
     if total > limit {
-        return Err(DecodeError::LengthBeyondLimit {
-            length: total as u64,
-            limit: limit as u64,
-        });
+        return Err(DecodeError::beyond(limit));
     }
     Ok(total)
 }

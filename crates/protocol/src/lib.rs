@@ -32,7 +32,7 @@ pub mod url;
 
 pub use ber::{PartialAttribute, Values, put_partial_attribute};
 pub use control::{Control, OwnedControl};
-pub use error::DecodeError;
+pub use error::{Component, DecodeError};
 pub use error_text::*;
 pub use filter::{FILTER_DEPTH_MAX, FILTERS_MAX, Filter};
 pub use filter_text::*;

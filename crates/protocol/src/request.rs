@@ -7,7 +7,7 @@ mod encode;
 
 pub use encode::write_request;
 
-pub(crate) use decode::attribute_selection;
+pub(crate) use decode::{SearchHead, attribute_selection};
 pub(crate) use encode::put_attribute_selection;
 
 use crate::ber::PartialAttribute;

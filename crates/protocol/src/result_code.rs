@@ -56,7 +56,8 @@ result_codes! {
     33 ALIAS_PROBLEM "aliasProblem" "an alias names no entry",
     34 INVALID_DN_SYNTAX "invalidDNSyntax" "a name is malformed",
     36 ALIAS_DEREFERENCING_PROBLEM "aliasDereferencingProblem" "an alias may not be followed",
-    48 INAPPROPRIATE_AUTHENTICATION "inappropriateAuthentication" "the credentials are of no use here",
+    48 INAPPROPRIATE_AUTHENTICATION "inappropriateAuthentication"
+        "the credentials are of no use here",
     49 INVALID_CREDENTIALS "invalidCredentials" "the name or the credentials are wrong",
     50 INSUFFICIENT_ACCESS_RIGHTS "insufficientAccessRights" "the client may not do this",
     51 BUSY "busy" "the server is too busy",

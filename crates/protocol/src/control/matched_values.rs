@@ -1,8 +1,8 @@
 //! Matched values: of the attributes found, return only values that match (RFC 3876).
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{SEQUENCE, put_nested};
+use crate::error::{Component, DecodeError};
 use crate::filter::Filter;
 
 /// The most filter items accepted.
@@ -23,8 +23,8 @@ impl<'a> MatchedValues<'a> {
         while !list.is_empty() {
             if items.len() == ITEMS_MAX {
                 return Err(DecodeError::TooMany {
-                    what: "filter items",
-                    limit: ITEMS_MAX,
+                    what: Component::FilterItems,
+                    limit: ITEMS_MAX as u32,
                 });
             }
             // A SimpleFilterItem is an item of Filter: depth 0 leaves out the combinations.
@@ -34,14 +34,13 @@ impl<'a> MatchedValues<'a> {
                 ..
             } = item
             {
-                let what = "matched values cannot match in names";
-                return Err(DecodeError::Contradiction { what });
+                return Err(DecodeError::MatchingInNames);
             }
             items.push(item);
         }
         if items.is_empty() {
             return Err(DecodeError::EmptyList {
-                what: "filter items",
+                what: Component::FilterItems,
             });
         }
         Ok(MatchedValues { items })

@@ -1,8 +1,8 @@
 //! Simple paged results (RFC 2696): the same value in the request and the response.
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{INTEGER, OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};
+use crate::error::{Component, DecodeError};
 
 /// `realSearchControlValue` of RFC 2696.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl<'a> PagedResults<'a> {
     /// Decodes the control's value.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
-        let size = parts.max_int(INTEGER, "size")?;
+        let size = parts.max_int(INTEGER, Component::PageSize)?;
         let cookie = parts.expect(OCTET_STRING)?;
         parts.finish_extensible()?;
         Ok(PagedResults { size, cookie })

@@ -1,9 +1,10 @@
-//! What a password policy has to say (draft-behera-ldap-password-policy-11 §6). The request control
-//! has no value.
+//! What a password policy has to say (draft-behera-ldap-password-policy-11 §6).
+//!
+//! The request control has no value.
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{SEQUENCE, put_integer, put_nested};
+use crate::error::{Component, DecodeError};
 
 /// `PasswordPolicyResponseValue`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,14 +58,14 @@ impl PasswordPolicyResponse {
             let mut choice = parts.nested(0xA0)?;
             warning = Some(match choice.peek_tag() {
                 Some(0x80) => PasswordPolicyWarning::TimeBeforeExpiration(
-                    choice.max_int(0x80, "timeBeforeExpiration")?,
+                    choice.max_int(0x80, Component::TimeBeforeExpiration)?,
                 ),
                 Some(0x81) => PasswordPolicyWarning::GraceAuthenticationsRemaining(
-                    choice.max_int(0x81, "graceAuthNsRemaining")?,
+                    choice.max_int(0x81, Component::GraceAuthentications)?,
                 ),
                 Some(tag) => {
                     return Err(DecodeError::UnknownChoice {
-                        what: "warning",
+                        what: Component::PasswordPolicyWarning,
                         tag,
                     });
                 }
@@ -113,10 +114,10 @@ fn error(number: i64) -> Result<PasswordPolicyError, DecodeError> {
         8 => PasswordPolicyError::PasswordInHistory,
         9 => PasswordPolicyError::PasswordTooLong,
         value => {
-            return Err(DecodeError::OutOfRange {
-                what: "error",
+            return Err(DecodeError::out_of_range(
+                Component::PasswordPolicyError,
                 value,
-            });
+            ));
         }
     })
 }

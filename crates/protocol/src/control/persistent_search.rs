@@ -1,11 +1,11 @@
 //! Persistent search and its entry change notifications (draft-ietf-ldapext-psearch-03).
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{
     BOOLEAN, ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, put_boolean, put_integer, put_nested,
     put_octets,
 };
+use crate::error::{Component, DecodeError};
 
 /// `PersistentSearch`: stay and tell about changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +50,7 @@ impl PersistentSearch {
         let change_types = match u8::try_from(number) {
             Ok(types @ 1..=15) => types,
             _ => {
-                return Err(DecodeError::OutOfRange {
-                    what: "changeTypes",
-                    value: number,
-                });
+                return Err(DecodeError::out_of_range(Component::ChangeTypes, number));
             }
         };
         let changes_only = parts.boolean(BOOLEAN)?;
@@ -91,10 +88,7 @@ impl<'a> EntryChangeNotification<'a> {
             4 => ChangeType::Modify,
             8 => ChangeType::ModifyDn,
             value => {
-                return Err(DecodeError::OutOfRange {
-                    what: "changeType",
-                    value,
-                });
+                return Err(DecodeError::out_of_range(Component::ChangeType, value));
             }
         };
         let previous_dn = parts.optional_text(OCTET_STRING)?;

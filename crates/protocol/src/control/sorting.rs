@@ -1,10 +1,10 @@
 //! Server-side sorting of search results (RFC 2891).
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{
     ENUMERATED, OCTET_STRING, SEQUENCE, put_boolean, put_integer, put_nested, put_octets,
 };
+use crate::error::{Component, DecodeError};
 use crate::response::result_code;
 use crate::result_code::ResultCode;
 
@@ -46,8 +46,8 @@ impl<'a> SortRequest<'a> {
         while !list.is_empty() {
             if keys.len() == SORT_KEYS_MAX {
                 return Err(DecodeError::TooMany {
-                    what: "sort keys",
-                    limit: SORT_KEYS_MAX,
+                    what: Component::SortKeys,
+                    limit: SORT_KEYS_MAX as u32,
                 });
             }
             let mut parts = list.nested(SEQUENCE)?;
@@ -62,7 +62,9 @@ impl<'a> SortRequest<'a> {
             });
         }
         if keys.is_empty() {
-            return Err(DecodeError::EmptyList { what: "sort keys" });
+            return Err(DecodeError::EmptyList {
+                what: Component::SortKeys,
+            });
         }
         Ok(SortRequest { keys })
     }

@@ -1,11 +1,11 @@
 //! Content synchronisation (RFC 4533): three controls and an intermediate response.
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{
     BOOLEAN, ENUMERATED, OCTET_STRING, Reader, SEQUENCE, SET, decode_boolean, put_boolean,
     put_integer, put_nested, put_octets,
 };
+use crate::error::{Component, DecodeError, saturated};
 
 /// `syncRequestValue` (RFC 4533 §2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +98,7 @@ impl<'a> SyncRequest<'a> {
             1 => SyncMode::RefreshOnly,
             3 => SyncMode::RefreshAndPersist,
             value => {
-                return Err(DecodeError::OutOfRange {
-                    what: "mode",
-                    value,
-                });
+                return Err(DecodeError::out_of_range(Component::SyncMode, value));
             }
         };
         let cookie = parts.optional(OCTET_STRING)?;
@@ -134,10 +131,7 @@ impl<'a> SyncStateValue<'a> {
             2 => SyncState::Modify,
             3 => SyncState::Delete,
             value => {
-                return Err(DecodeError::OutOfRange {
-                    what: "state",
-                    value,
-                });
+                return Err(DecodeError::out_of_range(Component::SyncState, value));
             }
         };
         let entry_uuid = uuid(&mut parts)?;
@@ -194,7 +188,7 @@ impl<'a> SyncInfo<'a> {
         }
         if !matches!(tag, 0xA1..=0xA3) {
             return Err(DecodeError::UnknownChoice {
-                what: "sync info",
+                what: Component::SyncInfo,
                 tag,
             });
         }
@@ -265,10 +259,9 @@ impl<'a> SyncInfo<'a> {
 /// A `syncUUID`: 16 octets.
 fn uuid(parts: &mut Reader<'_>) -> Result<[u8; 16], DecodeError> {
     let octets = parts.expect(OCTET_STRING)?;
-    let what = "an entryUUID does not have 16 octets";
-    octets
-        .try_into()
-        .map_err(|_| DecodeError::Contradiction { what })
+    octets.try_into().map_err(|_| DecodeError::UuidLength {
+        octets: saturated(octets.len()),
+    })
 }
 
 fn put_cookie(out: &mut Vec<u8>, cookie: Option<&[u8]>) {

@@ -1,10 +1,10 @@
 //! Virtual list view: a window on sorted results (draft-ietf-ldapext-ldapv3-vlv-09).
 
 use super::sequence_of;
-use crate::DecodeError;
 use crate::ber::{
     ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets,
 };
+use crate::error::{Component, DecodeError};
 use crate::response::result_code;
 use crate::result_code::ResultCode;
 
@@ -52,14 +52,14 @@ impl<'a> VirtualListViewRequest<'a> {
     /// Decodes the request control's value.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
-        let before_count = parts.max_int(INTEGER, "beforeCount")?;
-        let after_count = parts.max_int(INTEGER, "afterCount")?;
+        let before_count = parts.max_int(INTEGER, Component::BeforeCount)?;
+        let after_count = parts.max_int(INTEGER, Component::AfterCount)?;
         let (tag, content) = parts.element()?;
         let target = match tag {
             0xA0 => {
                 let mut position = parts.deeper(content)?;
-                let offset = position.max_int(INTEGER, "offset")?;
-                let content_count = position.max_int(INTEGER, "contentCount")?;
+                let offset = position.max_int(INTEGER, Component::Offset)?;
+                let content_count = position.max_int(INTEGER, Component::ContentCount)?;
                 position.finish_extensible()?;
                 ViewTarget::ByOffset {
                     offset,
@@ -69,7 +69,7 @@ impl<'a> VirtualListViewRequest<'a> {
             0x81 => ViewTarget::GreaterThanOrEqual(content),
             tag => {
                 return Err(DecodeError::UnknownChoice {
-                    what: "view target",
+                    what: Component::ViewTarget,
                     tag,
                 });
             }
@@ -110,8 +110,8 @@ impl<'a> VirtualListViewResponse<'a> {
     /// Decodes the response control's value.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
-        let target_position = parts.max_int(INTEGER, "targetPosition")?;
-        let content_count = parts.max_int(INTEGER, "contentCount")?;
+        let target_position = parts.max_int(INTEGER, Component::TargetPosition)?;
+        let content_count = parts.max_int(INTEGER, Component::ContentCount)?;
         let code = result_code(&mut parts)?;
         let context_id = parts.optional(OCTET_STRING)?;
         parts.finish_extensible()?;

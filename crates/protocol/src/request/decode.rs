@@ -5,30 +5,25 @@ use super::{
     DeleteRequest, DerefAliases, ExtendedRequest, ModifyDnRequest, ModifyRequest, Request, Scope,
     SearchRequest, tag,
 };
-use crate::DecodeError;
 use crate::ber::{
     BOOLEAN, ENUMERATED, INTEGER, OCTET_STRING, PartialAttribute, Reader, SEQUENCE, decode_integer,
     decode_text,
 };
+use crate::error::{Component, DecodeError};
 use crate::filter::Filter;
-use crate::message::{DecodeLimits, MessageId};
+use crate::message::MessageId;
 
 /// The most attribute descriptions one search may select; each costs 16 bytes for the 2 it sent.
 const SELECTED_MAX: usize = 65_536;
 
 impl<'a> Request<'a> {
-    /// Decodes the operation with this identifier octet from a reader over its content.
+    /// Decodes an operation other than search, with this identifier octet, from its content.
     #[inline]
-    pub(crate) fn decode(
-        operation: u8,
-        content: Reader<'a>,
-        limits: &DecodeLimits,
-    ) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(operation: u8, content: Reader<'a>) -> Result<Self, DecodeError> {
         match operation {
             tag::BIND => bind(content).map(Request::Bind),
             tag::UNBIND if content.is_empty() => Ok(Request::Unbind),
             tag::UNBIND => Err(DecodeError::NotEmpty),
-            tag::SEARCH => search(content, limits).map(Request::Search),
             tag::MODIFY => modify(content).map(Request::Modify),
             tag::ADD => add(content).map(Request::Add),
             tag::DELETE => {
@@ -69,37 +64,81 @@ fn bind(mut parts: Reader<'_>) -> Result<BindRequest<'_>, DecodeError> {
     })
 }
 
-#[inline]
-fn search<'a>(
-    mut parts: Reader<'a>,
-    limits: &DecodeLimits,
-) -> Result<SearchRequest<'a>, DecodeError> {
-    let request = SearchRequest {
-        base: parts.text(OCTET_STRING)?,
-        scope: scope(parts.integer(ENUMERATED)?)?,
-        deref_aliases: deref_aliases(parts.integer(ENUMERATED)?)?,
-        size_limit: parts.max_int(INTEGER, "sizeLimit")?,
-        time_limit_s: parts.max_int(INTEGER, "timeLimit")?,
-        types_only: parts.boolean(BOOLEAN)?,
-        filter: Filter::decode(&mut parts, limits.filter_depth_max)?,
-        attributes: attribute_selection(&mut parts)?,
-    };
-    parts.finish_extensible()?;
-    Ok(request)
+/// The components of a search request before its filter.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchHead<'a> {
+    base: &'a str,
+    scope: Scope,
+    deref_aliases: DerefAliases,
+    size_limit: u32,
+    time_limit_s: u32,
+    types_only: bool,
+}
+
+impl<'a> SearchHead<'a> {
+    #[inline(always)]
+    pub(crate) fn decode(parts: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(SearchHead {
+            base: parts.text(OCTET_STRING)?,
+            scope: scope(parts.integer(ENUMERATED)?)?,
+            deref_aliases: deref_aliases(parts.integer(ENUMERATED)?)?,
+            size_limit: parts.max_int(INTEGER, Component::SizeLimit)?,
+            time_limit_s: parts.max_int(INTEGER, Component::TimeLimit)?,
+            types_only: parts.boolean(BOOLEAN)?,
+        })
+    }
+
+    /// Reads what follows the filter: the attributes to return.
+    #[inline(always)]
+    pub(crate) fn close(parts: &mut Reader<'a>) -> Result<Vec<&'a str>, DecodeError> {
+        let attributes = attribute_selection(parts)?;
+        parts.skip_extensions()?;
+        Ok(attributes)
+    }
+
+    #[inline(always)]
+    pub(crate) fn request(self, filter: Filter<'a>, attributes: Vec<&'a str>) -> Request<'a> {
+        let SearchHead {
+            base,
+            scope,
+            deref_aliases,
+            size_limit,
+            time_limit_s,
+            types_only,
+        } = self;
+        Request::Search(SearchRequest {
+            base,
+            scope,
+            deref_aliases,
+            size_limit,
+            time_limit_s,
+            types_only,
+            filter,
+            attributes,
+        })
+    }
 }
 
 /// An AttributeSelection (RFC 4511 §4.5.1.8): a list of attribute descriptions.
-#[inline]
+#[inline(always)]
 pub(crate) fn attribute_selection<'a>(
     reader: &mut Reader<'a>,
 ) -> Result<Vec<&'a str>, DecodeError> {
-    let mut list = reader.nested(SEQUENCE)?;
+    let list = reader.nested(SEQUENCE)?;
+    if list.is_empty() {
+        Ok(Vec::new())
+    } else {
+        selected(list)
+    }
+}
+
+fn selected(mut list: Reader<'_>) -> Result<Vec<&str>, DecodeError> {
     let mut attributes = Vec::new();
     while !list.is_empty() {
         if attributes.len() == SELECTED_MAX {
             return Err(DecodeError::TooMany {
-                what: "attributes",
-                limit: SELECTED_MAX,
+                what: Component::SelectedAttributes,
+                limit: SELECTED_MAX as u32,
             });
         }
         attributes.push(list.text(OCTET_STRING)?);
@@ -113,10 +152,7 @@ fn scope(value: i64) -> Result<Scope, DecodeError> {
         1 => Ok(Scope::SingleLevel),
         2 => Ok(Scope::WholeSubtree),
         3 => Ok(Scope::Subordinate),
-        value => Err(DecodeError::OutOfRange {
-            what: "scope",
-            value,
-        }),
+        value => Err(DecodeError::out_of_range(Component::Scope, value)),
     }
 }
 
@@ -126,10 +162,7 @@ fn deref_aliases(value: i64) -> Result<DerefAliases, DecodeError> {
         1 => Ok(DerefAliases::InSearching),
         2 => Ok(DerefAliases::FindingBaseObject),
         3 => Ok(DerefAliases::Always),
-        value => Err(DecodeError::OutOfRange {
-            what: "derefAliases",
-            value,
-        }),
+        value => Err(DecodeError::out_of_range(Component::DerefAliases, value)),
     }
 }
 
@@ -157,10 +190,7 @@ fn change_operation(value: i64) -> Result<ChangeOperation, DecodeError> {
         1 => Ok(ChangeOperation::Delete),
         2 => Ok(ChangeOperation::Replace),
         3 => Ok(ChangeOperation::Increment),
-        value => Err(DecodeError::OutOfRange {
-            what: "operation",
-            value,
-        }),
+        value => Err(DecodeError::out_of_range(Component::ChangeOperation, value)),
     }
 }
 
@@ -173,7 +203,7 @@ fn add(mut parts: Reader<'_>) -> Result<AddRequest<'_>, DecodeError> {
         // RFC 4511 §4.1.7: an Attribute, unlike a PartialAttribute, has a value.
         if attribute.values.is_empty() {
             return Err(DecodeError::EmptyList {
-                what: "attribute values",
+                what: Component::AttributeValues,
             });
         }
         attributes.push(attribute);
@@ -211,10 +241,7 @@ fn abandon(content: &[u8]) -> Result<MessageId, DecodeError> {
     let value = decode_integer(content)?;
     match MessageId::try_from(value) {
         Ok(id @ 0..) => Ok(id),
-        _ => Err(DecodeError::OutOfRange {
-            what: "messageID",
-            value,
-        }),
+        _ => Err(DecodeError::out_of_range(Component::MessageId, value)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reading responses, for clients and tests.
 
 use super::{LdapResult, tag};
-use crate::DecodeError;
 use crate::ber::{ENUMERATED, INTEGER, OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
 use crate::control::{self, Control};
+use crate::error::{Component, DecodeError};
 use crate::message::{self, DecodeLimits, MessageId};
 use crate::result_code::ResultCode;
 
@@ -161,7 +161,7 @@ fn search_reference(mut list: Reader<'_>) -> Result<Response<'_>, DecodeError> {
     }
     if urls.is_empty() {
         return Err(DecodeError::EmptyList {
-            what: "reference URLs",
+            what: Component::ReferenceUrls,
         });
     }
     Ok(Response::SearchReference(urls))
@@ -189,10 +189,8 @@ fn ldap_result(parts: &mut Reader<'_>) -> Result<LdapResult, DecodeError> {
 /// An ENUMERATED result code: 0 to 65535.
 pub(crate) fn result_code(parts: &mut Reader<'_>) -> Result<ResultCode, DecodeError> {
     let value = parts.integer(ENUMERATED)?;
-    let number = u16::try_from(value).map_err(|_| DecodeError::OutOfRange {
-        what: "resultCode",
-        value,
-    })?;
+    let number = u16::try_from(value)
+        .map_err(|_| DecodeError::out_of_range(Component::ResultCode, value))?;
     Ok(ResultCode(number))
 }
 

@@ -1,0 +1,1 @@
+//! Runs the fuzz bodies.
