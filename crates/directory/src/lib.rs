@@ -1,1 +1,44 @@
-//! directory
+//! The operations of a directory: the one place where protocol, schema, policy and store meet.
+//!
+//! A serving thread owns a [`Worker`] and hands it whole messages; answers are written straight
+//! into the connection's output buffer. Reads run on the calling thread; writes are resolved there
+//! and executed in one order by the writer thread, whose results come back through a [`Mailbox`].
+//!
+//! Invariants:
+//! - an operation never holds the store: it holds a `Context` that hands out entries already
+//!   narrowed to the subject;
+//! - execution (`execute/`) reads nothing but the record and the store: no clock, no randomness,
+//!   no setting;
+//! - no snapshot lives across a wait for a client.
+
+mod catalog;
+mod clock;
+mod commit;
+mod config;
+mod context;
+mod cursor;
+mod dispatch;
+mod execute;
+pub mod export;
+mod flow;
+mod hashing;
+pub mod import;
+mod knowledge;
+mod open;
+mod operation;
+mod paging;
+mod projection;
+mod session;
+mod stop;
+mod virtual_entry;
+mod worker;
+mod write;
+mod writer;
+
+pub use clock::{Clock, SystemClock};
+pub use cursor::Cursor;
+pub use flow::{Completion, Flow, Mailbox, may_overlap};
+pub use open::{Directory, InitOptions, Options, Status};
+pub use session::{Peer, Session};
+pub use stop::{Failure, Refusal, Stop};
+pub use worker::Worker;

@@ -1,2 +1,38 @@
-//! The program.
-fn main() {}
+//! The program: from what was typed to a subcommand to an exit status.
+
+mod channel;
+mod check;
+mod cli;
+mod index;
+mod init;
+mod man;
+mod passwd;
+mod report;
+mod schema;
+mod serve;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Init(it) => init::init(&it),
+        Command::Serve(it) => serve::serve(&it),
+        Command::Check(it) => check::check(&it),
+        Command::Schema(it) => schema::schema(&it.action),
+        Command::Passwd(it) => passwd::passwd(&it),
+        Command::Index(it) => index::index(&it.action),
+        Command::Completions(it) => man::completions(it.shell),
+        Command::Man(it) => man::man(&it.dir),
+        _ => Err(report::Problem::usage("not built yet")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => problem.report(),
+    }
+}

@@ -1,0 +1,61 @@
+//! What every operation needs to know beside the entries: schema, indexes, access rules, limits,
+//! naming contexts. Immutable; the writer publishes a new one before the commit that needs it, so
+//! that no reader meets an attribute number it cannot name.
+
+use crate::knowledge::{Computed, Knowledge};
+use policy::{Access, LimitSettings};
+use schema::{Name, Schema};
+use store::{EntryId, IndexSet};
+
+/// The name of the subschema subentry (RFC 4512 §4.2).
+pub(crate) const SUBSCHEMA_NAME: &str = "cn=Subschema";
+/// The base of the configuration kept in the directory.
+pub(crate) const CONFIG_NAME: &str = "cn=config";
+
+/// One consistent set of rules under which operations run.
+#[derive(Debug, Clone)]
+pub(crate) struct Catalog {
+    pub schema: Schema,
+    pub indexes: IndexSet,
+    pub access: Access,
+    pub limits: LimitSettings,
+    pub known: Knowledge,
+    pub computed: Computed,
+    /// Naming contexts (RFC 4512 §5.1), as resolved and as spelled. `cn=config` is the last.
+    pub contexts: Vec<NamingContext>,
+    pub administrator: Option<Administrator>,
+    pub config: Name,
+    pub subschema: Name,
+    /// Some entry of this database is, or once was, an alias.
+    pub has_aliases: bool,
+    /// Some entry of this database is, or once was, a referral object.
+    pub has_referrals: bool,
+}
+
+/// A subtree this node holds.
+#[derive(Debug, Clone)]
+pub(crate) struct NamingContext {
+    pub name: Name,
+    pub spelled: String,
+}
+
+/// Who may do everything.
+#[derive(Debug, Clone)]
+pub(crate) struct Administrator {
+    pub name: Name,
+    pub spelled: String,
+    /// The entry below `cn=config` that keeps the password.
+    pub entry: EntryId,
+}
+
+impl Catalog {
+    /// The naming context a name lies in.
+    pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
+        self.contexts.iter().find(|context| name.is_within(&context.name))
+    }
+
+    /// Whether the name is that of a naming context.
+    pub fn is_context(&self, name: &Name) -> bool {
+        self.contexts.iter().any(|context| context.name == *name)
+    }
+}

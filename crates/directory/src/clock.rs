@@ -1,0 +1,115 @@
+//! Time and random identifiers, passed in so that tests and replays own them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where a node gets its time and its unique identifiers from. Execution never asks it: both are
+/// filled in before a write gets its place in the order.
+pub trait Clock: Send + Sync {
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    fn now_us(&self) -> u64;
+    /// A random (version 4) UUID, RFC 9562 §5.4.
+    fn uuid(&self) -> [u8; 16];
+}
+
+/// The machine's clock and random source.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_us(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn uuid(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the operating system always has random bytes");
+        bytes[6] = (bytes[6] & 0x0f) | 0x40;
+        bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        bytes
+    }
+}
+
+/// The text form of a UUID (RFC 4122 §3), as `entryUUID` carries it.
+pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(36);
+    for (at, byte) in uuid.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+/// A time split into its civil parts (UTC).
+struct Civil {
+    year: u64,
+    month: u64,
+    day: u64,
+    second_of_day: u64,
+}
+
+impl Civil {
+    /// Days to civil date after Hinnant's `civil_from_days`, for dates from 1970 on.
+    fn from_seconds(seconds: u64) -> Civil {
+        let days = seconds / 86_400 + 719_468;
+        let era = days / 146_097;
+        let of_era = days % 146_097;
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = year_of_era + era * 400 + u64::from(month <= 2);
+        Civil { year, month, day, second_of_day: seconds % 86_400 }
+    }
+}
+
+/// A generalized time (RFC 4517 §3.3.13) with whole seconds: `20261121090000Z`.
+pub(crate) fn generalized_time(time_us: u64) -> String {
+    let civil = Civil::from_seconds(time_us / 1_000_000);
+    let of_day = civil.second_of_day;
+    format!(
+        "{:04}{:02}{:02}{:02}{:02}{:02}Z",
+        civil.year,
+        civil.month,
+        civil.day,
+        of_day / 3_600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
+}
+
+/// A change sequence number as OpenLDAP prints it: time with microseconds, a counter for changes
+/// of the same microsecond, the node, and a modification number.
+pub(crate) fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
+    let seconds = generalized_time(time_us);
+    let micros = time_us % 1_000_000;
+    format!("{}.{micros:06}Z#{counter:06x}#{node:03x}#000000", &seconds[..14])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_printed_as_utc() {
+        assert_eq!(generalized_time(0), "19700101000000Z");
+        assert_eq!(generalized_time(951_782_400_000_000), "20000229000000Z");
+        assert_eq!(generalized_time(1_795_251_723_000_000), "20261121090203Z");
+        assert_eq!(
+            change_sequence_number(1_795_251_723_000_042, 1, 0),
+            "20261121090203.000042Z#000001#000#000000"
+        );
+    }
+
+    #[test]
+    fn uuids_are_of_version_4() {
+        let text = uuid_text(&SystemClock.uuid());
+        assert_eq!(text.len(), 36);
+        assert_eq!(&text[14..15], "4");
+    }
+}

@@ -1,0 +1,81 @@
+//! Where writes get their order.
+//!
+//! Alone, the order is the node's own queue ([`LocalLog`]). In a cluster it is a replicated log
+//! behind the same contract, and nothing else in this crate changes.
+
+use crate::stop::Failure;
+use crate::write::Write;
+
+/// Writes that share one place in the order, with everything that execution must not look up.
+#[derive(Debug)]
+pub(crate) struct Record<'w> {
+    /// Place in the order, from 1.
+    pub position: u64,
+    /// Microseconds since 1970, never before the time of the record before it.
+    pub time_us: u64,
+    /// The writes, in the order of execution.
+    pub writes: Vec<&'w Write>,
+}
+
+/// The contract of a log.
+pub(crate) trait CommitLog: Send {
+    /// Gives the writes their place in the order. When it returns, that place is final.
+    ///
+    /// # Errors
+    /// The log cannot be reached; nothing was ordered.
+    fn append<'w>(
+        &mut self,
+        writes: Vec<&'w Write>,
+        time_us: u64,
+    ) -> Result<Record<'w>, Failure>;
+
+    /// The record just appended was not executed (its transaction failed) and never will be:
+    /// its place is free again.
+    fn forget(&mut self, position: u64);
+}
+
+/// The order of a node that is alone: as they come.
+#[derive(Debug)]
+pub(crate) struct LocalLog {
+    position: u64,
+    time_us: u64,
+}
+
+impl LocalLog {
+    /// Goes on after the last position and time found in the store.
+    pub fn new(position: u64, time_us: u64) -> LocalLog {
+        LocalLog { position, time_us }
+    }
+}
+
+impl CommitLog for LocalLog {
+    fn append<'w>(
+        &mut self,
+        writes: Vec<&'w Write>,
+        time_us: u64,
+    ) -> Result<Record<'w>, Failure> {
+        self.position += 1;
+        self.time_us = time_us.max(self.time_us + 1);
+        Ok(Record { position: self.position, time_us: self.time_us, writes })
+    }
+
+    fn forget(&mut self, position: u64) {
+        debug_assert_eq!(position, self.position, "only the last record can be forgotten");
+        self.position = position - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_dense_and_time_never_goes_back() {
+        let mut log = LocalLog::new(4, 1_000);
+        let first = log.append(Vec::new(), 500).expect("local");
+        assert_eq!((first.position, first.time_us), (5, 1_001));
+        log.forget(5);
+        let again = log.append(Vec::new(), 9_000).expect("local");
+        assert_eq!((again.position, again.time_us), (5, 9_000));
+    }
+}

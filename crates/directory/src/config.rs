@@ -1,0 +1,228 @@
+//! The configuration kept in the directory, below `cn=config`: what must be the same on every
+//! node. Read from a snapshot into a [`Catalog`].
+//!
+//! | entry | what it holds |
+//! |---|---|
+//! | `cn=config` | the naming contexts |
+//! | `cn=administrator,cn=config` | who may do everything, and the password |
+//! | `cn=…,cn=indexes,cn=config` | one index each |
+//! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
+
+use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
+use crate::execute::{META_ALIASES, META_REFERRALS};
+use crate::knowledge::{Computed, Known, Knowledge};
+use crate::stop::Failure;
+use policy::{Access, LimitSettings};
+use schema::{Definition, DefinitionKind, Name, Schema, parse_definition};
+use store::{Batch, EntryId, EntryView, IndexKinds, IndexSet, Lookup, Snapshot};
+
+/// The container of index definitions.
+pub(crate) const INDEXES_NAME: &str = "cn=indexes,cn=config";
+/// The container of schema definitions.
+pub(crate) const SCHEMA_NAME: &str = "cn=schema,cn=config";
+/// The entry that keeps the administrator's name and password.
+pub(crate) const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
+
+/// Reads the catalog of a snapshot. `schema` is any schema of this database: its dictionary is
+/// used when it is newer than the stored one (inside a transaction).
+///
+/// # Errors
+/// `Failure::Configuration` says which entry cannot be used and why.
+pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+    let base = Schema::standard()
+        .with_dictionary(&schema.dictionary_rows())
+        .map_err(|error| Failure::Configuration(error.to_string()))?;
+    let base = base
+        .with_dictionary(schema.unresolved_rows())
+        .map_err(|error| Failure::Configuration(error.to_string()))?;
+    let schema = load_schema(snapshot, base)?;
+    let known = Knowledge::of(&schema).ok_or_else(|| {
+        Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
+    })?;
+    let computed = Computed::of(&schema).ok_or_else(|| {
+        Failure::Configuration("the schema lacks entryDN or one of its kind".to_owned())
+    })?;
+    let config = well_known(&schema, CONFIG_NAME);
+    let subschema = well_known(&schema, SUBSCHEMA_NAME);
+    let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
+    Ok(Catalog {
+        contexts: load_contexts(snapshot, &schema, &known, &config)?,
+        administrator: load_administrator(snapshot, &schema, &known)?,
+        access: Access::builtin(&schema),
+        limits: LimitSettings::default(),
+        has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
+        has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
+        indexes,
+        known,
+        computed,
+        config,
+        subschema,
+        schema,
+    })
+}
+
+/// The schema and dictionary of a database that is being opened.
+pub(crate) fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failure> {
+    Schema::standard()
+        .with_dictionary(&snapshot.dictionary()?)
+        .map_err(|error| Failure::Configuration(error.to_string()))
+}
+
+fn well_known(schema: &Schema, name: &str) -> Name {
+    schema.resolve_name(name).expect("the standard schema resolves the names of this program")
+}
+
+/// The entries directly below a container, none if there is no container.
+fn children<'s>(
+    snapshot: &'s Snapshot<'s>,
+    container: &Name,
+) -> Result<Vec<(EntryId, EntryView<'s>)>, Failure> {
+    let Lookup::Found(container) = snapshot.find(container)? else { return Ok(Vec::new()) };
+    let mut entries = Vec::new();
+    for id in snapshot.children(container) {
+        let id = id?;
+        if let Some(view) = snapshot.entry(id)? {
+            entries.push((id, view));
+        }
+    }
+    // By id: definitions that need others were added after them.
+    entries.sort_by_key(|(id, _)| *id);
+    Ok(entries)
+}
+
+/// The values of one attribute as text.
+fn texts(view: &EntryView<'_>, known: &Known) -> Vec<String> {
+    view.attribute(known.number).map_or_else(Vec::new, |attribute| {
+        let values = attribute.values().into_iter();
+        values.map(|value| String::from_utf8_lossy(value).into_owned()).collect()
+    })
+}
+
+fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<Schema, Failure> {
+    let Some(known) = Knowledge::of(&base) else { return Ok(base) };
+    let mut schema = base;
+    let container = well_known(&schema, SCHEMA_NAME);
+    for (_, view) in children(snapshot, &container)? {
+        let mut definitions: Vec<Definition> = Vec::new();
+        let kinds = [
+            (&known.schema_attribute_types, DefinitionKind::AttributeType),
+            (&known.schema_object_classes, DefinitionKind::ObjectClass),
+        ];
+        for (attribute, kind) in kinds {
+            for text in texts(&view, attribute) {
+                let definition = parse_definition(kind, &text).map_err(|error| {
+                    Failure::Configuration(format!("{},{SCHEMA_NAME}: {error}", view.rdn()))
+                })?;
+                definitions.push(definition);
+            }
+        }
+        schema = schema.extended(&definitions).map_err(|error| {
+            Failure::Configuration(format!("{},{SCHEMA_NAME}: {error}", view.rdn()))
+        })?;
+    }
+    Ok(schema)
+}
+
+fn load_contexts(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+    config: &Name,
+) -> Result<Vec<NamingContext>, Failure> {
+    let mut contexts = Vec::new();
+    if let Lookup::Found(id) = snapshot.find(config)?
+        && let Some(view) = snapshot.entry(id)?
+    {
+        for spelled in texts(&view, &known.naming_context) {
+            let name = schema.resolve_name(&spelled).map_err(|error| {
+                Failure::Configuration(format!("naming context \"{spelled}\": {error}"))
+            })?;
+            contexts.push(NamingContext { name, spelled });
+        }
+    }
+    contexts.push(NamingContext { name: config.clone(), spelled: CONFIG_NAME.to_owned() });
+    Ok(contexts)
+}
+
+fn load_administrator(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Option<Administrator>, Failure> {
+    let Lookup::Found(entry) = snapshot.find(&well_known(schema, ADMINISTRATOR_NAME))? else {
+        return Ok(None);
+    };
+    let Some(view) = snapshot.entry(entry)? else { return Ok(None) };
+    let Some(spelled) = texts(&view, &known.administrator_name).into_iter().next() else {
+        return Ok(None);
+    };
+    let name = schema.resolve_name(&spelled).map_err(|error| {
+        Failure::Configuration(format!("{ADMINISTRATOR_NAME}: \"{spelled}\": {error}"))
+    })?;
+    Ok(Some(Administrator { name, spelled, entry }))
+}
+
+/// The indexes that the configuration asks for; whether they are built is for the store to say.
+pub(crate) fn wanted_indexes(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Vec<(String, IndexKinds)>, Failure> {
+    let mut wanted: Vec<(String, IndexKinds)> = Vec::new();
+    for (_, view) in children(snapshot, &well_known(schema, INDEXES_NAME))? {
+        let kinds = kinds(&view, known)?;
+        for attribute in texts(&view, &known.index_attribute) {
+            let Some(type_id) = schema.attribute_type(&attribute) else {
+                let text = format!("{}: no attribute type {attribute}", view.rdn());
+                return Err(Failure::Configuration(text));
+            };
+            let attribute = schema.type_of(type_id).name().to_owned();
+            if wanted.iter().any(|(other, _)| *other == attribute) {
+                let text = format!("{}: {attribute} has an index entry already", view.rdn());
+                return Err(Failure::Configuration(text));
+            }
+            wanted.push((attribute, kinds));
+        }
+    }
+    Ok(wanted)
+}
+
+fn kinds(view: &EntryView<'_>, known: &Knowledge) -> Result<IndexKinds, Failure> {
+    let mut kinds = IndexKinds::default();
+    for text in texts(view, &known.index_kind) {
+        match text.to_ascii_lowercase().as_str() {
+            "equality" => kinds.equality = true,
+            "presence" => kinds.presence = true,
+            "substring" => kinds.substring = true,
+            "ordering" => kinds.ordering = true,
+            "approximate" => kinds.approximate = true,
+            other => {
+                return Err(Failure::Configuration(format!(
+                    "{}: expected equality, presence, substring, ordering or approximate, \
+                     got {other}",
+                    view.rdn()
+                )));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+/// Makes the store's indexes those that the configuration asks for. New ones are built in the
+/// background; the store keeps what both have.
+pub(crate) fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(), Failure> {
+    batch.set_schema(next.schema.clone());
+    let (wanted, states) = {
+        let snapshot = batch.snapshot();
+        (wanted_indexes(&snapshot, &next.schema, &next.known)?, snapshot.index_states()?)
+    };
+    for state in states {
+        if !wanted.iter().any(|(attribute, _)| *attribute == state.attribute) {
+            batch.drop_index(&state.attribute)?;
+        }
+    }
+    for (attribute, kinds) in wanted {
+        batch.set_index(&attribute, kinds)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! What one operation may touch: entries of one snapshot, narrowed to one subject.
+//!
+//! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
+//! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
+
+use crate::catalog::Catalog;
+use crate::stop::{Refusal, Stop};
+use policy::{Decision, Right, Sight, Subject, Target};
+use protocol::ResultCode;
+use schema::{AttributeNumber, Name, TypeId, ValueSource};
+use smallvec::SmallVec;
+use store::{Candidates, EntryId, EntryView, Lookup, Plan, Region, RegionScope, Snapshot};
+
+/// One operation's view of the directory.
+pub(crate) struct Context<'a> {
+    snapshot: &'a Snapshot<'a>,
+    pub catalog: &'a Catalog,
+    pub subject: &'a Subject,
+    /// Numbers of the attributes the subject never sees.
+    hidden: SmallVec<[AttributeNumber; 4]>,
+    sees_config: bool,
+}
+
+/// An entry narrowed to what one subject may see.
+pub(crate) struct VisibleEntry<'c, 'a> {
+    pub id: EntryId,
+    view: EntryView<'a>,
+    context: &'c Context<'a>,
+}
+
+/// Where a name leads.
+pub(crate) enum Place {
+    /// The entry itself.
+    Found(EntryId),
+    /// No such entry; the deepest one above it, if any, and how many RDNs lead to it.
+    Missing { matched: Option<EntryId>, depth: usize },
+}
+
+impl<'a> Context<'a> {
+    pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
+        let mut hidden = SmallVec::new();
+        let mut sees_config = true;
+        if let Sight::AllBut(types) = catalog.access.sight(subject) {
+            sees_config = false;
+            for type_id in types {
+                hidden.extend_from_slice(catalog.schema.numbers_of(type_id));
+            }
+        }
+        Context { snapshot, catalog, subject, hidden, sees_config }
+    }
+
+    /// Where the name leads. A subject that may not know of the entry learns nothing.
+    pub fn find(&self, name: &Name) -> Result<Place, Stop> {
+        if !self.sees_config && name.is_within(&self.catalog.config) {
+            return Ok(Place::Missing { matched: None, depth: 0 });
+        }
+        Ok(match self.snapshot.find(name)? {
+            Lookup::Found(id) => Place::Found(id),
+            Lookup::Missing { matched, depth } => {
+                Place::Missing { matched: (matched.0 != 0).then_some(matched), depth }
+            }
+        })
+    }
+
+    /// The entry, or the refusal `noSuchObject` with the matched name.
+    pub fn locate(&self, name: &Name) -> Result<EntryId, Stop> {
+        match self.find(name)? {
+            Place::Found(id) => Ok(id),
+            Place::Missing { matched, .. } => Err(self.no_such_object(matched)?.into()),
+        }
+    }
+
+    /// `noSuchObject` with the name of the deepest entry that exists.
+    pub fn no_such_object(&self, matched: Option<EntryId>) -> Result<Refusal, Stop> {
+        let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
+        if let Some(id) = matched {
+            refusal.matched = self.spelled_name(id)?;
+        }
+        Ok(refusal)
+    }
+
+    /// `None` when there is no such entry, or the subject may not learn that there is.
+    pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
+        let Some(view) = self.snapshot.entry(id)? else { return Ok(None) };
+        Ok(Some(VisibleEntry { id, view, context: self }))
+    }
+
+    /// The DN as spelled; empty when there is no such entry.
+    pub fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
+        let Some(view) = self.snapshot.entry(id)? else { return Ok(String::new()) };
+        let mut out = Vec::with_capacity(64);
+        self.snapshot.write_name(&view, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    pub fn plan(&self, filter: &schema::Filter, region: &Region) -> Result<Plan, Stop> {
+        Ok(store::plan(self.snapshot, &self.catalog.indexes, filter, region)?)
+    }
+
+    pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
+        Ok(self.snapshot.candidates(plan, after)?)
+    }
+
+    /// The entries among the candidates after an id, in id order.
+    pub fn entries<'c>(
+        &'c self,
+        candidates: &'c Candidates,
+        after: EntryId,
+    ) -> impl Iterator<Item = Result<VisibleEntry<'c, 'c>, Stop>> {
+        candidates.entries_after(*self.snapshot, after).map(move |found| {
+            let (id, view) = found?;
+            Ok(VisibleEntry { id, view, context: self })
+        })
+    }
+
+    /// Whether an entry of a search lies in its region and in what the subject may search.
+    pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
+        let inside = self.snapshot.is_within(entry.id, &entry.view, region)?;
+        if !inside || self.sees_config || region.base.0 != 0 {
+            return Ok(inside);
+        }
+        // A search over all naming contexts must not reach the configuration.
+        let Lookup::Found(config) = self.snapshot.find(&self.catalog.config)? else {
+            return Ok(true);
+        };
+        let config = Region { base: config, scope: RegionScope::Subtree };
+        Ok(!self.snapshot.is_within(entry.id, &entry.view, &config)?)
+    }
+
+    /// Asks the access rules.
+    pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
+        self.catalog.access.decide(self.subject, right, &Target { name, attribute })
+    }
+
+    /// Refuses with `insufficientAccessRights` unless the rules allow it.
+    pub fn require(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Result<(), Stop> {
+        let decision = self.decide(right, name, attribute);
+        if decision.allowed {
+            return Ok(());
+        }
+        let who = if self.subject.dn.is_empty() { "anonymous" } else { &self.subject.dn };
+        Stop::refuse(
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            format!("{who} may not do this: decided by rule \"{}\"", decision.rule),
+        )
+    }
+}
+
+impl<'c, 'a> VisibleEntry<'c, 'a> {
+    /// The DN as spelled, appended to `out`.
+    pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
+        Ok(self.context.snapshot.write_name(&self.view, out)?)
+    }
+
+    /// Whether the subject may see the attribute.
+    pub fn shows(&self, number: AttributeNumber) -> bool {
+        !self.context.hidden.contains(&number)
+    }
+
+    /// Whether something of this entry is hidden from the subject.
+    fn hides_some(&self) -> bool {
+        self.context.hidden.iter().any(|number| self.view.attribute(*number).is_some())
+    }
+
+    /// All user attributes as they go on the wire, when the subject may see every one of them.
+    pub fn user_attributes(&self) -> Option<&'a [u8]> {
+        (self.context.hidden.is_empty() || !self.hides_some()).then(|| self.view.user_attributes())
+    }
+
+    /// The stored attributes the subject may see.
+    pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
+        self.view.attributes().filter(|attribute| self.shows(attribute.number))
+    }
+
+    /// A stored attribute that the operation itself needs, whatever the subject may see:
+    /// passwords to verify, classes that make an entry an alias or a referral.
+    pub fn internal(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
+        self.view.attribute(number)
+    }
+
+    /// Whether the entry has this object class (by its canonical name, any case).
+    pub fn has_class(&self, class: &str) -> bool {
+        self.internal(self.context.catalog.known.object_class.number).is_some_and(|classes| {
+            classes.values().into_iter().any(|it| it.eq_ignore_ascii_case(class.as_bytes()))
+        })
+    }
+
+    /// The values of `ref` (RFC 3296 §2.1).
+    pub fn internal_values_of_ref(&self) -> Option<protocol::ber::Values<'a>> {
+        Some(self.internal(self.context.catalog.known.referral.number)?.values())
+    }
+
+    /// How many entries are directly below this one.
+    pub fn child_count(&self) -> Result<u64, Stop> {
+        Ok(self.context.snapshot.child_count(self.id)?)
+    }
+
+    /// How far the index is built, if this entry defines one.
+    fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
+        let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
+        else {
+            return Ok(None);
+        };
+        let Some(attribute) = attribute.values().into_iter().next() else { return Ok(None) };
+        let states = self.context.snapshot.index_states()?;
+        let state = states.iter().find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
+        let text = match state {
+            None => "unknown".to_owned(),
+            Some(it) if it.building.is_empty() && it.pending.is_empty() => "ready".to_owned(),
+            Some(it) => {
+                let last = self.context.snapshot.last_id()?.0.max(1);
+                let percent = it.next.0.min(last) * 100 / last;
+                format!("building {}: {percent} %", it.building)
+            }
+        };
+        Ok(Some(text.into_bytes()))
+    }
+
+    /// The value of a computed attribute.
+    pub fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
+        let computed = &self.context.catalog.computed;
+        if type_id == computed.entry_dn {
+            let mut out = Vec::with_capacity(64);
+            self.write_name(&mut out)?;
+            Ok(Some(out))
+        } else if type_id == computed.subschema_subentry {
+            Ok(Some(crate::catalog::SUBSCHEMA_NAME.into()))
+        } else if type_id == computed.has_subordinates {
+            Ok(Some(if self.child_count()? > 0 { b"TRUE".to_vec() } else { b"FALSE".to_vec() }))
+        } else if type_id == computed.num_subordinates {
+            Ok(Some(self.child_count()?.to_string().into_bytes()))
+        } else if type_id == computed.index_state {
+            self.index_state()
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+impl ValueSource for VisibleEntry<'_, '_> {
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        if self.shows(number) { self.view.any_value(number, test) } else { None }
+    }
+
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        let value = self.computed(type_id).ok().flatten()?;
+        Some(test(&value))
+    }
+
+    fn name(&self) -> Option<Name> {
+        let mut spelled = Vec::with_capacity(64);
+        self.write_name(&mut spelled).ok()?;
+        let spelled = std::str::from_utf8(&spelled).ok()?;
+        self.context.catalog.schema.resolve_name(spelled).ok()
+    }
+}

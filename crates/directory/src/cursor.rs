@@ -1,0 +1,81 @@
+//! A search between two of its slices. Holds no snapshot: it resumes on a new one, by id.
+
+use crate::paging::PagePosition;
+use crate::projection::Projection;
+use protocol::MessageId;
+use std::collections::VecDeque;
+use store::{Candidates, EntryId, Region};
+
+/// A search that has more to say.
+#[derive(Debug)]
+pub struct Cursor {
+    pub(crate) id: MessageId,
+    pub(crate) filter: schema::Filter,
+    pub(crate) projection: Projection,
+    /// What is still to be searched; the first one is being searched now.
+    pub(crate) areas: VecDeque<Area>,
+    /// The ordinal of the first of `areas`, for paging cookies.
+    pub(crate) area_ordinal: u16,
+    /// Candidates of the first area; `None` until it is planned.
+    pub(crate) candidates: Option<Candidates>,
+    /// The last candidate that was looked at.
+    pub(crate) after: EntryId,
+    /// Entries sent so far by this request.
+    pub(crate) sent: u64,
+    pub(crate) limits: SearchLimits,
+    pub(crate) page: Option<Page>,
+    /// ManageDsaIT: referral objects are ordinary entries.
+    pub(crate) manage_dsa_it: bool,
+    /// Aliases are followed, not returned.
+    pub(crate) deref_searching: bool,
+    /// When the search began (microseconds), once it has been parked.
+    pub(crate) began_us: Option<u64>,
+    /// Scratch for names and normalised values.
+    pub(crate) buffer: Vec<u8>,
+}
+
+/// One region to be searched.
+#[derive(Debug, Clone)]
+pub(crate) struct Area {
+    pub region: Region,
+    pub kind: AreaKind,
+}
+
+/// What an area is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AreaKind {
+    /// Entries that match the filter.
+    Entries,
+    /// Referral objects, whatever the filter (RFC 3296 §5.1).
+    References,
+}
+
+/// Which limit stops a search.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SearchLimits {
+    /// Entries this request may return; 0 = no limit.
+    pub entries_max: u64,
+    /// It was the server's limit, not the client's.
+    pub by_server: bool,
+    /// Milliseconds; 0 = no limit.
+    pub time_ms_max: u64,
+    /// Candidates looked at; 0 = no limit.
+    pub candidates_max: u64,
+    /// Candidates looked at so far.
+    pub examined: u64,
+}
+
+/// The page a client asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    pub size: u32,
+    /// Where the pages before this one ended.
+    pub start: PagePosition,
+}
+
+impl Cursor {
+    /// The message id of the search request.
+    pub fn message_id(&self) -> MessageId {
+        self.id
+    }
+}

@@ -1,0 +1,187 @@
+//! The one match from request to operation.
+//!
+//! Two requests concern the connection itself and are answered by its owner as well: Unbind
+//! closes it, and Abandon and Cancel of a search that is being sent are looked for by the
+//! connection, which holds the search's cursor.
+
+use crate::context::Context;
+use crate::flow::{CheckPurpose, Flow, Reply};
+use crate::hashing::{PasswordJob, Work};
+use crate::operation::controls::Controls;
+use crate::operation::search::{Needs, Step};
+use crate::operation::{
+    add, bind, compare, delete, extended, modify, modify_dn, password_modify, search,
+};
+use crate::session::Session;
+use crate::stop::Stop;
+use crate::worker::Parts;
+use policy::Limits;
+use protocol::{
+    ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, response,
+};
+use std::rc::Rc;
+
+/// Executes one request.
+pub(crate) fn dispatch(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    message: &Message<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let id = message.id;
+    if let Request::Bind(_) = &message.request {
+        session.forget_subject();
+    }
+    let controls = Controls::of(&message.request, &message.controls)?;
+    let subject = Rc::clone(&session.subject);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    let dsa = controls.manage_dsa_it;
+    let write = match &message.request {
+        Request::Bind(it) => {
+            let now_ms = parts.now_ms();
+            let outcome = bind::bind(&context, &session.peer, parts.verified, now_ms, it)?;
+            return finish_bind(parts, session, id, outcome, out);
+        }
+        Request::Unbind => return Ok(Flow::Close),
+        Request::Search(it) => {
+            let needs = needs(parts, session);
+            return Ok(flow_of(search::search(&context, &needs, id, it, &controls, out)?));
+        }
+        Request::Modify(it) => modify::resolve(&context, it, dsa)?,
+        Request::Add(it) => add::resolve(&context, it, dsa, parts.clock.uuid())?,
+        Request::Delete(it) => delete::resolve(&context, it, dsa)?,
+        Request::ModifyDn(it) => modify_dn::resolve(&context, it, dsa)?,
+        Request::Compare(it) => {
+            let outcome = compare::compare(&context, parts.verified, parts.now_ms(), it, dsa)?;
+            return finish_compare(parts, session, id, outcome, out);
+        }
+        // Requests are executed in order: what could be abandoned has been answered, or is a
+        // write that already has its place in the order (RFC 4511 §4.11 allows both).
+        Request::Abandon(_) => return Ok(Flow::Done),
+        Request::Extended(it) => return dispatch_extended(parts, &context, session, id, it, out),
+    };
+    let kind = ResultKind::of(message.request.tag()).expect("every write has a response");
+    parts.submit(session, id, kind, Box::new(write), Reply::default())?;
+    Ok(Flow::Waiting)
+}
+
+fn dispatch_extended(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    id: MessageId,
+    request: &ExtendedRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    match extended::kind(request)? {
+        extended::Kind::WhoAmI => extended::who_am_i(context, id, out),
+        extended::Kind::StartTls => {
+            if !parts.tls || session.peer.secure {
+                return Stop::refuse(
+                    if parts.tls { ResultCode::OPERATIONS_ERROR } else { ResultCode::UNAVAILABLE },
+                    if parts.tls { "TLS is established" } else { "TLS is not configured" },
+                );
+            }
+            let name = Some(protocol::oid::START_TLS);
+            response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+            return Ok(Flow::StartTls);
+        }
+        extended::Kind::PasswordModify(asked) => {
+            let resolved = password_modify::resolve(context, &asked)?;
+            return change_password(parts, session, id, resolved);
+        }
+        // Everything before this request has been answered: there is nothing left to cancel.
+        extended::Kind::Cancel(target) => {
+            return Stop::refuse(
+                ResultCode::NO_SUCH_OPERATION,
+                format!("no operation with message id {target} is running"),
+            );
+        }
+    }
+    Ok(Flow::Done)
+}
+
+fn change_password(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    id: MessageId,
+    resolved: password_modify::Resolved,
+) -> Result<Flow, Stop> {
+    let write = Box::new(resolved.write);
+    match resolved.to_check {
+        None => parts.submit(session, id, ResultKind::Extended, write, resolved.reply)?,
+        Some((entry, stored, given)) => {
+            let purpose = CheckPurpose::Change { write, reply: resolved.reply };
+            parts.hash(session, id, Work::Verify(PasswordJob { entry, stored, given, purpose }))?;
+        }
+    }
+    Ok(Flow::Waiting)
+}
+
+fn finish_bind(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    id: MessageId,
+    outcome: bind::Outcome,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    match outcome {
+        bind::Outcome::Accepted(subject) => {
+            session.subject = Rc::new(*subject);
+            response::write_result(out, id, ResultKind::Bind, &LdapResult::success(), &[]);
+            Ok(Flow::Done)
+        }
+        bind::Outcome::Check(job) => {
+            parts.hash(session, id, Work::Verify(job))?;
+            Ok(Flow::Waiting)
+        }
+    }
+}
+
+fn finish_compare(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    id: MessageId,
+    outcome: compare::Outcome,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let code = match outcome {
+        compare::Outcome::True => ResultCode::COMPARE_TRUE,
+        compare::Outcome::False => ResultCode::COMPARE_FALSE,
+        compare::Outcome::Check(job) => {
+            parts.hash(session, id, Work::Verify(job))?;
+            return Ok(Flow::Waiting);
+        }
+    };
+    response::write_result(out, id, ResultKind::Compare, &LdapResult::new(code, ""), &[]);
+    Ok(Flow::Done)
+}
+
+/// Runs the next slice of a parked search.
+pub(crate) fn resume(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    cursor: crate::Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let subject = Rc::clone(&session.subject);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    Ok(flow_of(search::step(&context, &needs(parts, session), cursor, out)?))
+}
+
+fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session) -> Needs<'n> {
+    Needs {
+        key: parts.cookie_key,
+        limits: Limits::for_subject(&session.subject, &parts.catalog.limits),
+        clock: parts.clock,
+        peer: &session.peer,
+        tls: parts.tls,
+    }
+}
+
+fn flow_of(step: Step) -> Flow {
+    match step {
+        Step::Finished => Flow::Done,
+        Step::More(cursor) => Flow::More(Box::new(cursor)),
+    }
+}

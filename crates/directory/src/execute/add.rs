@@ -1,0 +1,107 @@
+//! Execution of an add.
+
+use super::Execution;
+use super::draft::{Draft, position_of};
+use crate::clock::uuid_text;
+use crate::stop::{Refusal, Stop};
+use crate::write::{Addition, Write};
+use protocol::ResultCode;
+use schema::TypeId;
+use std::borrow::Cow;
+use store::{EntryId, Lookup};
+
+impl Execution<'_, '_> {
+    pub(super) fn add(&mut self, write: &Write, addition: &Addition) -> Result<(), Stop> {
+        let parent = self.parent_of(write)?;
+        let mut numbers = Vec::with_capacity(addition.attributes.len());
+        for given in &addition.attributes {
+            numbers.push(self.number(&given.description)?);
+        }
+        let mut draft = Draft::new(parent, &addition.rdn_spelled);
+        for (given, number) in addition.attributes.iter().zip(numbers) {
+            let values = draft.values_mut(&self.schema, number);
+            values.extend(given.values.iter().map(|value| Cow::Borrowed(value.as_slice())));
+        }
+        self.add_naming_values(addition, &mut draft)?;
+        let known = self.catalog.known.clone();
+        let naming: Vec<TypeId> = addition.rdn.values.iter().map(|(it, _)| it.type_id).collect();
+        let structure = draft.check(&self.schema, known.object_class.number, &naming)?;
+        self.stamp_new(write, addition, &structure, &mut draft);
+        if let Some(classes) = draft.find(known.object_class.number) {
+            let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
+            self.notice_classes(classes.iter().map(Vec::as_slice))?;
+        }
+        let id = self.batch.next_id();
+        let bytes = draft.encode(&self.schema, self.position);
+        let row = if parent.0 == 0 {
+            write.name.bytes()
+        } else {
+            write.name.leaf().expect("only the root has no leaf, and it cannot be added")
+        };
+        self.batch.insert(id, parent, row, &bytes)?;
+        Ok(())
+    }
+
+    /// The entry above the new one; 0 for a naming context. Refuses when the entry exists.
+    fn parent_of(&self, write: &Write) -> Result<EntryId, Stop> {
+        let snapshot = self.batch.snapshot();
+        let (matched, depth) = match snapshot.find(&write.name)? {
+            Lookup::Found(_) => {
+                let text = "an entry of this name exists";
+                return Err(Refusal::new(ResultCode::ENTRY_ALREADY_EXISTS, text).into());
+            }
+            Lookup::Missing { matched, depth } => (matched, depth),
+        };
+        if self.catalog.is_context(&write.name) {
+            return Ok(EntryId(0));
+        }
+        if matched.0 != 0 && self.knows_referrals() {
+            self.refuse_if_referral(matched)?;
+        }
+        if matched.0 != 0 && depth + 1 == write.name.depth() {
+            return Ok(matched);
+        }
+        if self.catalog.context_of(&write.name).is_none() {
+            return Stop::refuse(
+                ResultCode::NO_SUCH_OBJECT,
+                "this server holds no naming context for this name",
+            );
+        }
+        Err(self.no_such_object(matched)?)
+    }
+
+    /// RFC 4511 §4.7: values of the RDN need not be in the attribute list; they are added.
+    fn add_naming_values<'e>(
+        &mut self,
+        addition: &'e Addition,
+        draft: &mut Draft<'e>,
+    ) -> Result<(), Stop> {
+        for (description, value) in &addition.rdn.values {
+            let number = self.number(description)?;
+            let values = draft.values_mut(&self.schema, number);
+            if position_of(&self.schema, description.type_id, values, value).is_none() {
+                values.push(Cow::Borrowed(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn stamp_new(
+        &self,
+        write: &Write,
+        addition: &Addition,
+        structure: &schema::Structure,
+        draft: &mut Draft<'_>,
+    ) {
+        let known = &self.catalog.known;
+        let schema = &self.schema;
+        let class = schema.class_of(structure.structural).name().as_bytes().to_vec();
+        draft.stamp(schema, known.structural_object_class.number, class);
+        let uuid = uuid_text(&addition.uuid).into_bytes();
+        draft.stamp(schema, known.entry_uuid.number, uuid);
+        draft.stamp(schema, known.creators_name.number, write.by.as_bytes().to_vec());
+        let time = self.timestamp.clone().into_bytes();
+        draft.stamp(schema, known.create_timestamp.number, time);
+        self.stamp(draft, &write.by);
+    }
+}

@@ -1,0 +1,213 @@
+//! Execution: the only code that changes entries. A pure function of the state and the record.
+
+mod add;
+mod delete;
+mod draft;
+mod modify;
+mod rename;
+
+use crate::catalog::Catalog;
+use crate::clock;
+use crate::commit::Record;
+use crate::stop::{Failure, Refusal, Stop};
+use crate::write::{Change, Write};
+use protocol::ResultCode;
+use schema::{AttributeNumber, Description, Name, Schema, Violation};
+use store::{Batch, EntryId, Lookup};
+
+/// One record being executed inside one transaction.
+pub(crate) struct Execution<'x, 'b> {
+    batch: &'x mut Batch<'b>,
+    catalog: &'x Catalog,
+    schema: Schema,
+    position: u64,
+    time_us: u64,
+    /// The record's time as operational attributes carry it.
+    timestamp: String,
+    /// Changes executed so far: the counter of their change sequence numbers.
+    counter: u32,
+    noticed: Noticed,
+}
+
+/// What the record did that others must know before it becomes visible.
+#[derive(Debug)]
+pub(crate) struct Noticed {
+    /// The schema with every attribute number that is now in use.
+    pub schema: Schema,
+    /// Writes that changed something.
+    pub changed: u32,
+    /// Attribute numbers were assigned, or the first alias or referral was stored.
+    pub new_knowledge: bool,
+    pub aliases: bool,
+    pub referrals: bool,
+    /// An entry below `cn=config` changed.
+    pub configuration: bool,
+}
+
+/// Meta keys of this layer.
+pub(crate) const META_ALIASES: &[u8] = b"aliases";
+/// Some entry is or was a referral object.
+pub(crate) const META_REFERRALS: &[u8] = b"referrals";
+/// The time of the last record, microseconds since 1970, big-endian.
+pub(crate) const META_TIME: &[u8] = b"time";
+
+impl<'x, 'b> Execution<'x, 'b> {
+    pub fn new(batch: &'x mut Batch<'b>, catalog: &'x Catalog, record: &Record<'_>) -> Self {
+        Execution {
+            batch,
+            catalog,
+            schema: catalog.schema.clone(),
+            position: record.position,
+            time_us: record.time_us,
+            timestamp: clock::generalized_time(record.time_us),
+            counter: 0,
+            noticed: Noticed {
+                schema: catalog.schema.clone(),
+                changed: 0,
+                new_knowledge: false,
+                aliases: false,
+                referrals: false,
+                configuration: false,
+            },
+        }
+    }
+
+    /// Executes one write. A refusal has changed nothing.
+    pub fn execute(&mut self, write: &Write) -> Result<(), Stop> {
+        match &write.change {
+            Change::Add(addition) => self.add(write, addition)?,
+            Change::Modify(changes) => self.modify(write, changes)?,
+            Change::Delete => self.delete(write)?,
+            Change::Rename(renaming) => self.rename(write, renaming)?,
+        }
+        self.counter += 1;
+        self.noticed.changed += 1;
+        self.noticed.configuration |= write.name.is_within(&self.catalog.config);
+        Ok(())
+    }
+
+    /// Stores what belongs to the record as a whole.
+    pub fn finish(mut self) -> Result<Noticed, Failure> {
+        if self.noticed.changed > 0 {
+            self.batch.set_position(self.position);
+            self.batch.put_meta(META_TIME, &self.time_us.to_be_bytes())?;
+        }
+        self.noticed.schema = self.schema;
+        Ok(self.noticed)
+    }
+
+    /// The change sequence number of the write being executed.
+    fn change_sequence_number(&self) -> String {
+        clock::change_sequence_number(self.time_us, self.counter, 0)
+    }
+
+    /// The number of a description; assigned now if this is its first use in this database.
+    fn number(&mut self, description: &Description) -> Result<AttributeNumber, Stop> {
+        if let Some(number) = self.schema.number(description) {
+            return Ok(number);
+        }
+        let (schema, number, rows) = match self.schema.with_number(description) {
+            Ok(assigned) => assigned,
+            Err(error) => {
+                let text = error.to_string();
+                return Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, text);
+            }
+        };
+        self.batch.put_dictionary(&rows)?;
+        self.batch.set_schema(schema.clone());
+        self.schema = schema;
+        self.noticed.new_knowledge = true;
+        Ok(number)
+    }
+
+    /// The entry a write is about.
+    fn locate(&self, name: &Name, manage_dsa_it: bool) -> Result<EntryId, Stop> {
+        let snapshot = self.batch.snapshot();
+        match snapshot.find(name)? {
+            Lookup::Found(id) => {
+                if self.knows_referrals() && !manage_dsa_it {
+                    self.refuse_if_referral(id)?;
+                }
+                Ok(id)
+            }
+            Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
+        }
+    }
+
+    fn knows_referrals(&self) -> bool {
+        self.catalog.has_referrals || self.noticed.referrals
+    }
+
+    fn refuse_if_referral(&self, id: EntryId) -> Result<(), Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(id)? else { return Ok(()) };
+        let known = &self.catalog.known;
+        let is_referral = view.attribute(known.object_class.number).is_some_and(|classes| {
+            classes.values().into_iter().any(|it| it.eq_ignore_ascii_case(b"referral"))
+        });
+        if !is_referral {
+            return Ok(());
+        }
+        let urls = view.attribute(known.referral.number).map_or_else(Vec::new, |it| {
+            it.values().into_iter().map(|url| String::from_utf8_lossy(url).into_owned()).collect()
+        });
+        let matched = self.spelled_name(id)?;
+        Err(Stop::Refused(Refusal {
+            code: ResultCode::REFERRAL,
+            matched,
+            diagnostic: String::new(),
+            referrals: urls,
+        }))
+    }
+
+    fn no_such_object(&self, matched: EntryId) -> Result<Stop, Stop> {
+        let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
+        if matched.0 != 0 {
+            refusal.matched = self.spelled_name(matched)?;
+        }
+        Ok(Stop::Refused(refusal))
+    }
+
+    fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
+        let snapshot = self.batch.snapshot();
+        let mut name = Vec::new();
+        if let Some(view) = snapshot.entry(id)? {
+            snapshot.write_name(&view, &mut name)?;
+        }
+        Ok(String::from_utf8_lossy(&name).into_owned())
+    }
+
+    /// Remembers for good that there are aliases or referrals, from the first one on.
+    fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
+        for class in classes {
+            if class.eq_ignore_ascii_case(b"alias") && !self.catalog.has_aliases {
+                self.noticed.aliases = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_ALIASES, &[1])?;
+            }
+            if class.eq_ignore_ascii_case(b"referral") && !self.catalog.has_referrals {
+                self.noticed.referrals = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_REFERRALS, &[1])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name leads to an entry that is not there.
+fn missing_row(id: EntryId) -> Stop {
+    let detail = format!("entry {id:?} has a name but no row");
+    store::Error::Corrupt { table: "entry", detail }.into()
+}
+
+/// The refusal for an entry that would break its object classes.
+fn violation(violation: &Violation) -> Stop {
+    let code = match violation {
+        Violation::UnknownClass(_) => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+        Violation::SeveralValues(_) => ResultCode::CONSTRAINT_VIOLATION,
+        Violation::NamingAttributeMissing(_) => ResultCode::NAMING_VIOLATION,
+        _ => ResultCode::OBJECT_CLASS_VIOLATION,
+    };
+    Stop::Refused(Refusal::new(code, violation.to_string()))
+}

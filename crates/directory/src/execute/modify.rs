@@ -1,0 +1,222 @@
+//! Execution of a modify (RFC 4511 §4.6): all of its changes, in their order, or none.
+
+use super::Execution;
+use super::draft::{Draft, DraftValues, position_of};
+use crate::operation::values::normal;
+use crate::stop::{Refusal, Stop};
+use crate::write::{Modification, Write};
+use protocol::name::parse_name;
+use protocol::{ChangeOperation, ResultCode};
+use schema::{AttributeNumber, Schema, TypeId};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// From this many values on, values to add are looked up in a set instead of one by one.
+const SET_FROM: usize = 32;
+
+impl Execution<'_, '_> {
+    pub(super) fn modify(&mut self, write: &Write, changes: &[Modification]) -> Result<(), Stop> {
+        let id = self.locate(&write.name, write.manage_dsa_it)?;
+        let mut numbers = Vec::with_capacity(changes.len());
+        for change in changes {
+            numbers.push(self.number(&change.given.description)?);
+        }
+        let object_class = self.catalog.known.object_class.number;
+        let bytes = {
+            let snapshot = self.batch.snapshot();
+            let Some(view) = snapshot.entry(id)? else {
+                return Err(super::missing_row(id));
+            };
+            let mut draft = Draft::of(&view, &self.schema);
+            let types_before = draft.attributes.len();
+            for (change, number) in changes.iter().zip(&numbers) {
+                apply(&self.schema, &mut draft, change, *number)?;
+            }
+            draft.drop_empty();
+            self.refuse_without_rdn(&draft)?;
+            let same_shape = draft.attributes.len() == types_before
+                && changes.iter().zip(&numbers).all(|(_, number)| {
+                    *number != object_class && view.attribute(*number).is_some()
+                });
+            if same_shape {
+                refuse_several(&self.schema, &draft, &numbers)?;
+            } else {
+                self.check_classes(&draft)?;
+            }
+            self.stamp(&mut draft, &write.by);
+            draft.encode(&self.schema, self.position)
+        };
+        if numbers.contains(&object_class) {
+            self.notice_new_classes(changes)?;
+        }
+        self.batch.update(id, &bytes)?;
+        Ok(())
+    }
+
+    fn notice_new_classes(&mut self, changes: &[Modification]) -> Result<(), Stop> {
+        for change in changes {
+            self.notice_classes(change.given.values.iter().map(Vec::as_slice))?;
+        }
+        Ok(())
+    }
+
+    /// The classes must still be obeyed, and the structural class cannot change.
+    fn check_classes(&self, draft: &Draft<'_>) -> Result<(), Stop> {
+        let known = &self.catalog.known;
+        let structure = draft.check(&self.schema, known.object_class.number, &[])?;
+        let now = self.schema.class_of(structure.structural).name();
+        let before = draft.find(known.structural_object_class.number);
+        let before = before.and_then(|it| it.values.iter().next());
+        match before {
+            Some(class) if !class.eq_ignore_ascii_case(now.as_bytes()) => Stop::refuse(
+                ResultCode::OBJECT_CLASS_MODS_PROHIBITED,
+                format!(
+                    "the structural object class is {} and cannot become {now}",
+                    String::from_utf8_lossy(class)
+                ),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// RFC 4511 §4.6: the values that make up the RDN cannot be removed.
+    fn refuse_without_rdn(&self, draft: &Draft<'_>) -> Result<(), Stop> {
+        let Ok(name) = parse_name(&draft.rdn) else { return Ok(()) };
+        let Some(rdn) = name.rdns.first() else { return Ok(()) };
+        for naming in rdn.values.iter() {
+            let Ok(description) = self.schema.describe(naming.attribute) else { continue };
+            let Some(number) = self.schema.number(&description) else { continue };
+            let present = draft.find(number).is_some_and(|it| match &it.values {
+                // Untouched: it held the value before, and still does.
+                DraftValues::Stored(_) => true,
+                DraftValues::Owned(values) => {
+                    position_of(&self.schema, description.type_id, values, &naming.value).is_some()
+                }
+            });
+            if !present {
+                return Stop::refuse(
+                    ResultCode::NOT_ALLOWED_ON_RDN,
+                    format!("{} is part of the entry's name; rename the entry", naming.attribute),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Applies one change to the draft.
+fn apply<'e>(
+    schema: &Schema,
+    draft: &mut Draft<'e>,
+    change: &'e Modification,
+    number: AttributeNumber,
+) -> Result<(), Stop> {
+    let type_id = change.given.description.type_id;
+    let text = || schema.spelled(&change.given.description);
+    let given = change.given.values.iter().map(|value| Cow::Borrowed(value.as_slice()));
+    match change.operation {
+        ChangeOperation::Add => {
+            let values = draft.values_mut(schema, number);
+            refuse_present(schema, type_id, values, &change.given.values, &text)?;
+            values.extend(given);
+        }
+        ChangeOperation::Replace => {
+            let values = draft.values_mut(schema, number);
+            values.clear();
+            values.extend(given);
+        }
+        ChangeOperation::Delete => {
+            if draft.find(number).is_none_or(|it| it.values.iter().next().is_none()) {
+                return no_such(format!("the entry has no {}", text()));
+            }
+            let values = draft.values_mut(schema, number);
+            if change.given.values.is_empty() {
+                values.clear();
+            }
+            for wanted in &change.given.values {
+                match position_of(schema, type_id, values, wanted) {
+                    Some(at) => {
+                        values.remove(at);
+                    }
+                    None => return no_such(format!("{} has no such value", text())),
+                }
+            }
+        }
+        ChangeOperation::Increment => increment(schema, draft, change, number)?,
+    }
+    Ok(())
+}
+
+fn no_such<T>(text: String) -> Result<T, Stop> {
+    Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
+}
+
+/// Refuses values that the attribute holds already.
+fn refuse_present(
+    schema: &Schema,
+    type_id: TypeId,
+    values: &[Cow<'_, [u8]>],
+    added: &[Vec<u8>],
+    text: &dyn Fn() -> String,
+) -> Result<(), Stop> {
+    let exists = || {
+        let text = format!("{}: the value exists already", text());
+        Err(Refusal::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text).into())
+    };
+    if values.len() < SET_FROM || added.len() < 2 {
+        let mut found = added.iter().map(|it| position_of(schema, type_id, values, it));
+        return if found.any(|at| at.is_some()) { exists() } else { Ok(()) };
+    }
+    let form = |value: &[u8]| {
+        let mut form = Vec::new();
+        normal(schema, type_id, value, &mut form);
+        form
+    };
+    let held: HashSet<Vec<u8>> = values.iter().map(|value| form(value)).collect();
+    if added.iter().any(|value| held.contains(&form(value))) { exists() } else { Ok(()) }
+}
+
+/// RFC 4525: adds to every value of an integer attribute.
+fn increment(
+    schema: &Schema,
+    draft: &mut Draft<'_>,
+    change: &Modification,
+    number: AttributeNumber,
+) -> Result<(), Stop> {
+    let text = schema.spelled(&change.given.description);
+    if draft.find(number).is_none() {
+        return no_such(format!("the entry has no {text}"));
+    }
+    let integer = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<i128>().ok();
+    let by = change.given.values.first().and_then(|value| integer(value));
+    for value in draft.values_mut(schema, number) {
+        let sum = by.zip(integer(value)).and_then(|(by, value)| value.checked_add(by));
+        let Some(sum) = sum else {
+            return Stop::refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                format!("{text} can be incremented only between integers of 128 bits"),
+            );
+        };
+        *value = Cow::Owned(sum.to_string().into_bytes());
+    }
+    Ok(())
+}
+
+/// Refuses several values of changed attributes that may have one.
+fn refuse_several(
+    schema: &Schema,
+    draft: &Draft<'_>,
+    numbers: &[AttributeNumber],
+) -> Result<(), Stop> {
+    for number in numbers {
+        let Some(attribute) = draft.find(*number) else { continue };
+        let type_of = schema.type_of(attribute.type_id);
+        if type_of.single_value && attribute.values.iter().take(2).count() > 1 {
+            return Stop::refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                format!("{} may have one value only", type_of.name()),
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Execution of a modify DN: one name row and one entry, whatever the size of the subtree.
+
+use super::Execution;
+use super::draft::{Draft, position_of};
+use crate::stop::Stop;
+use crate::write::{Renaming, Write};
+use protocol::ResultCode;
+use protocol::name::parse_name;
+use schema::{Description, Name, TypeId};
+use std::borrow::Cow;
+use store::{EntryId, Lookup};
+
+impl Execution<'_, '_> {
+    pub(super) fn rename(&mut self, write: &Write, renaming: &Renaming) -> Result<(), Stop> {
+        let id = self.locate(&write.name, write.manage_dsa_it)?;
+        let old_superior = write.name.parent().expect("the root is refused when it is resolved");
+        let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
+        let parent = self.new_parent(write, superior)?;
+        self.refuse_taken(id, parent, &renaming.rdn.normal)?;
+        let mut numbers = Vec::new();
+        for (description, _) in &renaming.rdn.values {
+            numbers.push(self.number(description)?);
+        }
+        let (old_parent, bytes) = self.renamed(id, parent, write, renaming, &numbers)?;
+        let old_row = write.name.leaf().expect("the root is refused when it is resolved");
+        let new_row = renaming.rdn.normal.as_slice();
+        self.batch.rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
+        Ok(())
+    }
+
+    /// The entry under its new name, encoded, and the entry it was below.
+    fn renamed(
+        &self,
+        id: EntryId,
+        parent: EntryId,
+        write: &Write,
+        renaming: &Renaming,
+        numbers: &[schema::AttributeNumber],
+    ) -> Result<(EntryId, Vec<u8>), Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(id)? else {
+            return Err(super::missing_row(id));
+        };
+        let mut draft = Draft::of(&view, &self.schema);
+        if renaming.delete_old_rdn {
+            self.delete_old_values(view.rdn(), renaming, &mut draft)?;
+        }
+        for ((description, value), number) in renaming.rdn.values.iter().zip(numbers) {
+            let values = draft.values_mut(&self.schema, *number);
+            if position_of(&self.schema, description.type_id, values, value).is_none() {
+                values.push(Cow::Borrowed(value));
+            }
+        }
+        draft.drop_empty();
+        draft.parent = parent;
+        draft.rdn = Cow::Borrowed(&renaming.rdn_spelled);
+        let naming: Vec<TypeId> = renaming.rdn.values.iter().map(|(it, _)| it.type_id).collect();
+        draft.check(&self.schema, self.catalog.known.object_class.number, &naming)?;
+        self.stamp(&mut draft, &write.by);
+        Ok((view.parent(), draft.encode(&self.schema, self.position)))
+    }
+
+    /// Removes the values of the old RDN that the new one does not have (RFC 4511 §4.9).
+    fn delete_old_values(
+        &self,
+        old_rdn: &str,
+        renaming: &Renaming,
+        draft: &mut Draft<'_>,
+    ) -> Result<(), Stop> {
+        let Ok(old) = parse_name(old_rdn) else { return Ok(()) };
+        for rdn in &old.rdns {
+            for naming in rdn.values.iter() {
+                let Ok(description) = self.schema.describe(naming.attribute) else { continue };
+                if self.kept(&description, &naming.value, renaming) {
+                    continue;
+                }
+                let Some(number) = self.schema.number(&description) else { continue };
+                let values = draft.values_mut(&self.schema, number);
+                let at = position_of(&self.schema, description.type_id, values, &naming.value);
+                if let Some(at) = at {
+                    values.remove(at);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn kept(&self, old: &Description, value: &[u8], renaming: &Renaming) -> bool {
+        renaming.rdn.values.iter().any(|(new, new_value)| {
+            new == old
+                && position_of(&self.schema, new.type_id, &[Cow::Borrowed(value)], new_value)
+                    .is_some()
+        })
+    }
+
+    fn new_parent(&self, write: &Write, superior: &Name) -> Result<EntryId, Stop> {
+        if superior.is_within(&write.name) {
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "an entry cannot be moved below itself",
+            );
+        }
+        if superior.is_within(&self.catalog.config) != write.name.is_within(&self.catalog.config) {
+            return Stop::refuse(
+                ResultCode::AFFECTS_MULTIPLE_DSAS,
+                "entries cannot be moved into or out of cn=config",
+            );
+        }
+        match self.batch.snapshot().find(superior)? {
+            Lookup::Found(parent) => Ok(parent),
+            Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
+        }
+    }
+
+    fn refuse_taken(&self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
+        match self.batch.snapshot().child(parent, row)? {
+            Some(other) if other != id => {
+                Stop::refuse(ResultCode::ENTRY_ALREADY_EXISTS, "an entry has the new name already")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What happens next on a connection after a message was executed, and how finished work returns.
+
+use crate::cursor::Cursor;
+use protocol::{LdapResult, MessageId, Request, ResultKind};
+
+/// What the caller must do after `Worker::execute`, `resume` or `complete`.
+#[derive(Debug)]
+pub enum Flow {
+    /// Everything there is to say is in the output.
+    Done,
+    /// A completion for this session will come to the mailbox.
+    Waiting,
+    /// A search has more to say: call `Worker::resume` when the client can take more.
+    More(Box<Cursor>),
+    /// Flush the output, then close the connection.
+    Close,
+    /// The answer is in the output: flush it, then begin the TLS handshake.
+    StartTls,
+}
+
+/// Takes finished work back to a serving thread. Called from the writer and hashing threads.
+pub trait Mailbox: Send + Sync {
+    /// Keeps the completions and wakes the serving thread once. Must not block.
+    fn deliver(&self, completions: Vec<Completion>);
+}
+
+/// The end of a write or of a slow password check, on its way back to the session that asked.
+#[derive(Debug)]
+pub struct Completion {
+    /// The session it belongs to.
+    pub session: u64,
+    pub(crate) id: MessageId,
+    pub(crate) what: Finished,
+}
+
+/// What has finished.
+#[derive(Debug)]
+pub(crate) enum Finished {
+    /// A write stands (or was refused).
+    Write { kind: ResultKind, result: LdapResult, reply: Reply },
+    /// A password was checked.
+    Password(PasswordChecked),
+    /// A password was hashed: the write may now be submitted.
+    Hashed { kind: ResultKind, write: Box<crate::write::Write>, reply: Reply },
+    /// Hashing failed.
+    NotHashed { kind: ResultKind, result: LdapResult, reply: Reply },
+}
+
+/// What goes into the response beside the result.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reply {
+    /// The value of an extended response.
+    pub value: Option<Vec<u8>>,
+}
+
+/// The end of a slow password check.
+#[derive(Debug)]
+pub(crate) struct PasswordChecked {
+    pub purpose: CheckPurpose,
+    pub matched: bool,
+}
+
+/// Why a password was checked.
+#[derive(Debug)]
+pub(crate) enum CheckPurpose {
+    /// A bind: the subject to become.
+    Bind(Box<policy::Subject>),
+    /// A compare on a password attribute.
+    Compare,
+    /// Password Modify with an old password: the write to go on with.
+    Change { write: Box<crate::write::Write>, reply: Reply },
+}
+
+/// Whether a request may be executed while earlier writes of its session still wait for their
+/// place in the order. Writes may: they are executed in the order in which they are submitted.
+/// Everything else waits, so that a client reads what it wrote.
+pub fn may_overlap(request: &Request<'_>) -> bool {
+    matches!(
+        request,
+        Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_)
+    )
+}

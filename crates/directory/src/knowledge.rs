@@ -1,0 +1,126 @@
+//! The attribute types that operations themselves name, looked up once.
+
+use schema::{AttributeNumber, Description, Schema, TypeId};
+
+/// One attribute type the operations know by name, and its number in this database.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub type_id: TypeId,
+    pub number: AttributeNumber,
+}
+
+/// Every stored attribute that an operation names. All of them have numbers from the first write.
+#[derive(Debug, Clone)]
+pub(crate) struct Knowledge {
+    pub object_class: Known,
+    pub structural_object_class: Known,
+    pub entry_uuid: Known,
+    pub entry_csn: Known,
+    pub create_timestamp: Known,
+    pub modify_timestamp: Known,
+    pub creators_name: Known,
+    pub modifiers_name: Known,
+    pub user_password: Known,
+    pub aliased_object_name: Known,
+    pub referral: Known,
+    pub naming_context: Known,
+    pub administrator_name: Known,
+    pub index_attribute: Known,
+    pub index_kind: Known,
+    pub schema_attribute_types: Known,
+    pub schema_object_classes: Known,
+}
+
+/// The names of [`Knowledge`], in the order in which a new database numbers them.
+pub(crate) const STORED: [&str; 17] = [
+    "objectClass",
+    "structuralObjectClass",
+    "entryUUID",
+    "entryCSN",
+    "createTimestamp",
+    "modifyTimestamp",
+    "creatorsName",
+    "modifiersName",
+    "userPassword",
+    "aliasedObjectName",
+    "ref",
+    "pandoNamingContext",
+    "pandoAdministratorName",
+    "pandoIndexAttribute",
+    "pandoIndexKind",
+    "attributeTypes",
+    "objectClasses",
+];
+
+impl Knowledge {
+    /// Looks the types up. `None` when the schema or the dictionary lacks one of them.
+    pub fn of(schema: &Schema) -> Option<Knowledge> {
+        let mut found = STORED.into_iter().map(|text| {
+            let description = schema.describe(text).ok()?;
+            let number = schema.number(&description)?;
+            Some(Known { type_id: description.type_id, number })
+        });
+        let mut next = || found.next().flatten();
+        Some(Knowledge {
+            object_class: next()?,
+            structural_object_class: next()?,
+            entry_uuid: next()?,
+            entry_csn: next()?,
+            create_timestamp: next()?,
+            modify_timestamp: next()?,
+            creators_name: next()?,
+            modifiers_name: next()?,
+            user_password: next()?,
+            aliased_object_name: next()?,
+            referral: next()?,
+            naming_context: next()?,
+            administrator_name: next()?,
+            index_attribute: next()?,
+            index_kind: next()?,
+            schema_attribute_types: next()?,
+            schema_object_classes: next()?,
+        })
+    }
+}
+
+/// A schema whose dictionary numbers every type of [`STORED`], with the rows to keep.
+pub(crate) fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) {
+    let mut schema = schema.clone();
+    let mut rows = Vec::new();
+    for text in STORED {
+        let description: Description =
+            schema.describe(text).expect("the standard schema defines every known type");
+        if schema.number(&description).is_none() {
+            let (next, _, new) = schema
+                .with_number(&description)
+                .expect("a new dictionary has room for the known types");
+            schema = next;
+            rows.extend(new);
+        }
+    }
+    (schema, rows)
+}
+
+/// The types whose values are computed when asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Computed {
+    pub entry_dn: TypeId,
+    pub subschema_subentry: TypeId,
+    pub has_subordinates: TypeId,
+    pub num_subordinates: TypeId,
+    /// Of index definitions: how far the index is built.
+    pub index_state: TypeId,
+}
+
+impl Computed {
+    /// Looks the types up in a schema that has the standard definitions.
+    pub fn of(schema: &Schema) -> Option<Computed> {
+        Some(Computed {
+            entry_dn: schema.attribute_type("entryDN")?,
+            subschema_subentry: schema.attribute_type("subschemaSubentry")?,
+            has_subordinates: schema.attribute_type("hasSubordinates")?,
+            num_subordinates: schema.attribute_type("numSubordinates")?,
+            index_state: schema.attribute_type("pandoIndexState")?,
+        })
+    }
+}

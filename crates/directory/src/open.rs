@@ -1,0 +1,341 @@
+//! A directory in a folder: making one, opening it, closing it.
+
+use crate::catalog::{CONFIG_NAME, Catalog, NamingContext};
+use crate::clock::{Clock, SystemClock};
+use crate::commit::{LocalLog, Record};
+use crate::config;
+use crate::execute::{Execution, META_TIME};
+use crate::flow::Mailbox;
+use crate::hashing::{HashPool, HashSettings};
+use crate::knowledge;
+use crate::operation::add;
+use crate::paging::CookieKey;
+use crate::stop::{Failure, Stop};
+use crate::worker::Worker;
+use crate::write::{Addition, Change, Given, Write};
+use crate::writer::{Desk, Writer};
+use arc_swap::ArcSwap;
+use policy::password::Scheme;
+use policy::{LimitSettings, VerifiedCache};
+use schema::Schema;
+use std::path::Path;
+use std::sync::Arc;
+use store::{IndexKinds, IndexSet, Store};
+
+/// The key of the paging key.
+const META_COOKIE_KEY: &[u8] = b"cookie-key";
+
+/// What a new directory begins with.
+#[derive(Debug, Clone)]
+pub struct InitOptions {
+    /// The naming contexts (DNs).
+    pub suffixes: Vec<String>,
+    /// The administrator's DN; it need not be below a suffix.
+    pub administrator: String,
+    /// The administrator's password as it is to be stored (hashed).
+    pub password: String,
+    /// Add the entry of each naming context, if its RDN tells what class it is of.
+    pub base_entries: bool,
+    /// Attributes to index, with the kinds.
+    pub indexes: Vec<(String, IndexKinds)>,
+}
+
+impl InitOptions {
+    /// The usual beginning: one suffix, `cn=admin` below it, indexes that clients expect.
+    pub fn new(suffix: &str, password: String) -> InitOptions {
+        let equality = ["objectClass", "uid", "cn", "mail", "member", "uniqueMember", "memberUid"];
+        let numbers = ["uidNumber", "gidNumber", "entryUUID"];
+        let kinds = IndexKinds { equality: true, ..IndexKinds::NONE };
+        InitOptions {
+            suffixes: vec![suffix.to_owned()],
+            administrator: format!("cn=admin,{suffix}"),
+            password,
+            base_entries: true,
+            indexes: equality.into_iter().chain(numbers).map(|it| (it.to_owned(), kinds)).collect(),
+        }
+    }
+}
+
+/// How a directory is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Where time and identifiers come from.
+    pub clock: Arc<dyn Clock>,
+    /// The scheme that passwords given in the clear are stored under.
+    pub password_scheme: Scheme,
+    /// Threads for slow password hashes.
+    pub hash_threads: usize,
+    /// Successful slow password checks remembered; 0 remembers none.
+    pub verified_max: usize,
+    /// How long a check is remembered, in milliseconds.
+    pub verified_ttl_ms: u64,
+    /// Limits per subject.
+    pub limits: LimitSettings,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            clock: Arc::new(SystemClock),
+            password_scheme: Scheme::Argon2id,
+            hash_threads: 2,
+            verified_max: 100_000,
+            verified_ttl_ms: 600_000,
+            limits: LimitSettings::default(),
+        }
+    }
+}
+
+/// An open directory. Cheap to clone.
+#[derive(Clone)]
+pub struct Directory {
+    shared: Arc<Shared>,
+}
+
+/// What all threads of a directory share.
+pub(crate) struct Shared {
+    pub store: Store,
+    pub catalog: Arc<ArcSwap<Catalog>>,
+    pub clock: Arc<dyn Clock>,
+    pub verified: Arc<VerifiedCache>,
+    pub cookie_key: CookieKey,
+    pub hashes: HashPool,
+    pub writer: Writer,
+}
+
+/// What an operator asks first.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Entries, configuration included.
+    pub entries: u64,
+    /// Place of the last record in the order.
+    pub position: u64,
+    /// The state digest, 32 hexadecimal digits.
+    pub digest: String,
+    /// Indexes: attribute, kinds, whether it is complete, entries indexed so far.
+    pub indexes: Vec<store::IndexState>,
+    /// Writes that wait.
+    pub waiting_writes: usize,
+}
+
+impl Directory {
+    /// Makes a new directory in an empty or missing folder.
+    ///
+    /// # Errors
+    /// The folder holds a database already or cannot be written; a suffix, index or administrator
+    /// name is not valid.
+    pub fn create(data: &Path, options: &InitOptions) -> Result<(), Failure> {
+        let store = Store::create(data)?;
+        let (schema, rows) = knowledge::numbered(&Schema::standard());
+        let clock = SystemClock;
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the operating system always has random bytes");
+        let empty = IndexSet { schema: schema.clone(), definitions: Vec::new() };
+        let mut batch = store.begin(&empty)?;
+        batch.put_dictionary(&rows)?;
+        batch.put_meta(META_COOKIE_KEY, &key)?;
+        let mut catalog = config::load(&batch.snapshot(), &schema)?;
+        for suffix in &options.suffixes {
+            let name = resolve(&schema, suffix)?;
+            catalog.contexts.push(NamingContext { name, spelled: suffix.clone() });
+        }
+        let writes = initial_writes(&catalog, options, &clock)?;
+        let record =
+            Record { position: 1, time_us: clock.now_us(), writes: writes.iter().collect() };
+        let mut execution = Execution::new(&mut batch, &catalog, &record);
+        for write in &writes {
+            execution.execute(write).map_err(|stop| unusable(&write.spelled, stop))?;
+        }
+        let noticed = execution.finish()?;
+        let next = config::load(&batch.snapshot(), &noticed.schema)?;
+        config::apply_indexes(&mut batch, &next)?;
+        while !batch.build_indexes(1_000)?.is_finished() {}
+        batch.commit()?;
+        store.close();
+        Ok(())
+    }
+
+    /// Opens the directory in a folder.
+    ///
+    /// # Errors
+    /// There is none, another process has it open, or it is damaged.
+    pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
+        let store = Store::open(data)?;
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        let mut catalog = config::load(&snapshot, &dictionary)?;
+        catalog.limits = options.limits;
+        let cookie_key = cookie_key(snapshot.meta(META_COOKIE_KEY)?)?;
+        let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
+        let time_us = time_us.map_or(0, u64::from_be_bytes);
+        let log = LocalLog::new(snapshot.position()?, time_us);
+        drop(reader);
+        let password_type = catalog.known.user_password.type_id;
+        let catalog = Arc::new(ArcSwap::from_pointee(catalog));
+        let verified = VerifiedCache::new(options.verified_max, options.verified_ttl_ms);
+        let verified = Arc::new(verified.map_err(|error| {
+            Failure::Configuration(format!("no random bytes: {error}"))
+        })?);
+        let start = |source| Failure::File { what: "starting a thread".to_owned(), source };
+        let settings = HashSettings {
+            scheme: options.password_scheme,
+            verified: Arc::clone(&verified),
+            clock: Arc::clone(&options.clock),
+            password_type,
+        };
+        let hashes = HashPool::start(options.hash_threads, settings).map_err(start)?;
+        let desk = Desk {
+            store: store.clone(),
+            catalog: Arc::clone(&catalog),
+            clock: Arc::clone(&options.clock),
+            log: Box::new(log),
+        };
+        let writer = Writer::start(desk).map_err(start)?;
+        let clock = Arc::clone(&options.clock);
+        let shared = Shared { store, catalog, clock, verified, cookie_key, hashes, writer };
+        Ok(Directory { shared: Arc::new(shared) })
+    }
+
+    /// A worker for one serving thread. Must be used on the thread that asked for it.
+    ///
+    /// # Errors
+    /// No more read transactions can be had.
+    pub fn worker(&self, mailbox: Arc<dyn Mailbox>) -> Result<Worker, Failure> {
+        let reader = self.shared.store.reader()?;
+        Ok(Worker::new(Arc::clone(&self.shared), reader, mailbox))
+    }
+
+    /// How things stand.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn status(&self) -> Result<Status, Failure> {
+        let mut reader = self.shared.store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(Status {
+            entries: snapshot.entry_count()?,
+            position: snapshot.position()?,
+            digest: format!("{:032x}", snapshot.digest()?),
+            indexes: snapshot.index_states()?,
+            waiting_writes: self.shared.writer.waiting(),
+        })
+    }
+
+    /// Executes and answers what waits, then ends the writer. Later writes are never answered.
+    pub fn shutdown(&self) {
+        self.shared.writer.stop();
+    }
+
+}
+
+fn cookie_key(stored: Option<&[u8]>) -> Result<CookieKey, Failure> {
+    let key: Option<[u8; 32]> = stored.and_then(|it| it.try_into().ok());
+    let key = key.ok_or_else(|| Failure::Configuration("the paging key is missing".to_owned()))?;
+    Ok(CookieKey::from_bytes(key))
+}
+
+fn resolve(schema: &Schema, name: &str) -> Result<schema::Name, Failure> {
+    let resolved = schema.resolve_name(name);
+    resolved.map_err(|error| Failure::Configuration(format!("\"{name}\": {error}")))
+}
+
+fn unusable(name: &str, stop: Stop) -> Failure {
+    match stop {
+        Stop::Failed(failure) => failure,
+        Stop::Refused(refusal) => Failure::Configuration(format!(
+            "{name}: {} ({})",
+            refusal.diagnostic,
+            refusal.code.name()
+        )),
+    }
+}
+
+/// The entries a new directory has.
+fn initial_writes(
+    catalog: &Catalog,
+    options: &InitOptions,
+    clock: &dyn Clock,
+) -> Result<Vec<Write>, Failure> {
+    let by = &options.administrator;
+    let mut writes = Vec::new();
+    let mut add = |name: &str, attributes: &[(&str, &str)]| -> Result<(), Failure> {
+        writes.push(entry(catalog, by, name, attributes, clock)?);
+        Ok(())
+    };
+    let mut base = vec![("objectClass", "pandoConfig")];
+    base.extend(options.suffixes.iter().map(|it| ("pandoNamingContext", it.as_str())));
+    add(CONFIG_NAME, &base)?;
+    resolve(&catalog.schema, by)?;
+    add(
+        config::ADMINISTRATOR_NAME,
+        &[
+            ("objectClass", "pandoAdministrator"),
+            ("pandoAdministratorName", by),
+            ("userPassword", &options.password),
+        ],
+    )?;
+    add(config::INDEXES_NAME, &[("objectClass", "pandoConfig")])?;
+    add(config::SCHEMA_NAME, &[("objectClass", "pandoConfig")])?;
+    for (attribute, kinds) in &options.indexes {
+        let mut attributes = vec![("objectClass", "pandoIndex"), ("pandoIndexAttribute", attribute)];
+        attributes.extend(kinds.iter().map(|kind| ("pandoIndexKind", kind.name())));
+        add(&format!("cn={attribute},{}", config::INDEXES_NAME), &attributes)?;
+    }
+    if options.base_entries {
+        for suffix in &options.suffixes {
+            let classes = classes_for(suffix).iter().map(|class| ("objectClass", *class));
+            add(suffix, &classes.collect::<Vec<_>>())?;
+        }
+    }
+    Ok(writes)
+}
+
+/// The classes of a base entry, told by the attribute type of its RDN (RFC 4519, RFC 4524).
+pub(crate) fn classes_for(name: &str) -> &'static [&'static str] {
+    let leaf = add::leaf_spelled(name).to_ascii_lowercase();
+    match leaf.split('=').next().unwrap_or_default().trim() {
+        "dc" => &["top", "domain"],
+        "o" => &["top", "organization"],
+        "ou" => &["top", "organizationalUnit"],
+        "c" => &["top", "country"],
+        "l" => &["top", "locality"],
+        _ => &["top", "namedObject", "extensibleObject"],
+    }
+}
+
+/// A write that adds an entry of ours.
+pub(crate) fn entry(
+    catalog: &Catalog,
+    by: &str,
+    spelled: &str,
+    attributes: &[(&str, &str)],
+    clock: &dyn Clock,
+) -> Result<Write, Failure> {
+    let schema = &catalog.schema;
+    let name = resolve(schema, spelled)?;
+    let leaf = add::leaf_spelled(spelled);
+    let rdn = schema
+        .resolve_rdn(&leaf)
+        .map_err(|error| Failure::Configuration(format!("\"{leaf}\": {error}")))?;
+    let mut given: Vec<Given> = Vec::new();
+    for (text, value) in attributes {
+        let description = schema
+            .describe(text)
+            .map_err(|error| Failure::Configuration(format!("{spelled}: {error}")))?;
+        match given.iter_mut().find(|it| it.description == description) {
+            Some(it) => it.values.push(value.as_bytes().to_vec()),
+            None => {
+                given.push(Given { description, values: vec![value.as_bytes().to_vec()] });
+            }
+        }
+    }
+    let rdn_spelled = if catalog.is_context(&name) { spelled.to_owned() } else { leaf };
+    Ok(Write {
+        by: by.to_owned(),
+        name,
+        spelled: spelled.to_owned(),
+        manage_dsa_it: true,
+        change: Change::Add(Addition { rdn_spelled, rdn, attributes: given, uuid: clock.uuid() }),
+    })
+}

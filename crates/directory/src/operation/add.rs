@@ -1,0 +1,67 @@
+//! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
+
+use super::values;
+use crate::context::Context;
+use crate::stop::Stop;
+use crate::write::{Addition, Change, Given, Write};
+use policy::Right;
+use protocol::name::parse_name;
+use protocol::{AddRequest, ResultCode};
+
+/// Resolves an add request; access is decided here, existence and classes in execution.
+pub(crate) fn resolve(
+    context: &Context<'_>,
+    request: &AddRequest<'_>,
+    manage_dsa_it: bool,
+    uuid: [u8; 16],
+) -> Result<Write, Stop> {
+    let catalog = context.catalog;
+    let schema = &catalog.schema;
+    let name = super::resolve_name(schema, request.entry)?;
+    if name.depth() == 0 {
+        return Stop::refuse(ResultCode::ENTRY_ALREADY_EXISTS, "the root DSE cannot be added");
+    }
+    context.require(Right::Add, &name, None)?;
+    let rdn_spelled = if catalog.is_context(&name) {
+        request.entry.to_owned()
+    } else {
+        leaf_spelled(request.entry)
+    };
+    let rdn = match schema.resolve_rdn(&leaf_spelled(request.entry)) {
+        Ok(rdn) => rdn,
+        Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
+    };
+    let mut attributes: Vec<Given> = Vec::with_capacity(request.attributes.len());
+    for attribute in &request.attributes {
+        let given = values::given(schema, attribute)?;
+        values::refuse_unmodifiable(schema, &given.description)?;
+        if given.values.is_empty() {
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                format!("{}: an attribute to add needs at least one value", attribute.description),
+            );
+        }
+        if attributes.iter().any(|earlier| earlier.description == given.description) {
+            return Stop::refuse(
+                ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+                format!("{}: the attribute is given more than once", attribute.description),
+            );
+        }
+        attributes.push(given);
+    }
+    Ok(Write {
+        by: context.subject.dn.clone(),
+        name,
+        spelled: request.entry.to_owned(),
+        manage_dsa_it,
+        change: Change::Add(Addition { rdn_spelled, rdn, attributes, uuid }),
+    })
+}
+
+/// The first RDN of a DN, as spelled.
+pub(crate) fn leaf_spelled(dn: &str) -> String {
+    match parse_name(dn) {
+        Ok(name) => name.rdns.first().map_or_else(String::new, |rdn| rdn.spelled.to_owned()),
+        Err(_) => String::new(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Alias dereferencing (RFC 4511 §4.5.1.3, RFC 4512 §2.6).
+
+use crate::context::{Context, Place};
+use crate::stop::Stop;
+use protocol::ResultCode;
+use schema::Name;
+use std::collections::HashSet;
+use store::{EntryId, Region, RegionScope};
+
+/// Aliases followed for one base, and alias targets added to one search, before it is a loop.
+const HOPS_MAX: usize = 32;
+
+/// Where a name leads when aliases on its way are followed.
+pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
+    let mut name = name.clone();
+    for _ in 0..HOPS_MAX {
+        let place = context.find(&name)?;
+        let (at, depth) = match place {
+            Place::Found(id) => (id, name.depth()),
+            Place::Missing { matched: Some(id), depth } => (id, depth),
+            Place::Missing { matched: None, .. } => return Ok(place),
+        };
+        let Some(target) = target(context, at)? else { return Ok(place) };
+        let mut next = target;
+        for level in depth..name.depth() {
+            next = next.child(name.rdn(level));
+        }
+        name = next;
+    }
+    Stop::refuse(
+        ResultCode::ALIAS_PROBLEM,
+        format!("more than {HOPS_MAX} aliases lead to the base: is there a loop?"),
+    )
+}
+
+/// The name an alias stands for; `None` when the entry is no alias.
+fn target(context: &Context<'_>, id: EntryId) -> Result<Option<Name>, Stop> {
+    let Some(entry) = context.entry(id)? else { return Ok(None) };
+    if !entry.has_class("alias") {
+        return Ok(None);
+    }
+    let known = &context.catalog.known.aliased_object_name;
+    let value = entry.internal(known.number).and_then(|it| it.values().into_iter().next());
+    let name = value
+        .and_then(|value| std::str::from_utf8(value).ok())
+        .and_then(|text| context.catalog.schema.resolve_name(text).ok());
+    match name {
+        Some(name) => Ok(Some(name)),
+        None => Stop::refuse(ResultCode::ALIAS_PROBLEM, "the alias names nothing usable"),
+    }
+}
+
+/// Adds the subtrees and entries that aliases inside the regions stand for, each once.
+pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> Result<(), Stop> {
+    let filter = super::class_filter(&context.catalog.schema, "alias");
+    let mut seen: HashSet<EntryId> = regions.iter().map(|region| region.base).collect();
+    let mut at = 0;
+    while at < regions.len() {
+        let region = regions[at];
+        at += 1;
+        if region.scope == RegionScope::Base {
+            continue;
+        }
+        let plan = context.plan(&filter, &region)?;
+        let candidates = context.candidates(&plan, EntryId(0))?;
+        for entry in context.entries(&candidates, EntryId(0)) {
+            let entry = entry?;
+            if !context.in_region(&entry, &region)? {
+                continue;
+            }
+            let Some(name) = target(context, entry.id)? else { continue };
+            if let Place::Found(base) = find(context, &name)?
+                && seen.insert(base)
+            {
+                let scope = match region.scope {
+                    RegionScope::OneLevel => RegionScope::Base,
+                    _ => RegionScope::Subtree,
+                };
+                regions.push(Region { base, scope });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Bind (RFC 4511 §4.2, RFC 4513): who is it, and is it true?
+
+use crate::catalog::Catalog;
+use crate::context::{Context, Place};
+use crate::flow::CheckPurpose;
+use crate::hashing::PasswordJob;
+use crate::session::Peer;
+use crate::stop::Stop;
+use policy::password::{self, Cost};
+use policy::{Authentication as Proof, Right, Subject, VerifiedCache};
+use protocol::{Authentication, BindRequest, LdapResult, ResultCode};
+use schema::Name;
+use store::EntryId;
+
+/// How a bind goes on.
+pub(crate) enum Outcome {
+    /// It succeeded: the session acts as this subject from now on.
+    Accepted(Box<Subject>),
+    /// The password's hash is slow: check it elsewhere, then come back.
+    Check(PasswordJob),
+}
+
+/// Decides a bind request. The session is anonymous while it runs (RFC 4511 §4.2.1).
+pub(crate) fn bind(
+    context: &Context<'_>,
+    peer: &Peer,
+    verified: &VerifiedCache,
+    now_ms: u64,
+    request: &BindRequest<'_>,
+) -> Result<Outcome, Stop> {
+    if request.version != 3 {
+        return Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!("expected protocol version 3, got {}", request.version),
+        );
+    }
+    match request.authentication {
+        Authentication::Simple(password) => {
+            simple(context, peer, verified, now_ms, request.name, password)
+        }
+        Authentication::Sasl { mechanism, credentials } => {
+            sasl(context.catalog, context.subject, peer, mechanism, credentials)
+        }
+        Authentication::Unknown(tag) => Stop::refuse(
+            ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+            format!("authentication choice [{tag}] is not known; use simple or sasl"),
+        ),
+    }
+}
+
+fn simple(
+    context: &Context<'_>,
+    peer: &Peer,
+    verified: &VerifiedCache,
+    now_ms: u64,
+    name: &str,
+    given: &[u8],
+) -> Result<Outcome, Stop> {
+    if name.is_empty() && given.is_empty() {
+        return Ok(Outcome::Accepted(Box::new(Subject::anonymous(peer.address, peer.secure))));
+    }
+    if given.is_empty() {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "unauthenticated bind (a name without a password) is refused, RFC 4513 §5.1.2",
+        );
+    }
+    let resolved = super::resolve_name(&context.catalog.schema, name)?;
+    let Some((entry, subject)) = candidate(context, resolved)? else {
+        return invalid_credentials();
+    };
+    let stored = stored_passwords(context, entry)?;
+    let mut slow = Vec::new();
+    for value in stored {
+        match password::cost(value) {
+            Cost::Fast if password::verify(value, given) => {
+                return Ok(Outcome::Accepted(Box::new(subject)));
+            }
+            Cost::Fast => {}
+            Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => {
+                return Ok(Outcome::Accepted(Box::new(subject)));
+            }
+            Cost::Slow => slow.push(value.to_vec()),
+        }
+    }
+    if slow.is_empty() {
+        return invalid_credentials();
+    }
+    Ok(Outcome::Check(PasswordJob {
+        entry: entry.0,
+        stored: slow,
+        given: given.to_vec(),
+        purpose: CheckPurpose::Bind(Box::new(subject)),
+    }))
+}
+
+/// The entry that keeps the password of a name, and the subject it would become.
+fn candidate(context: &Context<'_>, name: Name) -> Result<Option<(EntryId, Subject)>, Stop> {
+    if let Some(administrator) = &context.catalog.administrator
+        && administrator.name == name
+    {
+        let spelled = administrator.spelled.clone();
+        let subject = context.subject.administrator(name, spelled, Proof::Simple);
+        return Ok(Some((administrator.entry, subject)));
+    }
+    let Place::Found(id) = context.find(&name)? else { return Ok(None) };
+    let type_id = context.catalog.known.user_password.type_id;
+    if !context.decide(Right::Authenticate, &name, Some(type_id)).allowed {
+        return Ok(None);
+    }
+    let spelled = context.spelled_name(id)?;
+    Ok(Some((id, context.subject.authenticated(name, spelled, Proof::Simple))))
+}
+
+/// The stored values of userPassword.
+pub(crate) fn stored_passwords<'c>(
+    context: &'c Context<'_>,
+    id: EntryId,
+) -> Result<Vec<&'c [u8]>, Stop> {
+    let Some(entry) = context.entry(id)? else { return Ok(Vec::new()) };
+    let attribute = entry.internal(context.catalog.known.user_password.number);
+    Ok(attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect()))
+}
+
+fn invalid_credentials<T>() -> Result<T, Stop> {
+    // The same words whether the entry is missing or the password wrong: no hint which.
+    Stop::refuse(ResultCode::INVALID_CREDENTIALS, "")
+}
+
+/// The mechanisms a connection may use.
+pub(crate) fn mechanisms(peer: &Peer) -> &'static [&'static str] {
+    if peer.unix_uid.is_some() { &["EXTERNAL"] } else { &[] }
+}
+
+fn sasl(
+    catalog: &Catalog,
+    before: &Subject,
+    peer: &Peer,
+    mechanism: &str,
+    credentials: Option<&[u8]>,
+) -> Result<Outcome, Stop> {
+    let uid = match peer.unix_uid {
+        Some(uid) if mechanism.eq_ignore_ascii_case("EXTERNAL") => uid,
+        _ => {
+            let offered = mechanisms(peer).join(", ");
+            return Stop::refuse(
+                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+                format!("SASL mechanism {mechanism} is not offered here; offered: [{offered}]"),
+            );
+        }
+    };
+    if credentials.is_some_and(|authzid| !authzid.is_empty()) {
+        return Stop::refuse(
+            ResultCode::INVALID_CREDENTIALS,
+            "EXTERNAL with an authorization identity of its own is not offered",
+        );
+    }
+    // The owner of the process and root administer the node they run on.
+    let own = rustix_uid();
+    match &catalog.administrator {
+        Some(administrator) if uid == 0 || uid == own => {
+            Ok(Outcome::Accepted(Box::new(before.administrator(
+                administrator.name.clone(),
+                administrator.spelled.clone(),
+                Proof::External,
+            ))))
+        }
+        _ => invalid_credentials(),
+    }
+}
+
+/// The user id this server runs under: the owner of its own files in `/proc`.
+fn rustix_uid() -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
+}
+
+/// The result of a bind whose slow check has ended.
+pub(crate) fn checked(matched: bool) -> LdapResult {
+    if matched {
+        LdapResult::success()
+    } else {
+        LdapResult::new(ResultCode::INVALID_CREDENTIALS, "")
+    }
+}

@@ -1,0 +1,99 @@
+//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does.
+
+use super::{bind, referral, values};
+use crate::context::Context;
+use crate::flow::CheckPurpose;
+use crate::hashing::PasswordJob;
+use crate::stop::Stop;
+use policy::password::{self, Cost};
+use policy::{Right, VerifiedCache};
+use protocol::{CompareRequest, ResultCode};
+use schema::{Truth, ValueSource};
+
+/// How a compare goes on.
+pub(crate) enum Outcome {
+    True,
+    False,
+    /// The password's hash is slow: check it elsewhere, then come back.
+    Check(PasswordJob),
+}
+
+/// Decides a compare request.
+pub(crate) fn compare(
+    context: &Context<'_>,
+    verified: &VerifiedCache,
+    now_ms: u64,
+    request: &CompareRequest<'_>,
+    manage_dsa_it: bool,
+) -> Result<Outcome, Stop> {
+    let catalog = context.catalog;
+    let name = super::resolve_name(&catalog.schema, request.entry)?;
+    let description = values::describe(&catalog.schema, request.attribute)?;
+    let id = context.locate(&name)?;
+    if catalog.has_referrals && !manage_dsa_it {
+        referral::refuse_if_referral(context, id, request.entry, None)?;
+    }
+    context.require(Right::Compare, &name, Some(description.type_id))?;
+    if description.type_id == catalog.known.user_password.type_id {
+        return compare_password(context, verified, now_ms, id, request.value);
+    }
+    let Some(entry) = context.entry(id)? else {
+        return Err(context.no_such_object(None)?.into());
+    };
+    let filter = catalog.schema.resolve_filter(&protocol::Filter::Equality {
+        attribute: request.attribute,
+        value: request.value,
+    });
+    if let schema::Filter::Undefined(reason) = &filter {
+        return Stop::refuse(ResultCode::INAPPROPRIATE_MATCHING, reason.clone());
+    }
+    let mut exists = false;
+    for number in catalog.schema.selected_numbers(&description) {
+        exists |= entry.any_value(number, &mut |_| true).is_some();
+    }
+    exists |= entry.any_virtual(description.type_id, &mut |_| true).is_some();
+    if !exists {
+        return Stop::refuse(
+            ResultCode::NO_SUCH_ATTRIBUTE,
+            format!("the entry has no {}", request.attribute),
+        );
+    }
+    let mut scratch = Vec::new();
+    Ok(match filter.evaluate(&catalog.schema, &entry, &mut scratch) {
+        Truth::True => Outcome::True,
+        _ => Outcome::False,
+    })
+}
+
+fn compare_password(
+    context: &Context<'_>,
+    verified: &VerifiedCache,
+    now_ms: u64,
+    id: store::EntryId,
+    given: &[u8],
+) -> Result<Outcome, Stop> {
+    let stored = bind::stored_passwords(context, id)?;
+    if stored.is_empty() {
+        return Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, "the entry has no userPassword");
+    }
+    let mut slow = Vec::new();
+    for value in stored {
+        let tag = || verified.tag(id.0, value, given);
+        match password::cost(value) {
+            _ if value == given => return Ok(Outcome::True),
+            Cost::Fast if password::verify(value, given) => return Ok(Outcome::True),
+            Cost::Fast => {}
+            Cost::Slow if verified.contains(tag(), now_ms) => return Ok(Outcome::True),
+            Cost::Slow => slow.push(value.to_vec()),
+        }
+    }
+    if slow.is_empty() {
+        return Ok(Outcome::False);
+    }
+    Ok(Outcome::Check(PasswordJob {
+        entry: id.0,
+        stored: slow,
+        given: given.to_vec(),
+        purpose: CheckPurpose::Compare,
+    }))
+}

@@ -1,0 +1,27 @@
+//! Delete (RFC 4511 §4.8): resolves the request into a [`Write`].
+
+use crate::context::Context;
+use crate::stop::Stop;
+use crate::write::{Change, Write};
+use policy::Right;
+use protocol::{DeleteRequest, ResultCode};
+
+/// Resolves a delete request; whether the entry is a leaf is left to execution.
+pub(crate) fn resolve(
+    context: &Context<'_>,
+    request: &DeleteRequest<'_>,
+    manage_dsa_it: bool,
+) -> Result<Write, Stop> {
+    let name = super::resolve_name(&context.catalog.schema, request.entry)?;
+    if name.depth() == 0 {
+        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the root DSE cannot be deleted");
+    }
+    context.require(Right::Delete, &name, None)?;
+    Ok(Write {
+        by: context.subject.dn.clone(),
+        name,
+        spelled: request.entry.to_owned(),
+        manage_dsa_it,
+        change: Change::Delete,
+    })
+}

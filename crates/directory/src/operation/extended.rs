@@ -1,0 +1,52 @@
+//! Extended operations (RFC 4511 §4.12): which one is it, and what does it need?
+
+use crate::context::Context;
+use crate::stop::Stop;
+use protocol::{ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response};
+
+/// The extended operations this server supports, as the root DSE lists them.
+pub(crate) const SUPPORTED: [&str; 4] =
+    [oid::START_TLS, oid::PASSWORD_MODIFY, oid::WHO_AM_I, oid::CANCEL];
+
+/// Which extended operation was asked for.
+pub(crate) enum Kind<'a> {
+    WhoAmI,
+    StartTls,
+    PasswordModify(extended::PasswordModifyRequest<'a>),
+    Cancel(MessageId),
+}
+
+/// Decodes the request; `protocolError` for names nobody knows (RFC 4511 §4.12) and bad values.
+pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> {
+    let bad_value = |text: &str| Stop::refuse(ResultCode::PROTOCOL_ERROR, text.to_owned());
+    match request.name {
+        oid::WHO_AM_I if request.value.is_none() => Ok(Kind::WhoAmI),
+        oid::WHO_AM_I => bad_value("Who am I? takes no value (RFC 4532 §2.1)"),
+        oid::START_TLS if request.value.is_none() => Ok(Kind::StartTls),
+        oid::START_TLS => bad_value("StartTLS takes no value (RFC 4511 §4.14.1)"),
+        oid::PASSWORD_MODIFY => {
+            let empty = extended::PasswordModifyRequest::default();
+            match request.value.map(extended::PasswordModifyRequest::decode) {
+                None => Ok(Kind::PasswordModify(empty)),
+                Some(Ok(decoded)) => Ok(Kind::PasswordModify(decoded)),
+                Some(Err(error)) => bad_value(&format!("Password Modify: {error}")),
+            }
+        }
+        oid::CANCEL => match request.value.map(extended::CancelRequest::decode) {
+            Some(Ok(decoded)) => Ok(Kind::Cancel(decoded.cancel_id)),
+            Some(Err(error)) => bad_value(&format!("Cancel: {error}")),
+            None => bad_value("Cancel needs the id of the operation to cancel (RFC 3909 §2.1)"),
+        },
+        unknown => Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!("extended operation {unknown} is not known"),
+        ),
+    }
+}
+
+/// Who am I? (RFC 4532).
+pub(crate) fn who_am_i(context: &Context<'_>, id: MessageId, out: &mut Vec<u8>) {
+    let value = context.subject.authzid();
+    let result = LdapResult::success();
+    response::write_extended_result(out, id, &result, None, Some(value.as_bytes()), &[]);
+}

@@ -1,0 +1,38 @@
+//! The operations of RFC 4511, one file each, and what several of them share.
+
+pub(crate) mod add;
+pub(crate) mod alias;
+pub(crate) mod bind;
+pub(crate) mod compare;
+pub(crate) mod controls;
+pub(crate) mod delete;
+pub(crate) mod extended;
+pub(crate) mod modify;
+pub(crate) mod modify_dn;
+pub(crate) mod page;
+pub(crate) mod password_modify;
+pub(crate) mod referral;
+pub(crate) mod root_dse;
+pub(crate) mod search;
+pub(crate) mod subschema;
+pub(crate) mod values;
+
+use crate::stop::Stop;
+use protocol::ResultCode;
+use schema::{Name, Schema};
+
+/// A DN as sent by a client, under the schema; `invalidDNSyntax` says what is wrong with it.
+pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
+    match schema.resolve_name(text) {
+        Ok(name) => Ok(name),
+        Err(error) => Stop::refuse(ResultCode::INVALID_DN_SYNTAX, format!("\"{text}\": {error}")),
+    }
+}
+
+/// The filter `(objectClass=class)`.
+pub(crate) fn class_filter(schema: &Schema, class: &str) -> schema::Filter {
+    schema.resolve_filter(&protocol::Filter::Equality {
+        attribute: "objectClass",
+        value: class.as_bytes(),
+    })
+}

@@ -1,0 +1,54 @@
+//! Modify (RFC 4511 §4.6, with increment, RFC 4525): resolves the request into a [`Write`].
+
+use super::values;
+use crate::context::Context;
+use crate::stop::Stop;
+use crate::write::{Change, Given, Modification, Write};
+use policy::Right;
+use protocol::{ChangeOperation, ModifyRequest, ResultCode};
+
+/// Resolves a modify request; access is decided here, the values' presence in execution.
+pub(crate) fn resolve(
+    context: &Context<'_>,
+    request: &ModifyRequest<'_>,
+    manage_dsa_it: bool,
+) -> Result<Write, Stop> {
+    let schema = &context.catalog.schema;
+    let name = super::resolve_name(schema, request.object)?;
+    if name.depth() == 0 {
+        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the root DSE cannot be modified");
+    }
+    let mut changes = Vec::with_capacity(request.changes.len());
+    for change in &request.changes {
+        let given = match change.operation {
+            // A value to delete need not obey a syntax that was tightened since it was stored.
+            ChangeOperation::Delete => Given {
+                description: values::describe(schema, change.attribute.description)?,
+                values: change.attribute.values.into_iter().map(<[u8]>::to_vec).collect(),
+            },
+            _ => values::given(schema, &change.attribute)?,
+        };
+        values::refuse_unmodifiable(schema, &given.description)?;
+        context.require(Right::Write, &name, Some(given.description.type_id))?;
+        check_count(change.operation, &given, change.attribute.description)?;
+        changes.push(Modification { operation: change.operation, given });
+    }
+    Ok(Write {
+        by: context.subject.dn.clone(),
+        name,
+        spelled: request.object.to_owned(),
+        manage_dsa_it,
+        change: Change::Modify(changes),
+    })
+}
+
+/// RFC 4511 §4.6: an add needs values; RFC 4525 §3: an increment needs exactly one.
+fn check_count(operation: ChangeOperation, given: &Given, text: &str) -> Result<(), Stop> {
+    let count = given.values.len();
+    let wanted = match operation {
+        ChangeOperation::Add if count == 0 => "at least one value to add",
+        ChangeOperation::Increment if count != 1 => "exactly one value to increment by",
+        _ => return Ok(()),
+    };
+    Stop::refuse(ResultCode::PROTOCOL_ERROR, format!("{text}: expected {wanted}, got {count}"))
+}

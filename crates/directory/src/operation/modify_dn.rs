@@ -1,0 +1,57 @@
+//! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
+
+use super::values;
+use crate::context::Context;
+use crate::stop::Stop;
+use crate::write::{Change, Renaming, Write};
+use policy::Right;
+use protocol::{ModifyDnRequest, ResultCode};
+
+/// Resolves a modify DN request; whether the new name is free is left to execution.
+pub(crate) fn resolve(
+    context: &Context<'_>,
+    request: &ModifyDnRequest<'_>,
+    manage_dsa_it: bool,
+) -> Result<Write, Stop> {
+    let schema = &context.catalog.schema;
+    let name = super::resolve_name(schema, request.entry)?;
+    if name.depth() == 0 || context.catalog.is_context(&name) {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the name of a naming context is part of the configuration; export and import to \
+             change it",
+        );
+    }
+    context.require(Right::Rename, &name, None)?;
+    let rdn = match schema.resolve_rdn(request.new_rdn) {
+        Ok(rdn) => rdn,
+        Err(error) => {
+            let text = format!("new RDN \"{}\": {error}", request.new_rdn);
+            return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, text);
+        }
+    };
+    for (description, value) in &rdn.values {
+        values::refuse_unmodifiable(schema, description)?;
+        values::check(schema, description.type_id, &schema.spelled(description), value)?;
+    }
+    let new_superior = match request.new_superior {
+        None => None,
+        Some(text) => {
+            let superior = super::resolve_name(schema, text)?;
+            context.require(Right::Add, &superior, None)?;
+            Some(superior)
+        }
+    };
+    Ok(Write {
+        by: context.subject.dn.clone(),
+        name,
+        spelled: request.entry.to_owned(),
+        manage_dsa_it,
+        change: Change::Rename(Renaming {
+            rdn_spelled: request.new_rdn.to_owned(),
+            rdn,
+            delete_old_rdn: request.delete_old_rdn,
+            new_superior,
+        }),
+    })
+}

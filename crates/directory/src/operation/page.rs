@@ -1,0 +1,49 @@
+//! Simple paged results (RFC 2696): where a page begins, and the control that ends it.
+
+use crate::paging::{CookieKey, PagePosition};
+use crate::stop::Stop;
+use policy::Subject;
+use protocol::control::PagedResults;
+use protocol::{OwnedControl, SearchRequest, oid};
+use std::borrow::Cow;
+use store::EntryId;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Where the page asked for begins. `None` when the client gives the search up (size 0 with a
+/// cookie, RFC 2696 §3).
+pub(crate) fn begin(
+    key: &CookieKey,
+    request: &SearchRequest<'_>,
+    subject: &Subject,
+    asked: &PagedResults<'_>,
+) -> Result<Option<PagePosition>, Stop> {
+    let fingerprint = fingerprint(request, subject);
+    if asked.cookie.is_empty() {
+        return Ok(Some(PagePosition { region: 0, after: EntryId(0), sent: 0, fingerprint }));
+    }
+    if asked.size == 0 {
+        return Ok(None);
+    }
+    key.open(asked.cookie, fingerprint).map(Some)
+}
+
+/// What must stay the same from page to page: base, scope, filter and who asks. Attributes and
+/// sizes may change (RFC 2696 §3 asks for the same parameters; these two do no harm).
+fn fingerprint(request: &SearchRequest<'_>, subject: &Subject) -> u64 {
+    let mut filter = Vec::with_capacity(64);
+    request.filter.encode(&mut filter);
+    let mut hash = Xxh3::new();
+    hash.update(request.base.as_bytes());
+    hash.update(&[0, request.scope as u8]);
+    hash.update(&filter);
+    hash.update(&[0]);
+    hash.update(subject.dn.as_bytes());
+    hash.digest()
+}
+
+/// The control of the final response. The size is 0: the total is not known (RFC 2696 §2).
+pub(crate) fn response(cookie: &[u8]) -> OwnedControl {
+    let mut value = Vec::with_capacity(cookie.len() + 8);
+    PagedResults { size: 0, cookie }.encode(&mut value);
+    OwnedControl { oid: Cow::Borrowed(oid::PAGED_RESULTS), critical: false, value: Some(value) }
+}

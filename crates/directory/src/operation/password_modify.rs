@@ -1,0 +1,117 @@
+//! Password Modify (RFC 3062), with generated passwords.
+
+use super::bind;
+use crate::context::{Context, Place};
+use crate::flow::Reply;
+use crate::stop::Stop;
+use crate::write::{Change, Given, Modification, Write};
+use policy::Right;
+use policy::password::{self, Cost};
+use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};
+use protocol::{ChangeOperation, ResultCode};
+use schema::Description;
+
+/// The length of a generated password: 20 characters of 62 are 119 bits.
+const GENERATED_LENGTH: usize = 20;
+
+/// What is left to do once the request is resolved.
+pub(crate) struct Resolved {
+    pub write: Write,
+    pub reply: Reply,
+    /// An old password whose check is slow: the entry, the stored values, the given one.
+    pub to_check: Option<(u64, Vec<Vec<u8>>, Vec<u8>)>,
+}
+
+/// Resolves the request into a write that replaces the password.
+pub(crate) fn resolve(
+    context: &Context<'_>,
+    request: &PasswordModifyRequest<'_>,
+) -> Result<Resolved, Stop> {
+    let catalog = context.catalog;
+    let user = match request.user_identity {
+        Some(identity) => identity,
+        None if context.subject.is_anonymous() => {
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "bind first, or name the user whose password is to change",
+            );
+        }
+        None => context.subject.dn.as_str(),
+    };
+    let user = user.strip_prefix("dn:").unwrap_or(user);
+    let mut name = super::resolve_name(&catalog.schema, user)?;
+    let type_id = catalog.known.user_password.type_id;
+    context.require(Right::Write, &name, Some(type_id))?;
+    let mut entry = None;
+    if let Some(administrator) = &catalog.administrator
+        && administrator.name == name
+    {
+        let kept_in = context.spelled_name(administrator.entry)?;
+        name = super::resolve_name(&catalog.schema, &kept_in)?;
+        entry = Some(administrator.entry);
+    }
+    let entry = match entry {
+        Some(entry) => entry,
+        None => match context.find(&name)? {
+            Place::Found(entry) => entry,
+            Place::Missing { matched, .. } => return Err(context.no_such_object(matched)?.into()),
+        },
+    };
+    let to_check = match request.old_password {
+        Some(old) => check_old(context, entry, old)?,
+        None => None,
+    };
+    let (new, reply) = new_password(request.new_password)?;
+    let given = Given { description: Description::of_type(type_id), values: vec![new] };
+    Ok(Resolved {
+        write: Write {
+            by: context.subject.dn.clone(),
+            name,
+            spelled: user.to_owned(),
+            manage_dsa_it: false,
+            change: Change::Modify(vec![Modification {
+                operation: ChangeOperation::Replace,
+                given,
+            }]),
+        },
+        reply,
+        to_check,
+    })
+}
+
+/// `None` when the old password is right; the values to check when that is slow.
+fn check_old(
+    context: &Context<'_>,
+    entry: store::EntryId,
+    old: &[u8],
+) -> Result<Option<(u64, Vec<Vec<u8>>, Vec<u8>)>, Stop> {
+    let mut slow = Vec::new();
+    for value in bind::stored_passwords(context, entry)? {
+        match password::cost(value) {
+            Cost::Fast if password::verify(value, old) => return Ok(None),
+            Cost::Fast => {}
+            Cost::Slow => slow.push(value.to_vec()),
+        }
+    }
+    if slow.is_empty() {
+        return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong");
+    }
+    Ok(Some((entry.0, slow, old.to_vec())))
+}
+
+/// The new password in the clear, and what the response tells of it.
+fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
+    match given {
+        Some([]) => Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the new password is empty"),
+        Some(new) => Ok((new.to_vec(), Reply::default())),
+        None => {
+            let Ok(new) = password::generate_password(GENERATED_LENGTH) else {
+                return Stop::refuse(ResultCode::OTHER, "no random bytes to make a password of");
+            };
+            let new = new.into_bytes();
+            let mut value = Vec::new();
+            PasswordModifyResponse { generated_password: Some(&new) }.encode(&mut value);
+            Ok((new, Reply { value: Some(value) }))
+        }
+    }
+}

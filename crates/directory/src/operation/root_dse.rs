@@ -1,0 +1,41 @@
+//! The root DSE (RFC 4512 §5.1).
+
+use super::{bind, controls, extended};
+use crate::catalog::{CONFIG_NAME, Catalog, SUBSCHEMA_NAME};
+use crate::session::Peer;
+use crate::virtual_entry::VirtualEntry;
+
+/// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
+/// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), and OpenLDAP's
+/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope).
+const FEATURES: [&str; 7] = [
+    "1.3.6.1.4.1.4203.1.5.1",
+    "1.3.6.1.4.1.4203.1.5.2",
+    "1.3.6.1.4.1.4203.1.5.3",
+    "1.3.6.1.4.1.4203.1.5.4",
+    "1.3.6.1.4.1.4203.1.5.5",
+    "1.3.6.1.1.14",
+    "1.3.6.1.4.1.4203.666.8.1",
+];
+
+/// Makes the root DSE for a connection: the mechanisms depend on who asks.
+pub(crate) fn root_dse(catalog: &Catalog, peer: &Peer, tls: bool) -> VirtualEntry {
+    let mut entry = VirtualEntry::default();
+    let schema = &catalog.schema;
+    entry.put(schema, "objectClass", ["top"]);
+    let contexts = catalog.contexts.iter().map(|context| context.spelled.as_str());
+    entry.put(schema, "namingContexts", contexts.filter(|it| *it != CONFIG_NAME));
+    entry.put(schema, "configContext", [CONFIG_NAME]);
+    entry.put(schema, "subschemaSubentry", [SUBSCHEMA_NAME]);
+    entry.put(schema, "supportedLDAPVersion", ["3"]);
+    entry.put(schema, "supportedControl", controls::SUPPORTED);
+    let operations = extended::SUPPORTED.into_iter();
+    let tls_oid = protocol::oid::START_TLS;
+    entry.put(schema, "supportedExtension", operations.filter(|it| tls || *it != tls_oid));
+    entry.put(schema, "supportedFeatures", FEATURES);
+    entry.put(schema, "supportedSASLMechanisms", bind::mechanisms(peer).iter().copied());
+    entry.put(schema, "vendorName", ["Pando"]);
+    entry.put(schema, "vendorVersion", [concat!("Pando ", env!("CARGO_PKG_VERSION"))]);
+    entry.put(schema, "entryDN", [""]);
+    entry
+}

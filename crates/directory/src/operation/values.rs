@@ -1,0 +1,93 @@
+//! Attributes and values of a request, under the schema.
+
+use crate::stop::Stop;
+use crate::write::Given;
+use protocol::ResultCode;
+use protocol::ber::PartialAttribute;
+use schema::{DescribeError, Description, InvalidValue, Schema, TypeId};
+
+/// The description a client named; `undefinedAttributeType` when the schema has no such type.
+pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
+    match schema.describe(text) {
+        Ok(description) => Ok(description),
+        Err(DescribeError::UnknownType(..)) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{text}: the schema defines no such attribute type"),
+        ),
+        Err(error) => Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{text}: {error}")),
+    }
+}
+
+/// An attribute with its values checked against the syntax and against each other.
+pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
+    let description = describe(schema, attribute.description)?;
+    let values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
+    for value in &values {
+        check(schema, description.type_id, attribute.description, value)?;
+    }
+    refuse_repeated(schema, &description, &values)?;
+    Ok(Given { description, values })
+}
+
+/// Refuses a value its syntax does not allow. Never repeats the value: it may be a secret.
+pub(crate) fn check(
+    schema: &Schema,
+    type_id: TypeId,
+    text: &str,
+    value: &[u8],
+) -> Result<(), Stop> {
+    match schema.check_value(type_id, value) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            Stop::refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, format!("{text}: {error}"))
+        }
+    }
+}
+
+/// The form under which two values of a type are equal; the value itself without a rule.
+pub(crate) fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let normalised: Result<(), InvalidValue> = schema.normalise_equality(type_id, value, out);
+    if normalised.is_err() {
+        out.clear();
+        out.extend_from_slice(value);
+    }
+}
+
+/// Refuses a list that holds the same value twice (RFC 4511 §4.1.7).
+fn refuse_repeated(
+    schema: &Schema,
+    description: &Description,
+    values: &[Vec<u8>],
+) -> Result<(), Stop> {
+    if values.len() < 2 {
+        return Ok(());
+    }
+    let mut normals: Vec<Vec<u8>> = Vec::with_capacity(values.len());
+    for value in values {
+        let mut form = Vec::new();
+        normal(schema, description.type_id, value, &mut form);
+        normals.push(form);
+    }
+    normals.sort_unstable();
+    if normals.windows(2).any(|pair| pair[0] == pair[1]) {
+        let text = schema.spelled(description);
+        return Stop::refuse(
+            ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+            format!("{text}: the same value is given more than once"),
+        );
+    }
+    Ok(())
+}
+
+/// Refuses attributes that users may not change (NO-USER-MODIFICATION, RFC 4512 §4.1.2).
+pub(crate) fn refuse_unmodifiable(schema: &Schema, description: &Description) -> Result<(), Stop> {
+    let type_of = schema.type_of(description.type_id);
+    if type_of.no_user_modification {
+        return Stop::refuse(
+            ResultCode::CONSTRAINT_VIOLATION,
+            format!("{}: the server keeps this attribute; users may not change it", type_of.name()),
+        );
+    }
+    Ok(())
+}

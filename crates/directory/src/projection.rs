@@ -1,0 +1,130 @@
+//! Which attributes of an entry go into a response (RFC 4511 §4.5.1.8).
+
+use crate::catalog::Catalog;
+use crate::context::VisibleEntry;
+use crate::stop::Stop;
+use crate::virtual_entry::VirtualEntry;
+use protocol::ber;
+use schema::{AttributeNumber, TypeId};
+use smallvec::SmallVec;
+
+/// A resolved attribute selection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Projection {
+    all_user: bool,
+    all_operational: bool,
+    types_only: bool,
+    /// Stored attributes asked for by name, class or subtype.
+    numbers: SmallVec<[AttributeNumber; 8]>,
+    /// Types asked for by name, for entries and values that are not stored.
+    types: SmallVec<[TypeId; 8]>,
+    /// Computed types to add, with the names to return them under.
+    computed: SmallVec<[TypeId; 4]>,
+}
+
+impl Projection {
+    /// Resolves the selection of a request: names, `*`, `+` (RFC 3673), `1.1`, `@class` (RFC 4529),
+    /// subtypes, options. Names the schema does not know select nothing.
+    pub fn of(catalog: &Catalog, attributes: &[&str], types_only: bool) -> Projection {
+        let mut it = Projection { types_only, ..Projection::default() };
+        it.all_user = attributes.is_empty();
+        for text in attributes {
+            match *text {
+                "*" => it.all_user = true,
+                "+" => it.all_operational = true,
+                "1.1" | "" => {}
+                text => match text.strip_prefix('@') {
+                    Some(class) => it.select_class(catalog, class),
+                    None => it.select(catalog, text),
+                },
+            }
+        }
+        let computed = &catalog.computed;
+        let all = [
+            computed.entry_dn,
+            computed.subschema_subentry,
+            computed.has_subordinates,
+            computed.num_subordinates,
+            computed.index_state,
+        ];
+        for type_id in all {
+            if it.all_operational || it.types.contains(&type_id) {
+                it.computed.push(type_id);
+            }
+        }
+        it
+    }
+
+    fn select(&mut self, catalog: &Catalog, text: &str) {
+        let Ok(description) = catalog.schema.describe(text) else { return };
+        self.types.push(description.type_id);
+        self.numbers.extend(catalog.schema.selected_numbers(&description));
+    }
+
+    fn select_class(&mut self, catalog: &Catalog, class: &str) {
+        let Some(class) = catalog.schema.object_class(class) else { return };
+        let class = catalog.schema.class_of(class);
+        for type_id in class.all_must.iter().chain(&class.all_may) {
+            self.types.push(*type_id);
+            self.numbers.extend_from_slice(catalog.schema.numbers_of(*type_id));
+        }
+    }
+
+    /// Nothing but the name is wanted.
+    fn nothing(&self) -> bool {
+        !self.all_user
+            && !self.all_operational
+            && self.numbers.is_empty()
+            && self.computed.is_empty()
+    }
+
+    /// Appends the selected attributes as PartialAttributes.
+    pub fn write(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        if self.nothing() {
+            return Ok(());
+        }
+        let plain = self.all_user && !self.types_only && !self.all_operational;
+        match entry.user_attributes() {
+            Some(encoded) if plain && self.numbers.is_empty() => out.extend_from_slice(encoded),
+            _ => self.write_one_by_one(catalog, entry, out),
+        }
+        for type_id in &self.computed {
+            if let Some(value) = entry.computed(*type_id)? {
+                let text = catalog.schema.type_of(*type_id).name();
+                let values = if self.types_only { None } else { Some(value.as_slice()) };
+                ber::put_partial_attribute(out, text, values.into_iter());
+            }
+        }
+        Ok(())
+    }
+
+    fn write_one_by_one(&self, catalog: &Catalog, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
+        for attribute in entry.attributes() {
+            let Some(known) = catalog.schema.known(attribute.number) else { continue };
+            let by_kind = if known.operational { self.all_operational } else { self.all_user };
+            if !by_kind && !self.numbers.contains(&attribute.number) {
+                continue;
+            }
+            if self.types_only {
+                ber::put_partial_attribute(out, &known.text, std::iter::empty());
+            } else {
+                out.extend_from_slice(attribute.encoded);
+            }
+        }
+    }
+
+    /// The same for an entry that is not stored.
+    pub fn write_virtual(&self, entry: &VirtualEntry, out: &mut Vec<u8>) {
+        for attribute in entry.attributes() {
+            let by_kind = if attribute.operational { self.all_operational } else { self.all_user };
+            if by_kind || self.types.contains(&attribute.type_id) {
+                attribute.encode(out, self.types_only);
+            }
+        }
+    }
+}

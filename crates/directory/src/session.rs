@@ -1,0 +1,65 @@
+//! What lives between the operations of one connection: who it is, and what it waits for.
+
+use crate::write::Submission;
+use policy::Subject;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+/// What is known of the other end of a connection.
+#[derive(Debug, Clone, Default)]
+pub struct Peer {
+    /// The client's address; `None` for a Unix domain socket.
+    pub address: Option<IpAddr>,
+    /// The connection is protected by TLS, or cannot leave the machine by its kind (`ldapi`).
+    pub secure: bool,
+    /// The user id of the process at the other end of a Unix domain socket.
+    pub unix_uid: Option<u32>,
+    /// Both ends are on this machine.
+    pub local: bool,
+}
+
+/// One connection's state between operations.
+#[derive(Debug)]
+pub struct Session {
+    /// Chosen by the caller; completions carry it.
+    pub id: u64,
+    pub(crate) peer: Peer,
+    pub(crate) subject: Rc<Subject>,
+    /// Writes submitted or held back whose results are not written yet.
+    pub(crate) waiting: u32,
+    /// A write of this session is being hashed; later ones wait in `held` to keep their order.
+    pub(crate) hashing: bool,
+    pub(crate) held: VecDeque<HeldWrite>,
+}
+
+/// A write that waits for an earlier one of its session to be hashed.
+#[derive(Debug)]
+pub(crate) struct HeldWrite {
+    pub submission: Submission,
+    /// It has passwords in the clear that must be hashed first.
+    pub to_hash: bool,
+}
+
+impl Session {
+    pub(crate) fn new(id: u64, peer: Peer) -> Session {
+        let subject = Rc::new(Subject::anonymous(peer.address, peer.secure));
+        Session { id, peer, subject, waiting: 0, hashing: false, held: VecDeque::new() }
+    }
+
+    /// The distinguished name the session is bound as; empty while anonymous.
+    pub fn bound_name(&self) -> &str {
+        &self.subject.dn
+    }
+
+    /// The connection is now protected (after StartTLS).
+    pub fn secured(&mut self) {
+        self.peer.secure = true;
+        Rc::make_mut(&mut self.subject).secure = true;
+    }
+
+    /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1).
+    pub(crate) fn forget_subject(&mut self) {
+        self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
+    }
+}

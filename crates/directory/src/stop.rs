@@ -1,0 +1,114 @@
+//! Why an operation ended without success.
+//!
+//! A refusal is a correct answer and goes to the client; a failure is our trouble: it is logged
+//! once, where it is turned into a result, and the client learns only that the server is at fault.
+
+use protocol::{LdapResult, ResultCode};
+
+/// A correct answer other than success: counted, sent, never logged as an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The result code of RFC 4511 §4.1.9 (or of the extension concerned).
+    pub code: ResultCode,
+    /// The name of the deepest entry that exists, as spelled in the directory; empty if not meant.
+    pub matched: String,
+    /// What was expected and what came.
+    pub diagnostic: String,
+    /// Where to go instead, with the code `referral`.
+    pub referrals: Vec<String>,
+}
+
+impl Refusal {
+    /// A refusal with a code and a diagnostic message.
+    pub fn new(code: ResultCode, diagnostic: impl Into<String>) -> Refusal {
+        Refusal {
+            code,
+            matched: String::new(),
+            diagnostic: diagnostic.into(),
+            referrals: Vec::new(),
+        }
+    }
+
+    /// The result to send.
+    pub fn into_result(self) -> LdapResult {
+        LdapResult {
+            code: self.code,
+            matched: self.matched,
+            diagnostic: self.diagnostic,
+            referrals: self.referrals,
+        }
+    }
+}
+
+/// Something is broken here.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The store could not read or write.
+    #[error("store: {0}")]
+    Store(#[from] store::Error),
+    /// The configuration kept in the directory cannot be used.
+    #[error("configuration: {0}")]
+    Configuration(String),
+    /// A file outside the store could not be read or written.
+    #[error("{what}: {source}")]
+    File {
+        /// What was being done.
+        what: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+/// Why an operation ended without success.
+#[derive(Debug)]
+pub enum Stop {
+    /// The client's doing.
+    Refused(Refusal),
+    /// Our trouble.
+    Failed(Failure),
+}
+
+impl Stop {
+    /// A refusal with a code and a diagnostic message.
+    pub fn refuse<T>(code: ResultCode, diagnostic: impl Into<String>) -> Result<T, Stop> {
+        Err(Stop::Refused(Refusal::new(code, diagnostic)))
+    }
+
+    /// The result to send; failures are logged here and nowhere else.
+    pub fn into_result(self) -> LdapResult {
+        match self {
+            Stop::Refused(refusal) => refusal.into_result(),
+            Stop::Failed(failure) => failure_result(&failure),
+        }
+    }
+}
+
+/// What a client is told about a failure, after logging it.
+pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
+    tracing::error!(%failure, "an operation failed");
+    if let Failure::Store(store::Error::Full) = failure {
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "no space left for the database: nothing was changed; free space and try again",
+        );
+    }
+    LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failed(failure)
+    }
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Stop {
+        Stop::Failed(Failure::Store(error))
+    }
+}

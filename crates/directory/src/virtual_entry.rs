@@ -1,0 +1,68 @@
+//! Entries that are not stored: the root DSE (RFC 4512 §5.1) and the subschema subentry (§4.2).
+
+use protocol::ber;
+use schema::{AttributeNumber, Schema, TypeId, ValueSource};
+
+/// An entry made up when it is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct VirtualEntry {
+    attributes: Vec<VirtualAttribute>,
+}
+
+#[derive(Debug)]
+pub(crate) struct VirtualAttribute {
+    pub type_id: TypeId,
+    pub text: String,
+    pub operational: bool,
+    pub values: Vec<Vec<u8>>,
+}
+
+impl VirtualEntry {
+    /// Adds values of a type; a type the schema lacks, or no values, adds nothing.
+    pub fn put<V: Into<Vec<u8>>>(
+        &mut self,
+        schema: &Schema,
+        text: &str,
+        values: impl IntoIterator<Item = V>,
+    ) {
+        let Some(type_id) = schema.attribute_type(text) else { return };
+        let values: Vec<Vec<u8>> = values.into_iter().map(Into::into).collect();
+        if values.is_empty() {
+            return;
+        }
+        let operational = schema.type_of(type_id).operational();
+        self.attributes.push(VirtualAttribute {
+            type_id,
+            text: text.to_owned(),
+            operational,
+            values,
+        });
+    }
+
+    pub fn attributes(&self) -> &[VirtualAttribute] {
+        &self.attributes
+    }
+}
+
+impl VirtualAttribute {
+    /// Appends the attribute as a PartialAttribute (RFC 4511 §4.1.7).
+    pub fn encode(&self, out: &mut Vec<u8>, types_only: bool) {
+        let values = if types_only { &[][..] } else { &self.values[..] };
+        ber::put_partial_attribute(out, &self.text, values.iter().map(Vec::as_slice));
+    }
+}
+
+impl ValueSource for VirtualEntry {
+    fn any_value(
+        &self,
+        _: AttributeNumber,
+        _: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        None
+    }
+
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        let attribute = self.attributes.iter().find(|it| it.type_id == type_id)?;
+        Some(attribute.values.iter().any(|value| test(value)))
+    }
+}

@@ -1,0 +1,299 @@
+//! What one serving thread owns: its read transaction, its view of the rules, its mailbox.
+
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::cursor::Cursor;
+use crate::dispatch;
+use crate::flow::{CheckPurpose, Completion, Finished, Flow, Mailbox, PasswordChecked, Reply};
+use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
+use crate::open::Shared;
+use crate::operation::bind;
+use crate::paging::CookieKey;
+use crate::session::{HeldWrite, Peer, Session};
+use crate::stop::{Failure, Stop, failure_result};
+use crate::write::{Submission, Write};
+use policy::VerifiedCache;
+use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, response};
+use std::rc::Rc;
+use std::sync::Arc;
+use store::{Reader, Snapshot};
+
+/// One per serving thread. Not `Send` on purpose: nothing here is shared while it is used.
+pub struct Worker {
+    shared: Arc<Shared>,
+    reader: Reader,
+    mailbox: Arc<dyn Mailbox>,
+    tls: bool,
+    _not_send: std::marker::PhantomData<Rc<()>>,
+}
+
+/// What one operation works with.
+pub(crate) struct Parts<'p> {
+    pub snapshot: &'p Snapshot<'p>,
+    pub catalog: &'p Catalog,
+    pub clock: &'p dyn Clock,
+    pub verified: &'p VerifiedCache,
+    pub cookie_key: &'p CookieKey,
+    pub tls: bool,
+    mailbox: &'p Arc<dyn Mailbox>,
+    hashes: &'p HashPool,
+    shared: &'p Shared,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, reader: Reader, mailbox: Arc<dyn Mailbox>) -> Worker {
+        Worker { shared, reader, mailbox, tls: false, _not_send: std::marker::PhantomData }
+    }
+
+    /// Whether StartTLS is offered. Off until called.
+    pub fn offer_tls(&mut self, offered: bool) {
+        self.tls = offered;
+    }
+
+    /// A new connection. The id comes back with every completion.
+    pub fn open_session(&mut self, id: u64, peer: Peer) -> Session {
+        Session::new(id, peer)
+    }
+
+    /// Executes one message; the answer, or its beginning, is appended to `out`.
+    pub fn execute(
+        &mut self,
+        session: &mut Session,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let before = out.len();
+        let flow = self.with_parts(|parts| dispatch::dispatch(parts, session, message, out));
+        flow.unwrap_or_else(|stop| {
+            out.truncate(before);
+            if let Some(kind) = ResultKind::of(message.request.tag()) {
+                response::write_result(out, message.id, kind, &stop.into_result(), &[]);
+            }
+            Flow::Done
+        })
+    }
+
+    /// Runs the next slice of a parked search on a new snapshot.
+    pub fn resume(&mut self, session: &mut Session, cursor: Box<Cursor>, out: &mut Vec<u8>) -> Flow {
+        let (before, id) = (out.len(), cursor.id);
+        self.reader.reset();
+        let flow = self.with_parts(|parts| dispatch::resume(parts, session, *cursor, out));
+        flow.unwrap_or_else(|stop| {
+            out.truncate(before);
+            response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
+            Flow::Done
+        })
+    }
+
+    /// Ends a parked search that the client cancelled (RFC 3909): the search is answered with
+    /// `canceled`, the cancel operation with success.
+    pub fn cancel(&mut self, cursor: Box<Cursor>, cancel_id: MessageId, out: &mut Vec<u8>) {
+        let canceled = LdapResult::new(ResultCode::CANCELED, "");
+        response::write_result(out, cursor.id, ResultKind::SearchDone, &canceled, &[]);
+        let done = LdapResult::success();
+        response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
+    }
+
+    /// Finishes what the mailbox brought: writes the response, or submits what comes next
+    /// (`Flow::Waiting`: the same operation still waits).
+    pub fn complete(
+        &mut self,
+        session: &mut Session,
+        completion: Completion,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        // The client must see its own write: the next read is on a new snapshot.
+        self.reader.reset();
+        let id = completion.id;
+        match completion.what {
+            Finished::Write { kind, result, reply } => {
+                session.waiting = session.waiting.saturating_sub(1);
+                write_response(out, id, kind, &result, &reply);
+                Flow::Done
+            }
+            Finished::Password(checked) => self.password_checked(session, id, checked, out),
+            Finished::Hashed { kind, write, reply } => {
+                session.hashing = false;
+                let submission = self.submission(session.id, id, kind, *write, reply);
+                self.shared.writer.submit(submission);
+                self.release_held(session, out);
+                Flow::Waiting
+            }
+            Finished::NotHashed { kind, result, reply } => {
+                session.hashing = false;
+                session.waiting = session.waiting.saturating_sub(1);
+                write_response(out, id, kind, &result, &reply);
+                self.release_held(session, out);
+                Flow::Done
+            }
+        }
+    }
+
+    /// Lets go of the snapshot before the thread waits for clients.
+    pub fn sleep(&mut self) {
+        self.reader.reset();
+    }
+
+    /// The limit of operations one connection may have waiting.
+    pub fn pending_operations_max(&self, session: &Session) -> u32 {
+        let limits = &self.shared.catalog.load().limits;
+        policy::Limits::for_subject(&session.subject, limits).pending_operations_max
+    }
+
+    fn password_checked(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        checked: PasswordChecked,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        match checked.purpose {
+            CheckPurpose::Bind(subject) => {
+                if checked.matched {
+                    session.subject = Rc::new(*subject);
+                }
+                let result = bind::checked(checked.matched);
+                response::write_result(out, id, ResultKind::Bind, &result, &[]);
+            }
+            CheckPurpose::Compare => {
+                let code = match checked.matched {
+                    true => ResultCode::COMPARE_TRUE,
+                    false => ResultCode::COMPARE_FALSE,
+                };
+                let result = LdapResult::new(code, "");
+                response::write_result(out, id, ResultKind::Compare, &result, &[]);
+            }
+            CheckPurpose::Change { write, reply } if checked.matched => {
+                let kind = ResultKind::Extended;
+                let submitted =
+                    self.with_parts(|parts| parts.submit(session, id, kind, write, reply));
+                match submitted {
+                    Ok(()) => return Flow::Waiting,
+                    Err(stop) => response::write_result(out, id, kind, &stop.into_result(), &[]),
+                }
+            }
+            CheckPurpose::Change { .. } => {
+                let text = "the old password is wrong";
+                let result = LdapResult::new(ResultCode::INVALID_CREDENTIALS, text);
+                response::write_result(out, id, ResultKind::Extended, &result, &[]);
+            }
+        }
+        Flow::Done
+    }
+
+    /// Submits the writes that waited for a hash, up to the next one that needs hashing itself.
+    fn release_held(&mut self, session: &mut Session, out: &mut Vec<u8>) {
+        while let Some(held) = session.held.pop_front() {
+            if !held.to_hash {
+                self.shared.writer.submit(held.submission);
+                continue;
+            }
+            let Submission { write, id, kind, reply, .. } = held.submission;
+            let work = Work::Hash { write: Box::new(write), kind, reply };
+            let submitted = self.with_parts(|parts| parts.hash(session, id, work));
+            match submitted {
+                Ok(()) => {
+                    session.hashing = true;
+                    return;
+                }
+                Err(stop) => {
+                    session.waiting = session.waiting.saturating_sub(1);
+                    response::write_result(out, id, kind, &stop.into_result(), &[]);
+                }
+            }
+        }
+    }
+
+    fn submission(
+        &self,
+        session: u64,
+        id: MessageId,
+        kind: ResultKind,
+        write: Write,
+        reply: Reply,
+    ) -> Submission {
+        Submission { write, session, id, kind, reply, mailbox: Arc::clone(&self.mailbox) }
+    }
+
+    /// Runs `body` with a snapshot and the catalog that was published for it.
+    fn with_parts<T>(&mut self, body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>) -> Result<T, Stop> {
+        // The snapshot first: a catalog is published before the commit that needs it, so one
+        // loaded afterwards knows every attribute the snapshot holds.
+        let snapshot = self.reader.snapshot()?;
+        let catalog = self.shared.catalog.load();
+        let parts = Parts {
+            snapshot: &snapshot,
+            catalog: &catalog,
+            clock: &*self.shared.clock,
+            verified: &self.shared.verified,
+            cookie_key: &self.shared.cookie_key,
+            tls: self.tls,
+            mailbox: &self.mailbox,
+            hashes: &self.shared.hashes,
+            shared: &self.shared,
+        };
+        body(&parts)
+    }
+}
+
+impl Parts<'_> {
+    /// Milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_us() / 1_000
+    }
+
+    /// Sends a write to the writer, by way of the hashing threads if it has a password in the
+    /// clear. Later writes of the session wait for it, so that their order is kept.
+    pub fn submit(
+        &self,
+        session: &mut Session,
+        id: MessageId,
+        kind: ResultKind,
+        write: Box<Write>,
+        reply: Reply,
+    ) -> Result<(), Stop> {
+        let to_hash = has_clear_passwords(&write, self.catalog.known.user_password.type_id);
+        if session.hashing {
+            let mailbox = Arc::clone(self.mailbox);
+            let submission =
+                Submission { write: *write, session: session.id, id, kind, reply, mailbox };
+            session.held.push_back(HeldWrite { submission, to_hash });
+        } else if to_hash {
+            self.hash(session, id, Work::Hash { write, kind, reply })?;
+            session.hashing = true;
+        } else {
+            let mailbox = Arc::clone(self.mailbox);
+            let session = session.id;
+            let submission = Submission { write: *write, session, id, kind, reply, mailbox };
+            self.shared.writer.submit(submission);
+        }
+        session.waiting += 1;
+        Ok(())
+    }
+
+    /// Sends work to the hashing threads.
+    pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
+        let mailbox = Arc::clone(self.mailbox);
+        self.hashes.submit(Task { session: session.id, id, mailbox, work })
+    }
+}
+
+fn write_response(
+    out: &mut Vec<u8>,
+    id: MessageId,
+    kind: ResultKind,
+    result: &LdapResult,
+    reply: &Reply,
+) {
+    match (kind, &reply.value) {
+        (ResultKind::Extended, Some(value)) if result.code == ResultCode::SUCCESS => {
+            response::write_extended_result(out, id, result, None, Some(value), &[]);
+        }
+        _ => response::write_result(out, id, kind, result, &[]),
+    }
+}
+
+/// The result for writes that a failure took down with it.
+pub(crate) fn failed(failure: &Failure) -> LdapResult {
+    failure_result(failure)
+}

@@ -1,0 +1,86 @@
+//! A resolved change: names and values under the schema, access decided, passwords hashed.
+//!
+//! What needs the entry's present state (does it exist, is the value there, does the result obey
+//! the object classes) is left to execution. Position and time come with the record that orders it.
+
+use crate::flow::{Mailbox, Reply};
+use protocol::{ChangeOperation, MessageId, ResultKind};
+use schema::{Description, Name, ResolvedRdn};
+use std::sync::Arc;
+
+/// One change to the directory, ready to be ordered.
+#[derive(Debug, Clone)]
+pub(crate) struct Write {
+    /// Who asked: becomes creatorsName and modifiersName.
+    pub by: String,
+    /// The entry concerned.
+    pub name: Name,
+    /// The same, as the client spelled it.
+    pub spelled: String,
+    /// Treat referral objects as ordinary entries (ManageDsaIT, RFC 3296).
+    pub manage_dsa_it: bool,
+    pub change: Change,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    Add(Addition),
+    Modify(Vec<Modification>),
+    Delete,
+    Rename(Renaming),
+}
+
+/// A new entry.
+#[derive(Debug, Clone)]
+pub(crate) struct Addition {
+    /// The entry's own RDN (for a naming context: its whole DN), as the client spelled it.
+    pub rdn_spelled: String,
+    pub rdn: ResolvedRdn,
+    pub attributes: Vec<Given>,
+    /// The entryUUID to give it.
+    pub uuid: [u8; 16],
+}
+
+/// An attribute with the values a client gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    pub description: Description,
+    pub values: Vec<Vec<u8>>,
+}
+
+/// One change of a modify request (RFC 4511 §4.6, RFC 4525).
+#[derive(Debug, Clone)]
+pub(crate) struct Modification {
+    pub operation: ChangeOperation,
+    pub given: Given,
+}
+
+/// A new name (RFC 4511 §4.9).
+#[derive(Debug, Clone)]
+pub(crate) struct Renaming {
+    pub rdn_spelled: String,
+    pub rdn: ResolvedRdn,
+    pub delete_old_rdn: bool,
+    pub new_superior: Option<Name>,
+}
+
+/// A write on its way to the writer, with the address its result goes to.
+pub(crate) struct Submission {
+    pub write: Write,
+    pub session: u64,
+    pub id: MessageId,
+    pub kind: ResultKind,
+    pub reply: Reply,
+    pub mailbox: Arc<dyn Mailbox>,
+}
+
+impl std::fmt::Debug for Submission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Submission")
+            .field("session", &self.session)
+            .field("id", &self.id)
+            .field("write", &self.write)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! A directory in a temporary folder with one session, spoken to in LDAP messages.
+
+#![allow(dead_code, reason = "each test file uses its part of the kit")]
+
+use directory::{
+    Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker,
+};
+use policy::password::Scheme;
+use protocol::{
+    AddRequest, Authentication, BindRequest, Change, ChangeOperation, DecodeLimits, DerefAliases,
+    Filter, LdapResult, Message, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
+    ResponseMessage, ResultCode, Scope, SearchRequest, frame, parse_filter, put_partial_attribute,
+    write_request,
+};
+use std::sync::{Arc, Condvar, Mutex};
+use tempfile::TempDir;
+
+pub const ADMIN: &str = "cn=admin,dc=example,dc=com";
+pub const PASSWORD: &str = "secret";
+
+/// One client of one directory.
+pub struct Client {
+    pub folder: Arc<TempDir>,
+    pub directory: Directory,
+    worker: Worker,
+    session: Session,
+    inbox: Arc<Inbox>,
+    last_id: i32,
+}
+
+#[derive(Default)]
+struct Inbox {
+    arrived: Mutex<Vec<Completion>>,
+    wake: Condvar,
+}
+
+impl Mailbox for Inbox {
+    fn deliver(&self, completions: Vec<Completion>) {
+        self.arrived.lock().unwrap().extend(completions);
+        self.wake.notify_one();
+    }
+}
+
+/// An entry as a search returned it: the DN, then attributes with their values as text.
+pub type Found = (String, Vec<(String, Vec<String>)>);
+
+/// Everything a request was answered with.
+pub struct Answer {
+    pub entries: Vec<Found>,
+    pub references: Vec<Vec<String>>,
+    pub result: LdapResult,
+    pub value: Option<Vec<u8>>,
+    pub controls: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Answer {
+    pub fn names(&self) -> Vec<&str> {
+        self.entries.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    pub fn values(&self, attribute: &str) -> Vec<&str> {
+        let (_, attributes) = &self.entries[0];
+        let found = attributes.iter().find(|(name, _)| name == attribute);
+        found.map_or_else(Vec::new, |(_, values)| values.iter().map(String::as_str).collect())
+    }
+}
+
+pub fn options() -> Options {
+    Options { password_scheme: Scheme::Ssha512, ..Options::default() }
+}
+
+impl Client {
+    /// A new directory for dc=example,dc=com, anonymous.
+    pub fn new() -> Client {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
+        let init = InitOptions::new("dc=example,dc=com", password);
+        Directory::create(folder.path(), &init).unwrap();
+        Client::open(folder)
+    }
+
+    /// The directory in a folder.
+    pub fn open(folder: Arc<TempDir>) -> Client {
+        let directory = Directory::open(folder.path(), &options()).unwrap();
+        Client::of(folder, directory)
+    }
+
+    /// One more client of the same directory.
+    pub fn another(&self) -> Client {
+        Client::of(Arc::clone(&self.folder), self.directory.clone())
+    }
+
+    fn of(folder: Arc<TempDir>, directory: Directory) -> Client {
+        let inbox = Arc::new(Inbox::default());
+        let mut worker = directory.worker(Arc::clone(&inbox) as Arc<dyn Mailbox>).unwrap();
+        let session = worker.open_session(1, Peer::default());
+        Client { folder, directory, worker, session, inbox, last_id: 0 }
+    }
+
+    /// The same, bound as the administrator.
+    pub fn admin() -> Client {
+        let mut client = Client::new();
+        assert_eq!(client.bind(ADMIN, PASSWORD).code, ResultCode::SUCCESS);
+        client
+    }
+
+    /// Closes the directory and opens it again.
+    pub fn reopen(self) -> Client {
+        self.directory.shutdown();
+        let folder = Arc::clone(&self.folder);
+        drop(self);
+        Client::open(folder)
+    }
+
+    pub fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Answer {
+        self.last_id += 1;
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, self.last_id, request, controls);
+        let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
+        let mut out = Vec::new();
+        let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
+        loop {
+            flow = match flow {
+                Flow::Waiting => {
+                    let mut arrived = self.inbox.arrived.lock().unwrap();
+                    while arrived.is_empty() {
+                        arrived = self.inbox.wake.wait(arrived).unwrap();
+                    }
+                    let completion = arrived.remove(0);
+                    drop(arrived);
+                    self.worker.complete(&mut self.session, completion, &mut out)
+                }
+                Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
+                Flow::Done | Flow::Close | Flow::StartTls => break,
+            };
+        }
+        self.worker.sleep();
+        answer(&out)
+    }
+
+    pub fn bind(&mut self, name: &str, password: &str) -> LdapResult {
+        let authentication = Authentication::Simple(password.as_bytes());
+        let request = BindRequest { version: 3, name, authentication };
+        self.call(&Request::Bind(request), &[]).result
+    }
+
+    pub fn add(&mut self, entry: &str, attributes: &[(&str, &[&str])]) -> LdapResult {
+        let encoded: Vec<Vec<u8>> = attributes.iter().map(|(n, v)| encode(n, v)).collect();
+        let attributes = partial(&encoded);
+        self.call(&Request::Add(AddRequest { entry, attributes }), &[]).result
+    }
+
+    /// Adds a person `cn=<name>` below dc=example,dc=com.
+    pub fn add_person(&mut self, name: &str) {
+        let dn = format!("cn={name},dc=example,dc=com");
+        let result = self.add(&dn, &[("objectClass", &["person"]), ("sn", &[name])]);
+        assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
+    }
+
+    pub fn modify(
+        &mut self,
+        object: &str,
+        changes: &[(ChangeOperation, &str, &[&str])],
+    ) -> LdapResult {
+        let encoded: Vec<Vec<u8>> = changes.iter().map(|(_, n, v)| encode(n, v)).collect();
+        let changes = changes.iter().zip(partial(&encoded));
+        let changes = changes.map(|((operation, ..), attribute)| Change {
+            operation: *operation,
+            attribute,
+        });
+        let request = ModifyRequest { object, changes: changes.collect() };
+        self.call(&Request::Modify(request), &[]).result
+    }
+
+    pub fn search(&mut self, base: &str, scope: Scope, filter: &str, attributes: &[&str]) -> Answer {
+        self.search_with(base, scope, filter, attributes, |_| (), &[])
+    }
+
+    pub fn search_with(
+        &mut self,
+        base: &str,
+        scope: Scope,
+        filter: &str,
+        attributes: &[&str],
+        change: impl FnOnce(&mut SearchRequest<'_>),
+        controls: &[OwnedControl],
+    ) -> Answer {
+        let encoded = parse_filter(filter).unwrap();
+        let mut reader = protocol::ber::Reader::new(&encoded);
+        let filter = Filter::decode(&mut reader, 32).unwrap();
+        let mut request = SearchRequest {
+            base,
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter,
+            attributes: attributes.to_vec(),
+        };
+        change(&mut request);
+        self.call(&Request::Search(request), controls)
+    }
+}
+
+fn encode(name: &str, values: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_partial_attribute(&mut out, name, values.iter().map(|value| value.as_bytes()));
+    out
+}
+
+fn partial(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
+    encoded.iter().map(|it| PartialAttribute::from_checked(it).unwrap()).collect()
+}
+
+fn answer(mut out: &[u8]) -> Answer {
+    let mut answer = Answer {
+        entries: Vec::new(),
+        references: Vec::new(),
+        result: LdapResult::success(),
+        value: None,
+        controls: Vec::new(),
+    };
+    while let Some(length) = frame(out, 1 << 30).unwrap() {
+        let (first, rest) = out.split_at(length);
+        out = rest;
+        let message = ResponseMessage::decode(first).unwrap();
+        let owned = |it: &protocol::Control<'_>| (it.oid.to_owned(), it.value.map(<[u8]>::to_vec));
+        answer.controls = message.controls.iter().map(owned).collect();
+        match message.response {
+            Response::SearchEntry { name, attributes } => {
+                let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+                let attributes = attributes.iter().map(|it| {
+                    (it.description.to_owned(), it.values.into_iter().map(text).collect())
+                });
+                answer.entries.push((name.to_owned(), attributes.collect()));
+            }
+            Response::SearchReference(urls) => {
+                answer.references.push(urls.iter().map(|url| (*url).to_owned()).collect());
+            }
+            Response::SearchDone(it)
+            | Response::Modify(it)
+            | Response::Add(it)
+            | Response::Delete(it)
+            | Response::ModifyDn(it)
+            | Response::Compare(it) => answer.result = it,
+            Response::Bind { result, .. } => answer.result = result,
+            Response::Extended { result, value, .. } => {
+                answer.result = result;
+                answer.value = value.map(<[u8]>::to_vec);
+            }
+            Response::Intermediate { .. } => {}
+        }
+    }
+    answer
+}

@@ -1,0 +1,200 @@
+//! How the administrative subcommands reach a node: over its ldapi socket while it is served,
+//! else by opening its folder. Either way they send LDAP messages and read LDAP answers.
+
+use crate::init::data_folder;
+use crate::report::Problem;
+use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
+use protocol::{
+    Authentication, BindRequest, DecodeLimits, LdapResult, Message, MessageId, Request, Response,
+    ResponseMessage, ResultCode, frame, write_request,
+};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Answers larger than this are not read.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// A session with a node, as its administrator.
+pub struct Channel {
+    way: Way,
+    last_id: MessageId,
+}
+
+enum Way {
+    Online(UnixStream),
+    Offline(Box<Offline>),
+}
+
+struct Offline {
+    directory: Directory,
+    worker: Worker,
+    session: Session,
+    inbox: Arc<Inbox>,
+}
+
+/// Completions of the one session.
+#[derive(Default)]
+struct Inbox {
+    arrived: Mutex<Vec<Completion>>,
+    wake: Condvar,
+}
+
+impl Mailbox for Inbox {
+    fn deliver(&self, completions: Vec<Completion>) {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner).extend(completions);
+        self.wake.notify_one();
+    }
+}
+
+impl Inbox {
+    fn take(&self) -> Completion {
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(completion) = arrived.pop() {
+                return completion;
+            }
+            arrived = self.wake.wait(arrived).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Channel {
+    /// Reaches the node in a folder and authenticates as the owner of the process.
+    pub fn open(dir: &Path) -> Result<Channel, Problem> {
+        let data = data_folder(dir)?;
+        let way = match UnixStream::connect(dir.join(server::SOCKET_FILE)) {
+            Ok(stream) => Way::Online(stream),
+            Err(_) => Way::Offline(Box::new(Offline::open(&data)?)),
+        };
+        let mut channel = Channel { way, last_id: 0 };
+        let bind = Request::Bind(BindRequest {
+            version: 3,
+            name: "",
+            authentication: Authentication::Sasl { mechanism: "EXTERNAL", credentials: None },
+        });
+        channel.succeed(&bind)?;
+        Ok(channel)
+    }
+
+    /// Sends a request that must succeed.
+    pub fn succeed(&mut self, request: &Request<'_>) -> Result<(), Problem> {
+        let result = self.result(request)?;
+        if result.code == ResultCode::SUCCESS {
+            return Ok(());
+        }
+        Err(refused(&result))
+    }
+
+    /// Sends a request and returns its final result.
+    pub fn result(&mut self, request: &Request<'_>) -> Result<LdapResult, Problem> {
+        let answers = self.call(request)?;
+        let last = answers.last().map(Vec::as_slice).unwrap_or_default();
+        let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
+        result_of(message.response)
+            .ok_or_else(|| Problem::failed("the server's last answer is no result"))
+    }
+
+    /// Sends a request and returns every answer to it, the final one last.
+    pub fn call(&mut self, request: &Request<'_>) -> Result<Vec<Vec<u8>>, Problem> {
+        self.last_id += 1;
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, self.last_id, request, &[]);
+        match &mut self.way {
+            Way::Online(stream) => online(stream, &bytes),
+            Way::Offline(offline) => offline.call(&bytes),
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if let Way::Offline(offline) = &self.way {
+            offline.directory.shutdown();
+        }
+    }
+}
+
+/// The problem that a refusal is to a person.
+pub fn refused(result: &LdapResult) -> Problem {
+    let name = result.code.name();
+    match result.diagnostic.as_str() {
+        "" => Problem::failed(name),
+        text => Problem::failed(format_args!("{text} ({name})")),
+    }
+}
+
+fn result_of(response: Response<'_>) -> Option<LdapResult> {
+    match response {
+        Response::SearchDone(it)
+        | Response::Modify(it)
+        | Response::Add(it)
+        | Response::Delete(it)
+        | Response::ModifyDn(it)
+        | Response::Compare(it) => Some(it),
+        Response::Bind { result, .. } | Response::Extended { result, .. } => Some(result),
+        _ => None,
+    }
+}
+
+fn online(stream: &mut UnixStream, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+    stream.write_all(bytes)?;
+    let (mut answers, mut buffer) = (Vec::new(), Vec::new());
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        let count = stream.read(&mut chunk)?;
+        if count == 0 {
+            return Err(Problem::failed("the server closed the connection"));
+        }
+        buffer.extend_from_slice(&chunk[..count]);
+        take_messages(&mut buffer, &mut answers)?;
+        let last = answers.last().map(Vec::as_slice).unwrap_or_default();
+        if let Ok(message) = ResponseMessage::decode(last)
+            && result_of(message.response).is_some()
+        {
+            return Ok(answers);
+        }
+    }
+}
+
+/// Moves whole messages from a buffer to a list.
+fn take_messages(buffer: &mut Vec<u8>, messages: &mut Vec<Vec<u8>>) -> Result<(), Problem> {
+    while let Some(length) = frame(buffer, ANSWER_BYTES_MAX).map_err(Problem::failed)? {
+        messages.push(buffer.drain(..length).collect());
+    }
+    Ok(())
+}
+
+impl Offline {
+    fn open(data: &Path) -> Result<Offline, Problem> {
+        let directory = Directory::open(data, &Options::default()).map_err(Problem::failed)?;
+        let inbox = Arc::new(Inbox::default());
+        let mailbox: Arc<dyn Mailbox> = Arc::clone(&inbox) as Arc<dyn Mailbox>;
+        let mut worker = directory.worker(mailbox).map_err(Problem::failed)?;
+        // Whoever may open the folder may administer it.
+        let peer = Peer { address: None, secure: true, unix_uid: Some(0), local: true };
+        let session = worker.open_session(1, peer);
+        Ok(Offline { directory, worker, session, inbox })
+    }
+
+    fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+        let message =
+            Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
+        let mut out = Vec::new();
+        let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
+        loop {
+            flow = match flow {
+                Flow::Waiting => {
+                    let completion = self.inbox.take();
+                    self.worker.complete(&mut self.session, completion, &mut out)
+                }
+                Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
+                Flow::Done | Flow::Close | Flow::StartTls => break,
+            };
+        }
+        let mut answers = Vec::new();
+        take_messages(&mut out, &mut answers)?;
+        Ok(answers)
+    }
+}

@@ -1,0 +1,26 @@
+//! `pando check`: compares every table of a database with every other.
+
+use crate::cli::Check;
+use crate::init::data_folder;
+use crate::report::{Problem, note, say};
+
+/// Runs the check; exit status 1 when something disagrees.
+pub fn check(it: &Check) -> Result<(), Problem> {
+    let data = data_folder(&it.dir)?;
+    let report = directory::check::check(&data).map_err(Problem::failed)?;
+    for problem in &report.problems {
+        note(problem);
+    }
+    if report.problems.is_empty() {
+        return say(format_args!(
+            "{} entries, digest {}: no problem found",
+            report.entries, report.digest
+        ));
+    }
+    note(format_args!(
+        "pando: {} problems in {} entries; restore a backup, or export and import again",
+        report.problems.len(),
+        report.entries
+    ));
+    Err(Problem::Reported)
+}

@@ -1,0 +1,338 @@
+//! What a person types. Help texts, shell completions and man pages are made from these
+//! definitions.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// An LDAP directory server: one tree on many identical trunks.
+#[derive(Debug, Parser)]
+#[command(name = "pando", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Exit status: 0 done, 1 failed, 2 wrong usage.\n\
+    First steps: `pando demo`, or `pando init DIR --suffix dc=example,dc=com` and \
+    `pando serve DIR`.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a new node: a folder with pando.toml and an empty directory
+    Init(Init),
+    /// Serve the directory in a folder until told to stop
+    Serve(Serve),
+    /// Serve a sample directory of 10,000 people and show commands to try
+    Demo(Demo),
+    /// Load entries from LDIF, from BER streams or from a template
+    Import(Import),
+    /// Write entries as LDIF
+    Export(Export),
+    /// Write the entries that a template describes
+    Generate(Generate),
+    /// Load a server and measure it
+    Bench(Box<Bench>),
+    /// Compare every table of a database with every other
+    Check(Check),
+    /// Show or extend the schema
+    Schema(Schema),
+    /// Set a password, or print the hash of one
+    Passwd(Passwd),
+    /// Show, add or drop indexes
+    Index(Index),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write man pages into a folder
+    Man(Man),
+}
+
+/// `pando init`
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The node's folder; made if missing, must be empty
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The naming context to hold; may be given more than once
+    #[arg(long, value_name = "DN", required = true)]
+    pub suffix: Vec<String>,
+    /// The administrator's name [default: cn=admin,<first suffix>]
+    #[arg(long, value_name = "DN")]
+    pub admin: Option<String>,
+    /// Read the administrator's password from the first line of FILE instead of asking
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub admin_password_file: Option<PathBuf>,
+    /// Do not create the entries of the naming contexts
+    #[arg(long)]
+    pub no_base: bool,
+    /// Index these attributes instead of the usual ones: ATTRIBUTE[:KIND[+KIND]…], kinds
+    /// equality, presence, substring, ordering, approximate
+    #[arg(long, value_name = "INDEX", value_delimiter = ',')]
+    pub index: Vec<String>,
+}
+
+/// `pando serve`
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Listen here instead of where pando.toml says: ldap://, ldaps:// or ldapi:// URL
+    #[arg(long, value_name = "URL")]
+    pub listen: Vec<String>,
+    /// Serving threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+/// `pando demo`
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Keep the sample directory here [default: a temporary folder, removed at the end]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+    /// Listen here
+    #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]
+    pub listen: Vec<String>,
+    /// People in the sample
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub people: u64,
+}
+
+/// The format of a stream of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511)
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
+}
+
+/// `pando import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The node's folder; the server must not be running
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Files to read, `-` for standard input; gzip and zstd are recognised
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
+    pub files: Vec<PathBuf>,
+    /// Import the entries that a template describes
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "files")]
+    pub template: Option<PathBuf>,
+    /// Set a define of the template
+    #[arg(long, value_name = "NAME=VALUE", requires = "template")]
+    pub define: Vec<String>,
+    /// The seed of the template's random values
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "template")]
+    pub seed: u64,
+    /// What the files hold
+    #[arg(long, value_enum, default_value = "ldif")]
+    pub format: Format,
+    /// Where rejected entries go, with line numbers and reasons
+    /// [default: pando-rejects.ldif in the node's folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
+    /// Do not check values against their syntaxes and entries against their classes
+    #[arg(long)]
+    pub no_schema_check: bool,
+    /// Hash passwords that stand in the clear (slow: about 50 ms each)
+    #[arg(long)]
+    pub hash_passwords: bool,
+    /// Do not create missing entries above the imported ones
+    #[arg(long)]
+    pub no_create_suffix: bool,
+}
+
+/// `pando export`
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Export this entry and what is below it [default: every naming context]
+    pub base: Option<String>,
+    /// Write to FILE; names ending in .gz or .zst are compressed [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Only entries that match
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Only these attributes (`*`: all user attributes, `+`: all operational ones)
+    #[arg(long, value_name = "ATTRIBUTE", value_delimiter = ',')]
+    pub attributes: Vec<String>,
+    /// Leave out operational attributes, so that the result can be added over LDAP
+    #[arg(long)]
+    pub no_operational: bool,
+    /// Fold lines longer than this many characters; 0 never folds
+    #[arg(long, value_name = "N", default_value_t = 76)]
+    pub fold: usize,
+}
+
+/// `pando generate`
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// The template (SLAMD / MakeLDIF language)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub template: PathBuf,
+    /// Set a define of the template
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub define: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "ldif")]
+    pub format: GenerateFormat,
+    /// The seed of the random values: the same seed gives the same entries
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// The ordinal of the first entry to write, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
+    /// The ordinal after the last entry to write [default: all]
+    #[arg(long, value_name = "N")]
+    pub to: Option<u64>,
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// What `pando generate` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GenerateFormat {
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
+    /// Distinguished names, one a line
+    Dns,
+    /// Distinguished name, tab, password
+    Binds,
+    /// Equality filters on the naming attribute, one a line
+    Filters,
+}
+
+/// `pando check`
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The node's folder; the server must not be running
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// `pando schema`
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// What to do with the schema
+    #[command(subcommand)]
+    pub action: SchemaAction,
+}
+
+/// What to do with the schema.
+#[derive(Debug, Subcommand)]
+pub enum SchemaAction {
+    /// Print attribute types and object classes, all or those whose names contain TEXT
+    Show {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// A part of a name, or an OID
+        text: Option<String>,
+    },
+    /// Add the definitions of OpenLDAP .schema or LDIF schema files
+    Add {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The schema files
+        #[arg(required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+    },
+    /// Read schema files and say whether they can be used, changing nothing
+    Check {
+        /// The schema files
+        #[arg(required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// `pando passwd`
+#[derive(Debug, Args)]
+pub struct Passwd {
+    /// The node's folder; without it, the hash of a password is printed
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+    /// Whose password [default: the administrator's]
+    pub dn: Option<String>,
+    /// Read the password from the first line of FILE (`-`: standard input) instead of asking
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub password_file: Option<PathBuf>,
+    /// The scheme to print a hash under, e.g. {SSHA}
+    #[arg(long, value_name = "SCHEME", default_value = "{ARGON2}")]
+    pub scheme: String,
+}
+
+/// `pando index`
+#[derive(Debug, Args)]
+pub struct Index {
+    /// What to do with the indexes
+    #[command(subcommand)]
+    pub action: IndexAction,
+}
+
+/// What to do with the indexes.
+#[derive(Debug, Subcommand)]
+pub enum IndexAction {
+    /// Show every index and how far it is built
+    Status {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+    },
+    /// Add an index, or change its kinds; it is built while the server serves
+    Add {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The attribute type
+        attribute: String,
+        /// The kinds: equality, presence, substring, ordering, approximate
+        #[arg(value_delimiter = ',', default_value = "equality")]
+        kinds: Vec<String>,
+    },
+    /// Drop an index
+    Drop {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The attribute type
+        attribute: String,
+    },
+}
+
+/// `pando completions`
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `pando man`
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The folder to write pando.1 and its pages into
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// `pando bench`
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to do: search, auth, bind, compare, modify, add, delete, modify-dn, or mixed
+    pub job: String,
+    /// The server: ldap://HOST:PORT
+    #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]
+    pub url: String,
+}

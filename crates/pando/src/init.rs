@@ -1,0 +1,160 @@
+//! `pando init`: a folder with pando.toml and an empty directory.
+
+use crate::cli::Init;
+use crate::passwd::first_line;
+use crate::report::{Problem, note};
+use directory::InitOptions;
+use policy::password::{self, Scheme};
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use store::{IndexKind, IndexKinds};
+
+/// The environment variable that may carry the administrator's password.
+const PASSWORD_VARIABLE: &str = "PANDO_ADMIN_PASSWORD";
+
+/// Makes the node.
+pub fn init(it: &Init) -> Result<(), Problem> {
+    refuse_used(&it.dir)?;
+    let password = administrator_password(it)?;
+    let password = password::hash(Scheme::Argon2id, &password).map_err(Problem::failed)?;
+    let mut options = InitOptions::new(&it.suffix[0], password);
+    options.suffixes.clone_from(&it.suffix);
+    options.base_entries = !it.no_base;
+    if let Some(administrator) = &it.admin {
+        options.administrator.clone_from(administrator);
+    }
+    if !it.index.is_empty() {
+        options.indexes = it.index.iter().map(|text| parse_index(text)).collect::<Result<_, _>>()?;
+    }
+    let existed = it.dir.exists();
+    let data = it.dir.join("data");
+    std::fs::create_dir_all(&data).map_err(|error| Problem::file(&data, error))?;
+    let done = directory::Directory::create(&data, &options)
+        .map_err(Problem::failed)
+        .and_then(|()| write_settings(&it.dir));
+    if done.is_err() {
+        // Leave nothing half made behind: the folder was empty or missing.
+        let _ = std::fs::remove_dir_all(&data);
+        if !existed {
+            let _ = std::fs::remove_dir(&it.dir);
+        }
+        return done;
+    }
+    note(format_args!(
+        "{} holds {}; the administrator is {}\nstart it with: pando serve {}",
+        it.dir.display(),
+        it.suffix.join(" and "),
+        options.administrator,
+        it.dir.display()
+    ));
+    Ok(())
+}
+
+/// The folder of the database of a node.
+pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
+    let data = dir.join("data");
+    if data.is_dir() {
+        return Ok(data);
+    }
+    Err(Problem::failed(format_args!(
+        "{}: no node here; make one with `pando init {} --suffix …`",
+        dir.display(),
+        dir.display()
+    )))
+}
+
+fn refuse_used(dir: &Path) -> Result<(), Problem> {
+    let Ok(mut entries) = std::fs::read_dir(dir) else { return Ok(()) };
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    Err(Problem::failed(format_args!(
+        "{}: expected a missing or empty folder; choose another one",
+        dir.display()
+    )))
+}
+
+fn write_settings(dir: &Path) -> Result<(), Problem> {
+    let path = dir.join(server::SETTINGS_FILE);
+    std::fs::write(&path, server::sample_settings()).map_err(|error| Problem::file(&path, error))
+}
+
+/// `ATTRIBUTE[:KIND[+KIND]…]`
+pub fn parse_index(text: &str) -> Result<(String, IndexKinds), Problem> {
+    let (attribute, kinds) = text.split_once(':').unwrap_or((text, "equality"));
+    Ok((attribute.to_owned(), parse_kinds(kinds.split('+'))?))
+}
+
+/// Names of index kinds.
+pub fn parse_kinds<'t>(names: impl Iterator<Item = &'t str>) -> Result<IndexKinds, Problem> {
+    let mut kinds = IndexKinds::NONE;
+    for name in names {
+        let kind = IndexKind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+        let Some(kind) = kind else {
+            let known = IndexKind::ALL.map(IndexKind::name).join(", ");
+            return Err(Problem::usage(format_args!("index kind {name}: expected one of {known}")));
+        };
+        kinds = kinds | IndexKinds::of(&[kind]);
+    }
+    Ok(kinds)
+}
+
+/// From the file, else the environment, else the terminal.
+fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
+    let password = match (&it.admin_password_file, std::env::var_os(PASSWORD_VARIABLE)) {
+        (Some(file), _) => first_line(file)?,
+        (None, Some(value)) => value.into_encoded_bytes(),
+        (None, None) => ask()?,
+    };
+    if password.is_empty() {
+        return Err(Problem::usage("the administrator's password is empty"));
+    }
+    Ok(password)
+}
+
+/// Asks on the terminal, without showing what is typed.
+pub fn ask() -> Result<Vec<u8>, Problem> {
+    let input = std::io::stdin();
+    if !input.is_terminal() {
+        return Err(Problem::usage(format_args!(
+            "no password: give a file, set {PASSWORD_VARIABLE}, or run this in a terminal"
+        )));
+    }
+    let hidden = hide_input();
+    let mut answers = Vec::new();
+    for prompt in ["Password: ", "Again: "] {
+        let mut error = std::io::stderr().lock();
+        write!(error, "{prompt}")?;
+        error.flush()?;
+        let mut line = String::new();
+        input.lock().read_line(&mut line)?;
+        writeln!(error)?;
+        answers.push(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec());
+    }
+    drop(hidden);
+    if answers[0] != answers[1] {
+        return Err(Problem::usage("the two passwords differ"));
+    }
+    Ok(answers.swap_remove(0))
+}
+
+/// Switches the terminal's echo off until dropped.
+fn hide_input() -> impl Drop {
+    struct Hidden(Option<rustix::termios::Termios>);
+    impl Drop for Hidden {
+        fn drop(&mut self) {
+            if let Some(before) = &self.0 {
+                let now = rustix::termios::OptionalActions::Now;
+                let _ = rustix::termios::tcsetattr(std::io::stdin(), now, before);
+            }
+        }
+    }
+    let before = rustix::termios::tcgetattr(std::io::stdin()).ok();
+    if let Some(before) = &before {
+        let mut silent = before.clone();
+        silent.local_modes -= rustix::termios::LocalModes::ECHO;
+        let now = rustix::termios::OptionalActions::Now;
+        let _ = rustix::termios::tcsetattr(std::io::stdin(), now, &silent);
+    }
+    Hidden(before)
+}

@@ -1,0 +1,79 @@
+//! `pando passwd`: set a password in a node, or print the hash of one.
+
+use crate::channel::Channel;
+use crate::cli::Passwd;
+use crate::init::ask;
+use crate::report::{Problem, note, say};
+use policy::password::{self, Scheme};
+use protocol::extended::PasswordModifyRequest;
+use protocol::{DerefAliases, ExtendedRequest, Filter, Request, Response, ResponseMessage};
+use protocol::{Scope, SearchRequest, oid};
+use std::io::BufRead;
+use std::path::Path;
+
+/// Sets or hashes a password.
+pub fn passwd(it: &Passwd) -> Result<(), Problem> {
+    let scheme: Scheme = it.scheme.parse().map_err(Problem::usage)?;
+    let read = || match &it.password_file {
+        Some(file) => first_line(file),
+        None => ask(),
+    };
+    let Some(dir) = &it.dir else {
+        let hashed = password::hash(scheme, &read()?).map_err(Problem::failed)?;
+        return say(hashed);
+    };
+    let mut channel = Channel::open(dir)?;
+    let dn = match &it.dn {
+        Some(dn) => dn.clone(),
+        None => administrator(&mut channel)?,
+    };
+    let new = read()?;
+    let mut value = Vec::new();
+    let request = PasswordModifyRequest {
+        user_identity: Some(&dn),
+        old_password: None,
+        new_password: Some(&new),
+    };
+    request.encode(&mut value);
+    let request = ExtendedRequest { name: oid::PASSWORD_MODIFY, value: Some(&value) };
+    channel.succeed(&Request::Extended(request))?;
+    note(format_args!("the password of {dn} is changed"));
+    Ok(())
+}
+
+/// The first line of a file, `-` for standard input, without its end.
+pub fn first_line(file: &Path) -> Result<Vec<u8>, Problem> {
+    let mut line = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().read_until(b'\n', &mut line)
+    } else {
+        std::fs::File::open(file)
+            .and_then(|it| std::io::BufReader::new(it).read_until(b'\n', &mut line))
+    };
+    read.map_err(|error| Problem::file(file, error))?;
+    while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        line.pop();
+    }
+    Ok(line)
+}
+
+fn administrator(channel: &mut Channel) -> Result<String, Problem> {
+    let answers = channel.call(&Request::Search(SearchRequest {
+        base: "cn=administrator,cn=config",
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: vec!["pandoAdministratorName"],
+    }))?;
+    for answer in &answers {
+        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
+        let Response::SearchEntry { attributes, .. } = message.response else { continue };
+        if let Some(value) = attributes.first().and_then(|it| it.values.into_iter().next()) {
+            return Ok(String::from_utf8_lossy(value).into_owned());
+        }
+    }
+    Err(Problem::failed("this node has no administrator: name the DN whose password to set"))
+}

@@ -1,0 +1,67 @@
+//! How the program speaks: results on standard output, everything else on standard error, one
+//! line per problem that says what was expected, what came, and what to do.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Why a subcommand did not do what was asked.
+#[derive(Debug)]
+pub enum Problem {
+    /// What was typed cannot be meant: exit status 2.
+    Usage(String),
+    /// It was tried and failed: exit status 1.
+    Failed(String),
+    /// The problem is reported already: exit status 1.
+    Reported,
+    /// The reader of our output has gone away: that is no failure.
+    OutputClosed,
+}
+
+impl Problem {
+    /// What was typed cannot be meant.
+    pub fn usage(text: impl Display) -> Problem {
+        Problem::Usage(text.to_string())
+    }
+
+    /// It was tried and failed.
+    pub fn failed(text: impl Display) -> Problem {
+        Problem::Failed(text.to_string())
+    }
+
+    /// A file could not be used.
+    pub fn file(path: &std::path::Path, error: impl Display) -> Problem {
+        Problem::Failed(format!("{}: {error}", path.display()))
+    }
+
+    /// Prints the problem and chooses the exit status.
+    pub fn report(self) -> ExitCode {
+        let (text, status) = match self {
+            Problem::Usage(text) => (text, 2),
+            Problem::Failed(text) => (text, 1),
+            Problem::Reported => return ExitCode::from(1),
+            Problem::OutputClosed => return ExitCode::SUCCESS,
+        };
+        note(format_args!("pando: {text}"));
+        ExitCode::from(status)
+    }
+}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Problem {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Problem::OutputClosed,
+            _ => Problem::Failed(error.to_string()),
+        }
+    }
+}
+
+/// A line of the result.
+pub fn say(text: impl Display) -> Result<(), Problem> {
+    writeln!(std::io::stdout().lock(), "{text}").map_err(Problem::from)
+}
+
+/// A line beside the result. A standard error that is closed is no reason to stop.
+pub fn note(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
