@@ -8,6 +8,8 @@
 
 mod rows;
 
+pub(crate) use rows::keeps_buckets;
+
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Arc;

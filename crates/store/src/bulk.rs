@@ -1,12 +1,38 @@
 //! Bulk load: a whole database written in the order of its trees.
+//!
+//! Entries are appended as they come, in the order of ids. Everything else (names, index keys) is
+//! collected in memory, sorted at the end and appended tree by tree, which fills pages completely
+//! and costs a fraction of inserting in random order. Nothing is synced before the end: until
+//! [`BulkLoader::finish`] has returned, the folder is not a database anyone should open.
+//!
+//! Memory: some 60 bytes for each name and 16 for each value of an equality index, 2 for each
+//! trigram of a value.
 
+mod collect;
+mod prepare;
+mod write;
+
+pub use prepare::{Prepared, Preparer};
+
+use std::collections::HashMap;
 use std::path::Path;
 
 use schema::DictionaryRow;
 
+use crate::bulk::collect::{ByteKeys, Group};
+use crate::entry::{EntryView, HEADER_BYTES, state_term, with_parent};
+use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::index_set::IndexSet;
+use crate::index_set::{IndexKind, IndexSet, IndexState};
+use crate::lmdb::{Put, WriteTransaction};
+use crate::state::{State, encode_index, index_key, value_key};
+use crate::store::{Store, StoreOptions};
+use crate::tables::NameKey;
+
+/// Bytes of entries written in one transaction: few enough that its dirty pages stay in the cache
+/// of the machine, many enough that commits cost nothing.
+const TRANSACTION_BYTES: usize = 16 << 20;
 
 /// Where an entry of a bulk load goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,67 +42,6 @@ pub struct Place {
     /// Its parent; [`EntryId::ROOT`] for a naming context.
     pub parent: EntryId,
 }
-
-/// Entries with their index keys, made by one worker thread.
-#[derive(Debug, Default)]
-pub struct Prepared {}
-
-impl Prepared {
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        0
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// Computes index keys, one for each worker thread.
-#[derive(Debug)]
-pub struct Preparer {}
-
-impl Preparer {
-    /// A preparer for these indexes.
-    pub fn new(indexes: &IndexSet) -> Preparer {
-        let _ = indexes;
-        Preparer {}
-    }
-
-    /// Goes on with another schema, in which more attributes have numbers.
-    pub fn set_indexes(&mut self, indexes: &IndexSet) {
-        let _ = indexes;
-    }
-
-    /// Adds an entry. The parent in its row is of no account: the place says it.
-    ///
-    /// # Errors
-    /// A row that cannot be read.
-    pub fn add(&mut self, rdn_normal: &[u8], entry: &[u8]) -> Result<(), Error> {
-        let _ = (rdn_normal, entry);
-        Ok(())
-    }
-
-    /// How many entries were added since [`Preparer::take`].
-    pub fn len(&self) -> usize {
-        0
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// What was added.
-    pub fn take(&mut self) -> Prepared {
-        Prepared::default()
-    }
-}
-
-/// Writes a new database.
-#[derive(Debug)]
-pub struct BulkLoader {}
 
 /// What a bulk load wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +54,23 @@ pub struct Loaded {
     pub bytes: u64,
 }
 
+/// Writes a new database.
+#[derive(Debug)]
+pub struct BulkLoader {
+    /// Before `store`, whose environment it keeps open.
+    transaction: Option<WriteTransaction>,
+    /// Bytes of entries in the transaction.
+    uncommitted: usize,
+    names: ByteKeys,
+    ordered: ByteKeys,
+    /// By attribute number and kind, see [`group_slot`].
+    groups: Vec<Option<Box<Group>>>,
+    counts: HashMap<u64, u64>,
+    state: State,
+    last: EntryId,
+    store: Store,
+}
+
 impl BulkLoader {
     /// Begins a database in a new folder, with all indexes of the set complete. The caller renames
     /// the folder into place when [`BulkLoader::finish`] has returned.
@@ -96,17 +78,134 @@ impl BulkLoader {
     /// # Errors
     /// As [`crate::Store::create`].
     pub fn create(folder: &Path, indexes: &IndexSet) -> Result<BulkLoader, Error> {
-        let _ = (folder, indexes);
-        Ok(BulkLoader {})
+        let options = StoreOptions {
+            no_sync: true,
+            ..StoreOptions::default()
+        };
+        BulkLoader::create_with(folder, indexes, &options)
     }
 
-    /// Appends prepared entries; those without a place are left out. A parent comes before its
-    /// children, and no two children of a parent have the same normalised RDN.
+    /// As [`BulkLoader::create`], with settings.
+    ///
+    /// # Errors
+    /// As [`crate::Store::create`].
+    pub fn create_with(
+        folder: &Path,
+        indexes: &IndexSet,
+        options: &StoreOptions,
+    ) -> Result<BulkLoader, Error> {
+        let store = Store::create_with(
+            folder,
+            &StoreOptions {
+                no_sync: true,
+                ..*options
+            },
+        )?;
+        let mut loader = BulkLoader {
+            transaction: None,
+            uncommitted: 0,
+            names: ByteKeys::default(),
+            ordered: ByteKeys::default(),
+            groups: Vec::new(),
+            counts: HashMap::new(),
+            state: State::EMPTY,
+            last: EntryId::ROOT,
+            store,
+        };
+        for definition in &indexes.definitions {
+            let mut state = IndexState::none(&definition.attribute);
+            state.ready = indexes.maintained(definition.type_id);
+            let (key, row) = (index_key(&state.attribute), encode_index(&state));
+            let meta = loader.store.shared.tables.meta;
+            loader.transaction()?.put(meta, &key, &row, Put::Upsert)?;
+        }
+        Ok(loader)
+    }
+
+    /// Appends prepared entries, one for each place; those without a place are left out. A parent
+    /// comes before its children, and no two children of a parent have the same normalised RDN.
     ///
     /// # Errors
     /// [`Error::Full`], or [`Error::Conflict`] for ids out of order.
     pub fn append(&mut self, prepared: &Prepared, places: &[Option<Place>]) -> Result<(), Error> {
-        let _ = (prepared, places);
+        if places.len() != prepared.len() {
+            return Err(Error::conflict(
+                "there is not one place for each prepared entry",
+            ));
+        }
+        for (at, place) in places.iter().enumerate() {
+            if let Some(place) = place {
+                self.append_entry(place, prepared.name(at), prepared.entry(at))?;
+            }
+        }
+        let id_of = |ordinal: u32| {
+            places
+                .get(ordinal as usize)
+                .copied()
+                .flatten()
+                .map(|it| it.id)
+        };
+        let before = self.state.entries < collect::SAMPLE_ENTRIES;
+        for key in prepared.keys() {
+            if let Some(id) = id_of(key.ordinal) {
+                let slot = group_slot(key.kind, key.base);
+                if slot >= self.groups.len() {
+                    self.groups.resize_with(slot + 1, || None);
+                }
+                let group = self.groups[slot].get_or_insert_with(|| Group::boxed(key.kind));
+                group.add(key.hash, id, before);
+            }
+        }
+        for (ordinal, key) in prepared.ordered() {
+            if let Some(id) = id_of(ordinal) {
+                let rank = key
+                    .iter()
+                    .take(3)
+                    .fold(0, |rank, byte| rank << 8 | u64::from(*byte));
+                let id = id.packed();
+                self.ordered.add(rank, &[key, &id], key.len() + id.len(), 3);
+            }
+        }
+        if !before {
+            self.groups
+                .iter_mut()
+                .flatten()
+                .for_each(|group| group.settle());
+        }
+        Ok(())
+    }
+
+    fn append_entry(&mut self, place: &Place, name: &[u8], entry: &[u8]) -> Result<(), Error> {
+        let Place { id, parent } = *place;
+        if id <= self.last || id > EntryId::MAX {
+            return Err(Error::conflict(format!(
+                "id {id} does not follow {}",
+                self.last
+            )));
+        }
+        let digest = EntryView::new(entry)?.digest();
+        let Some((header, rest)) = entry.split_first_chunk::<HEADER_BYTES>() else {
+            return Err(Error::corrupt("entry", "a row is too short"));
+        };
+        let mut header = *header;
+        with_parent(&mut header, parent);
+        let entries = EntryTree(self.store.shared.tables.entry);
+        entries.put(self.transaction()?, id, &[&header, rest], Put::Append)?;
+        let key = NameKey::new(parent, name);
+        let key = key.bytes();
+        self.names.add(parent.0, &[key, &id.packed()], key.len(), 8);
+        *self.counts.entry(parent.0).or_default() += 1;
+        self.last = id;
+        self.state.entries += 1;
+        self.state.next_id = id.0 + 1;
+        self.state.digest = self
+            .state
+            .digest
+            .wrapping_add(state_term(id, parent, digest));
+        self.uncommitted += entry.len();
+        if self.uncommitted > TRANSACTION_BYTES {
+            self.commit()?;
+        }
         Ok(())
     }
 
@@ -115,7 +214,11 @@ impl BulkLoader {
     /// # Errors
     /// [`Error::Full`] or what LMDB says.
     pub fn put_dictionary(&mut self, rows: &[DictionaryRow]) -> Result<(), Error> {
-        let _ = rows;
+        let table = self.store.shared.tables.dictionary;
+        for row in rows {
+            let (key, text) = (row.number.0.to_be_bytes(), row.text.as_bytes());
+            self.transaction()?.put(table, &key, text, Put::Upsert)?;
+        }
         Ok(())
     }
 
@@ -124,13 +227,14 @@ impl BulkLoader {
     /// # Errors
     /// [`Error::Full`] or what LMDB says.
     pub fn put_meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        let _ = (key, value);
-        Ok(())
+        let table = self.store.shared.tables.meta;
+        self.transaction()?
+            .put(table, &value_key(key), value, Put::Upsert)
     }
 
     /// Sets the log position of the state.
     pub fn set_position(&mut self, position: u64) {
-        let _ = position;
+        self.state.position = position;
     }
 
     /// Sorts and writes all other tables and syncs.
@@ -138,10 +242,29 @@ impl BulkLoader {
     /// # Errors
     /// [`Error::Full`], or [`Error::Conflict`] when two entries have the same name.
     pub fn finish(self) -> Result<Loaded, Error> {
-        Ok(Loaded {
-            entries: 0,
-            digest: 0,
-            bytes: 0,
-        })
+        write::finish(self)
+    }
+
+    /// The open transaction, or a new one.
+    fn transaction(&mut self) -> Result<&mut WriteTransaction, Error> {
+        match &mut self.transaction {
+            Some(transaction) => Ok(transaction),
+            closed => Ok(closed.insert(WriteTransaction::begin(&self.store.shared.environment)?)),
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        self.uncommitted = 0;
+        self.transaction
+            .take()
+            .map_or(Ok(()), WriteTransaction::commit)
     }
 }
+
+/// Where the keys of a kind and an attribute are collected.
+fn group_slot(kind: IndexKind, base: u16) -> usize {
+    usize::from(base) * 8 + kind as usize
+}
+
+#[cfg(test)]
+mod tests;

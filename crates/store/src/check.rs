@@ -1,8 +1,26 @@
 //! Comparing every table with every other.
+//!
+//! Rows are compared one by one where that takes a look-up, and by their number where the look-ups
+//! go one way only: if every name row leads to an entry of that name and there are as many as
+//! entries, then every entry has its row.
 
+mod indexes;
+
+use std::collections::HashMap;
+
+use schema::Schema;
+
+use crate::entry::{EntryView, state_term};
 use crate::error::Error;
+use crate::id::EntryId;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
+use crate::tables::{NameKey, count_of_value, id_of_key, id_of_value, parent_of_name_key};
+
+/// Problems kept in words; all are counted.
+const PROBLEMS_MAX: usize = 100;
+/// Entries between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1000;
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +35,21 @@ pub struct Report {
     pub index_rows: u64,
 }
 
+impl Report {
+    fn add(&mut self, problem: impl FnOnce() -> String) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem());
+        }
+    }
+
+    fn expect(&mut self, holds: bool, problem: impl FnOnce() -> String) {
+        if !holds {
+            self.add(problem);
+        }
+    }
+}
+
 /// Compares every table with every other, and recomputes counts and digests. `progress` is called
 /// now and then with the number of entries looked at.
 ///
@@ -27,6 +60,179 @@ pub fn check(
     indexes: &IndexSet,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Report, Error> {
-    let _ = (snapshot, indexes, progress);
-    Ok(Report::default())
+    let mut report = Report::default();
+    let names = check_names(snapshot, &indexes.schema, &mut report)?;
+    check_counts(snapshot, names.children, &mut report)?;
+    check_dictionary(snapshot, &indexes.schema, &mut report)?;
+    let mut rows = indexes::Rows::new(*snapshot, indexes)?;
+    let mut digest = 0_u128;
+    for row in snapshot.entries_after(EntryId::ROOT) {
+        let (id, view) = match row {
+            Ok(row) => row,
+            Err(error) => {
+                report.add(|| format!("an entry cannot be read: {error}"));
+                break;
+            }
+        };
+        check_entry(id, &view, &indexes.schema, &mut report);
+        digest = digest.wrapping_add(state_term(id, view.parent(), view.digest()));
+        rows.check_entry(id, &view, &mut report)?;
+        report.entries += 1;
+        if report.entries % PROGRESS_EVERY == 0 {
+            progress(report.entries);
+        }
+    }
+    rows.check_tables(&mut report)?;
+    progress(report.entries);
+    let state = snapshot.state()?;
+    let entries = report.entries;
+    report.expect(state.entries == entries, || {
+        format!(
+            "the state counts {} entries, there are {entries}",
+            state.entries
+        )
+    });
+    report.expect(names.rows == entries, || {
+        format!("there are {} names for {entries} entries", names.rows)
+    });
+    report.expect(state.digest == digest, || {
+        "the state's digest is wrong".to_owned()
+    });
+    let last = names.last_id;
+    report.expect(state.next_id > last.0, || {
+        format!("the next id is {}, but entry {last} exists", state.next_id)
+    });
+    Ok(report)
 }
+
+struct Names {
+    rows: u64,
+    last_id: EntryId,
+    children: HashMap<u64, u64>,
+}
+
+/// Follows every name row to its entry.
+fn check_names(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    report: &mut Report,
+) -> Result<Names, Error> {
+    let mut names = Names {
+        rows: 0,
+        last_id: EntryId::ROOT,
+        children: HashMap::new(),
+    };
+    let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
+    while let Some((key, value)) = cursor.next()? {
+        names.rows += 1;
+        let (Some(parent), Ok(id)) = (parent_of_name_key(key), id_of_value(value, "name")) else {
+            report.add(|| "a name row cannot be read".to_owned());
+            continue;
+        };
+        names.last_id = names.last_id.max(id);
+        *names.children.entry(parent.0).or_default() += 1;
+        match snapshot.entry(id) {
+            Ok(Some(view)) => {
+                let expected = name_key(schema, &view);
+                report.expect(expected.is_some_and(|it| it.bytes() == key), || {
+                    format!(
+                        "the name row of entry {id} ({}) has another name",
+                        view.rdn()
+                    )
+                });
+            }
+            Ok(None) => report.add(|| format!("a name row leads to entry {id}, which is missing")),
+            Err(error) => report.add(|| format!("entry {id}: {error}")),
+        }
+    }
+    Ok(names)
+}
+
+/// The key of the row an entry should have.
+fn name_key(schema: &Schema, view: &EntryView<'_>) -> Option<NameKey> {
+    if view.parent().is_root() {
+        let name = schema.resolve_name(view.rdn()).ok()?;
+        return Some(NameKey::new(EntryId::ROOT, name.bytes()));
+    }
+    let rdn = schema.resolve_rdn(view.rdn()).ok()?;
+    Some(NameKey::new(view.parent(), &rdn.normal))
+}
+
+fn check_counts(
+    snapshot: &Snapshot<'_>,
+    mut children: HashMap<u64, u64>,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let mut cursor = snapshot.transaction.cursor(snapshot.tables.count)?;
+    while let Some((key, value)) = cursor.next()? {
+        let (Ok(parent), Ok(stored)) = (id_of_key(key, "count"), count_of_value(value)) else {
+            report.add(|| "a count row cannot be read".to_owned());
+            continue;
+        };
+        let counted = children.remove(&parent.0).unwrap_or(0);
+        report.expect(counted == stored, || {
+            format!("entry {parent} has {counted} children, its count says {stored}")
+        });
+        let exists = parent.is_root() || snapshot.entry(parent)?.is_some();
+        report.expect(exists, || {
+            format!("{parent} has children but does not exist")
+        });
+    }
+    for (parent, counted) in children {
+        report.add(|| format!("entry {parent} has {counted} children but no count"));
+    }
+    Ok(())
+}
+
+fn check_dictionary(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    report: &mut Report,
+) -> Result<(), Error> {
+    for row in snapshot.dictionary()? {
+        let known = schema.known(row.number).map(|it| it.text.as_str());
+        report.expect(known.is_none_or(|text| text == row.text), || {
+            format!(
+                "number {} is {} here and {known:?} in the schema",
+                row.number.0, row.text
+            )
+        });
+    }
+    Ok(())
+}
+
+/// Checks an entry in itself.
+fn check_entry(id: EntryId, view: &EntryView<'_>, schema: &Schema, report: &mut Report) {
+    report.expect(view.computed_digest() == view.digest(), || {
+        format!("the digest of entry {id} is wrong")
+    });
+    let mut length = 0;
+    for attribute in view.attributes() {
+        length += attribute.encoded.len();
+        let mut reader = protocol::ber::Reader::new(attribute.encoded);
+        let decoded = protocol::ber::PartialAttribute::decode(&mut reader);
+        let Ok(decoded) = decoded.and_then(|it| reader.finish().map(|()| it)) else {
+            report.add(|| {
+                format!(
+                    "entry {id}: attribute {} cannot be read",
+                    attribute.number.0
+                )
+            });
+            continue;
+        };
+        let known = schema.known(attribute.number).map(|it| it.text.as_str());
+        report.expect(known == Some(decoded.description), || {
+            let number = attribute.number.0;
+            format!(
+                "entry {id}: number {number} is {known:?}, not {}",
+                decoded.description
+            )
+        });
+    }
+    report.expect(length == view.all_attributes().len(), || {
+        format!("entry {id}: the directory does not cover all attributes")
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,7 @@ pub use error::Error;
 pub use id::EntryId;
 pub use index::build::Progress;
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
+pub use lmdb::Statistics;
 pub use plan::{Plan, plan};
 pub use reader::Reader;
 pub use snapshot::{Lookup, Region, RegionScope, Snapshot};

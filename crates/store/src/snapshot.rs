@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexState;
-use crate::lmdb::{Cursor, Transaction};
+use crate::lmdb::{Cursor, Statistics, Transaction};
 use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
 use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value, parent_of_name_key};
 
@@ -307,6 +307,17 @@ impl<'a> Snapshot<'a> {
             row = cursor.next()?;
         }
         Ok(states)
+    }
+
+    /// Figures of each table, by name.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn table_statistics(&self) -> Result<Vec<(&'static str, Statistics)>, Error> {
+        let sizes = self.tables.all().into_iter();
+        sizes
+            .map(|(name, table)| Ok((name, self.transaction.statistics(table)?)))
+            .collect()
     }
 
     /// Appends the DN of an entry as spelled: its RDN and its superiors'.

@@ -41,6 +41,22 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// The tables with their names.
+    pub fn all(&self) -> [(&'static str, Table); 8] {
+        [
+            ("entry", self.entry),
+            ("name", self.name),
+            ("index", self.index),
+            ("posting", self.posting),
+            ("order", self.order),
+            ("count", self.count),
+            ("dictionary", self.dictionary),
+            ("meta", self.meta),
+        ]
+    }
+}
+
 /// A normalised RDN up to this length stands in a name key whole.
 const RDN_BYTES_MAX: usize = 480;
 /// Of a longer one, this many bytes and the hash stand there: one byte more than any whole RDN,

@@ -189,13 +189,13 @@ pub(crate) fn estimate(
     key: &HashedKey,
 ) -> Result<u64, Error> {
     let prefix = prefix(key);
-    let (mut sum, mut chunks, mut first, mut last) = (0, 0, None, 0);
+    let (mut sum, mut chunks, mut first) = (0, 0, None);
     let mut cursor = transaction.cursor(table)?;
     let mut row = cursor.seek(&prefix)?;
     while let Some((key, value)) = row.filter(|(key, _)| key.starts_with(&prefix)) {
         sum += cardinality(value)?;
         chunks += 1;
-        last = chunk_of(key).unwrap_or_default();
+        let last = chunk_of(key).unwrap_or_default();
         first.get_or_insert(last);
         if chunks == ESTIMATE_CHUNKS_MAX {
             let end = last_chunk(transaction, table, prefix)?.unwrap_or(last);

@@ -1,0 +1,200 @@
+//! Collecting keys compactly until they are sorted.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use roaring::RoaringBitmap;
+
+use crate::batch::keeps_buckets;
+use crate::containers::Spread;
+use crate::id::EntryId;
+use crate::index::posting;
+use crate::index_set::IndexKind;
+
+/// Entries among which values with very many holders are noticed.
+pub(super) const SAMPLE_ENTRIES: u64 = 8192;
+/// One entry in this many must hold a value for it to be collected as a posting at once.
+const HOT_SHARE: u64 = 64;
+/// Values of one index that are collected as postings at most; each key is compared with them.
+const HOT_MAX: usize = 16;
+
+/// The keys of one kind of one attribute.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// For kinds that keep buckets: hash and id as one number, whose order is that of the rows.
+    pub items: Vec<u128>,
+    /// Values that many entries hold, noticed early: for each entry 2 bytes instead of 16, and
+    /// nothing to sort. Their first holders are in `items`.
+    pub hot: Vec<(u64, Chunks)>,
+    /// For the other kinds: the ids of each key.
+    pub postings: HashMap<u64, Chunks, BuildHasherDefault<Spread>>,
+    keeps_buckets: bool,
+    settled: bool,
+}
+
+impl Group {
+    pub fn boxed(kind: IndexKind) -> Box<Group> {
+        Box::new(Group {
+            items: Vec::new(),
+            hot: Vec::new(),
+            postings: HashMap::default(),
+            keeps_buckets: keeps_buckets(kind),
+            settled: false,
+        })
+    }
+
+    /// Adds a holder; ids come in ascending order.
+    #[inline]
+    pub fn add(&mut self, hash: u64, id: EntryId, sampling: bool) {
+        if !self.keeps_buckets {
+            self.postings.entry(hash).or_default().push(id);
+            return;
+        }
+        if !sampling {
+            if let Some((_, chunks)) = self.hot.iter_mut().find(|(it, _)| *it == hash) {
+                chunks.push(id);
+                return;
+            }
+        }
+        self.items.push(item(hash, id));
+    }
+
+    /// Ends the sample: values that very many of its entries hold become hot.
+    pub fn settle(&mut self) {
+        if self.settled || !self.keeps_buckets {
+            return;
+        }
+        self.settled = true;
+        let mut hashes: Vec<u64> = self.items.iter().map(|it| hash_of(*it)).collect();
+        hashes.sort_unstable();
+        for run in hashes.chunk_by(|a, b| a == b) {
+            if run.len() as u64 > SAMPLE_ENTRIES / HOT_SHARE && self.hot.len() < HOT_MAX {
+                self.hot.push((run[0], Chunks::default()));
+            }
+        }
+    }
+}
+
+pub(super) fn item(hash: u64, id: EntryId) -> u128 {
+    u128::from(hash) << 48 | u128::from(id.0)
+}
+
+pub(super) fn hash_of(item: u128) -> u64 {
+    (item >> 48) as u64
+}
+
+pub(super) fn id_of(item: u128) -> EntryId {
+    EntryId(item as u64 & EntryId::MAX.0)
+}
+
+/// Ascending ids, as the chunks of a posting.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    finished: Vec<(u32, Box<[u8]>)>,
+    chunk: u32,
+    low: Vec<u16>,
+    count: u64,
+}
+
+impl Chunks {
+    #[inline]
+    pub fn push(&mut self, id: EntryId) {
+        let chunk = (id.0 >> 16) as u32;
+        if chunk != self.chunk {
+            self.close();
+            self.chunk = chunk;
+        }
+        self.low.push(id.0 as u16);
+        self.count += 1;
+    }
+
+    /// How many ids there are.
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Encodes the chunk that is being filled.
+    fn close(&mut self) {
+        if self.low.is_empty() {
+            return;
+        }
+        let high = self.chunk << 16;
+        let ids = self.low.drain(..).map(|low| high | u32::from(low));
+        let mut bitmap: RoaringBitmap = ids.collect();
+        let mut value = Vec::new();
+        posting::encode(&mut bitmap, &mut value);
+        self.finished.push((self.chunk, value.into_boxed_slice()));
+    }
+
+    /// All chunks with their numbers.
+    pub fn finish(mut self) -> Vec<(u32, Box<[u8]>)> {
+        self.close();
+        self.finished
+    }
+}
+
+/// Keys of any length, each with an id behind it, to be sorted.
+#[derive(Debug, Default)]
+pub(super) struct ByteKeys {
+    bytes: Vec<u8>,
+    rows: Vec<ByteKey>,
+}
+
+/// A key and enough of it to compare most keys without a look at their bytes.
+#[derive(Debug, Clone, Copy)]
+struct ByteKey {
+    /// 16 bytes of the key behind what many keys have in common, padded with zeros.
+    prefix: u128,
+    /// What comes before them, as a number.
+    rank: u64,
+    offset: u64,
+    /// Bytes of the key.
+    key_length: u16,
+    /// Bytes of key and value.
+    length: u16,
+}
+
+impl ByteKeys {
+    /// Adds the row that `parts` make up, whose first `key_length` bytes are the key. `rank` stands
+    /// for the first `common` bytes of the key and is in the same order.
+    pub fn add(&mut self, rank: u64, parts: &[&[u8]], key_length: usize, common: usize) {
+        let offset = self.bytes.len();
+        parts
+            .iter()
+            .for_each(|part| self.bytes.extend_from_slice(part));
+        let key = &self.bytes[offset..offset + key_length];
+        let mut prefix = [0; 16];
+        let rest = &key[common.min(key_length)..];
+        let taken = rest.len().min(prefix.len());
+        prefix[..taken].copy_from_slice(&rest[..taken]);
+        self.rows.push(ByteKey {
+            prefix: u128::from_be_bytes(prefix),
+            rank,
+            offset: offset as u64,
+            key_length: key_length as u16,
+            length: (self.bytes.len() - offset) as u16,
+        });
+    }
+
+    pub fn sort(&mut self) {
+        let bytes = &self.bytes;
+        let whole = |it: &ByteKey| {
+            let start = it.offset as usize;
+            &bytes[start..start + usize::from(it.key_length)]
+        };
+        self.rows.sort_unstable_by(|a, b| {
+            (a.rank, a.prefix)
+                .cmp(&(b.rank, b.prefix))
+                .then_with(|| whole(a).cmp(whole(b)))
+        });
+    }
+
+    /// Keys and values in their present order.
+    pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.rows.iter().map(|it| {
+            let start = it.offset as usize;
+            let row = &self.bytes[start..start + usize::from(it.length)];
+            row.split_at(usize::from(it.key_length))
+        })
+    }
+}

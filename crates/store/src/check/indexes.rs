@@ -1,0 +1,258 @@
+//! Comparing index rows with entries.
+
+use std::collections::{BTreeMap, HashMap};
+
+use roaring::RoaringBitmap;
+
+use super::Report;
+use crate::entry::EntryView;
+use crate::error::Error;
+use crate::id::{EntryId, ID_BYTES};
+use crate::index::equality::{ITEM_BYTES, bucket, holder, item};
+use crate::index::keys::{HashedKey, Keys};
+use crate::index::posting::{self, ChunkKey};
+use crate::index_set::{IndexKind, IndexSet, WritePlan};
+use crate::lmdb::Table;
+use crate::snapshot::Snapshot;
+
+/// Kind and attribute number, which all index keys begin with.
+type Owner = [u8; 3];
+
+/// The index rows there should be.
+pub(super) struct Rows<'a> {
+    snapshot: Snapshot<'a>,
+    indexes: IndexSet,
+    plan: WritePlan,
+    /// Rows that the entries ask for.
+    expected: BTreeMap<Owner, u64>,
+    /// Owners whose rows are being built or removed, so that any number is right.
+    in_motion: Vec<Owner>,
+    keys: Keys,
+    scratch: Vec<u8>,
+    /// Decoded chunks of the ids around the entry looked at.
+    chunks: HashMap<ChunkKey, Option<RoaringBitmap>>,
+    chunks_of: u64,
+}
+
+impl<'a> Rows<'a> {
+    pub fn new(snapshot: Snapshot<'a>, indexes: &IndexSet) -> Result<Rows<'a>, Error> {
+        let mut complete = indexes.clone();
+        complete.definitions.retain(|it| it.ready);
+        let mut in_motion = Vec::new();
+        for state in snapshot.index_states()? {
+            let type_id = complete.schema.attribute_type(&state.attribute);
+            let numbers = type_id.and_then(|it| {
+                let description = schema::Description::of_type(it);
+                complete.schema.number(&description)
+            });
+            for kind in (state.building | state.dropping | state.pending).iter() {
+                in_motion.extend(numbers.map(|number| owner(kind, number.0)));
+            }
+        }
+        Ok(Rows {
+            snapshot,
+            plan: complete.plan(),
+            indexes: complete,
+            expected: BTreeMap::new(),
+            in_motion,
+            keys: Keys::default(),
+            scratch: Vec::new(),
+            chunks: HashMap::new(),
+            chunks_of: 0,
+        })
+    }
+
+    /// Looks up every key of an entry.
+    pub fn check_entry(
+        &mut self,
+        id: EntryId,
+        view: &EntryView<'_>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.of_entry(&self.indexes.schema, &self.plan, view, &mut self.scratch);
+        for key in &keys.hashed {
+            *self.expected.entry(owner(key.kind, key.base)).or_default() += 1;
+            let found = self.holds(key, id)?;
+            report.expect(found, || {
+                let kind = key.kind.name();
+                format!(
+                    "entry {id} is missing in the {kind} index of attribute {}",
+                    key.base
+                )
+            });
+        }
+        for range in &keys.ordered {
+            let key = keys.ordered_bytes(*range);
+            let owner = [key[0], key[1], key[2]];
+            *self.expected.entry(owner).or_default() += 1;
+            let row = [key, &id.packed()].concat();
+            let found = self
+                .snapshot
+                .transaction
+                .get(self.snapshot.tables.order, &row)?;
+            report.expect(found.is_some(), || {
+                format!("entry {id} is missing in the ordering index {owner:?}")
+            });
+        }
+        self.keys = keys;
+        Ok(())
+    }
+
+    /// Compares the number of rows with what the entries asked for. With every row of an entry
+    /// found, equal numbers mean that there is no row too many.
+    pub fn check_tables(&mut self, report: &mut Report) -> Result<(), Error> {
+        let mut found: BTreeMap<Owner, u64> = BTreeMap::new();
+        self.count_buckets(&mut found, report)?;
+        self.count_postings(&mut found, report)?;
+        self.count_ordered(&mut found, report)?;
+        found.retain(|owner, _| !self.in_motion.contains(owner));
+        self.expected
+            .retain(|owner, _| !self.in_motion.contains(owner));
+        report.index_rows = found.values().sum();
+        for (owner, expected) in &self.expected {
+            let rows = found.remove(owner).unwrap_or(0);
+            report.expect(rows == *expected, || {
+                format!(
+                    "index {} should have {expected} rows and has {rows}",
+                    name(owner)
+                )
+            });
+        }
+        for (owner, rows) in found {
+            report.add(|| format!("index {} should be empty and has {rows} rows", name(&owner)));
+        }
+        Ok(())
+    }
+
+    /// Whether an entry stands among the holders of a key.
+    fn holds(&mut self, key: &HashedKey, id: EntryId) -> Result<bool, Error> {
+        let snapshot = self.snapshot;
+        if crate::batch::keeps_buckets(key.kind) {
+            let mut cursor = snapshot.transaction.cursor(snapshot.tables.index)?;
+            let mark = item(key.hash, EntryId::ROOT);
+            let first = cursor.seek_item(&bucket(key), &mark)?;
+            if first != Some(&mark) {
+                let wanted = item(key.hash, id);
+                return Ok(cursor.seek_item(&bucket(key), &wanted)? == Some(&wanted));
+            }
+        }
+        if self.chunks_of != id.0 >> 16 {
+            self.chunks.clear();
+            self.chunks_of = id.0 >> 16;
+        }
+        let chunk = posting::chunk_key(key, id);
+        let bitmap = match self.chunks.entry(chunk) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(vacant) => {
+                let row = snapshot.transaction.get(snapshot.tables.posting, &chunk)?;
+                vacant.insert(row.and_then(|value| posting::decode(value).ok()))
+            }
+        };
+        Ok(bitmap.as_ref().is_some_and(|it| it.contains(id.0 as u32)))
+    }
+
+    fn count_buckets(
+        &self,
+        found: &mut BTreeMap<Owner, u64>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut cursor = self
+            .snapshot
+            .transaction
+            .cursor(self.snapshot.tables.index)?;
+        let mut mark: Option<(Vec<u8>, u64)> = None;
+        while let Some((key, item)) = cursor.next()? {
+            let (Some(owner), true) = (owner_of(key), item.len() == ITEM_BYTES) else {
+                report.add(|| "an index item cannot be read".to_owned());
+                continue;
+            };
+            let mut hash = [0; 8];
+            hash[..2].copy_from_slice(key.get(3..5).unwrap_or(&[0; 2]));
+            hash[2..].copy_from_slice(&item[..6]);
+            let hash = u64::from_be_bytes(hash);
+            if holder(item, hash) == Some(EntryId::ROOT) {
+                mark = Some((key.to_vec(), hash));
+                continue;
+            }
+            let posted = mark
+                .as_ref()
+                .is_some_and(|(of, it)| of == key && *it == hash);
+            report.expect(!posted, || {
+                format!("index {}: a posted value still has items", name(&owner))
+            });
+            *found.entry(owner).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn count_postings(
+        &self,
+        found: &mut BTreeMap<Owner, u64>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut cursor = self
+            .snapshot
+            .transaction
+            .cursor(self.snapshot.tables.posting)?;
+        while let Some((key, value)) = cursor.next()? {
+            let (Some(owner), Some(chunk)) = (owner_of(key), posting::chunk_of(key)) else {
+                report.add(|| "a posting's key cannot be read".to_owned());
+                continue;
+            };
+            let bitmap = match posting::decode(value) {
+                Ok(bitmap) => bitmap,
+                Err(error) => {
+                    report.add(|| format!("index {}: {error}", name(&owner)));
+                    continue;
+                }
+            };
+            let counted = posting::cardinality(value)? == bitmap.len();
+            let inside = bitmap.iter().all(|low| low >> 16 == chunk & 0xFFFF);
+            report.expect(counted && inside, || {
+                format!(
+                    "index {}: a chunk has ids that are not its own",
+                    name(&owner)
+                )
+            });
+            *found.entry(owner).or_default() += bitmap.len();
+        }
+        Ok(())
+    }
+
+    fn count_ordered(
+        &self,
+        found: &mut BTreeMap<Owner, u64>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let table: Table = self.snapshot.tables.order;
+        let mut cursor = self.snapshot.transaction.cursor(table)?;
+        while let Some((key, _)) = cursor.next()? {
+            match owner_of(key) {
+                Some(owner) if key.len() > ID_BYTES + owner.len() => {
+                    *found.entry(owner).or_default() += 1;
+                }
+                _ => report.add(|| "an ordering key cannot be read".to_owned()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn owner(kind: IndexKind, base: u16) -> Owner {
+    let [high, low] = base.to_be_bytes();
+    [kind as u8, high, low]
+}
+
+fn owner_of(key: &[u8]) -> Option<Owner> {
+    key.get(..3)?.try_into().ok()
+}
+
+fn name(owner: &Owner) -> String {
+    let kind = IndexKind::ALL.into_iter().find(|it| *it as u8 == owner[0]);
+    let kind = kind.map_or("unknown", IndexKind::name);
+    format!(
+        "{kind} of attribute {}",
+        u16::from_be_bytes([owner[1], owner[2]])
+    )
+}
