@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::process::Command;
 
 use crate::process::{Running, until};
@@ -20,13 +21,18 @@ impl Slapd {
     /// Starts slapd with back-mdb, the usual schema files, Debian's access rules, and the base
     /// entry.
     pub fn start() -> Self {
+        Self::start_with(&[], "uid")
+    }
+
+    /// The same with further schema files and an equality index.
+    pub fn start_with(schemas: &[&Path], indexed: &str) -> Self {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
         // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service. By
         // another process: a file this one writes is busy while any test starts a child.
         tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
         fs::create_dir(folder.join("database")).expect("the folder is new");
-        let config = folder.write("slapd.conf", config(&folder));
+        let config = folder.write("slapd.conf", config(&folder, schemas, indexed));
         let base = folder.write("base.ldif", ldif::print(&people::base()));
         let load: [&OsStr; 6] = [
             "-T".as_ref(),
@@ -80,10 +86,12 @@ fn free_address() -> SocketAddr {
         .expect("a bound listener has an address")
 }
 
-fn config(folder: &Folder) -> String {
+fn config(folder: &Folder, further: &[&Path], indexed: &str) -> String {
     let schemas: String = ["core", "cosine", "inetorgperson", "nis", "openldap"]
         .iter()
-        .map(|name| format!("include /etc/ldap/schema/{name}.schema\n"))
+        .map(|name| format!("/etc/ldap/schema/{name}.schema"))
+        .chain(further.iter().map(|path| path.display().to_string()))
+        .map(|path| format!("include {path}\n"))
         .collect();
     format!(
         "{schemas}\
@@ -92,6 +100,7 @@ fn config(folder: &Folder) -> String {
          threads 4\n\
          sizelimit unlimited\n\
          sockbuf_max_incoming 16777215\n\
+         conn_max_pending_auth 100000\n\
          database mdb\n\
          suffix \"{SUFFIX}\"\n\
          rootdn \"{ADMIN}\"\n\
@@ -99,7 +108,7 @@ fn config(folder: &Folder) -> String {
          directory {database}\n\
          maxsize 1073741824\n\
          dbnosync\n\
-         index objectClass,uid eq\n\
+         index objectClass,{indexed} eq\n\
          access to attrs=userPassword by self write by anonymous auth by * none\n\
          access to * by * read\n",
         database = folder.join("database").display(),

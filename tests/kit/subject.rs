@@ -1,6 +1,7 @@
 //! The server that a protocol test looks at: Pando, or another one that `PANDO_TEST_SUBJECT` names.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use crate::tools::Tools;
 use crate::{ADMIN, Client, Entry, PASSWORD, Pando, Slapd};
@@ -18,11 +19,26 @@ enum Server {
 impl Subject {
     /// Starts what `PANDO_TEST_SUBJECT` names: `pando` (the default) or `openldap`.
     pub fn from_env() -> Self {
-        let name = std::env::var("PANDO_TEST_SUBJECT").unwrap_or_else(|_| "pando".to_owned());
-        let server = match name.as_str() {
+        let server = match name().as_str() {
             "pando" => Server::Pando(Pando::start()),
             "openldap" => Server::OpenLdap(Slapd::start()),
             other => panic!("PANDO_TEST_SUBJECT is pando or openldap, not {other:?}"),
+        };
+        Subject { server }
+    }
+
+    /// The same, with the definitions of an OpenLDAP schema file and an equality index.
+    pub fn with_schema(file: &Path, indexed: &str) -> Self {
+        let server = match name().as_str() {
+            "openldap" => Server::OpenLdap(Slapd::start_with(&[file], indexed)),
+            _ => {
+                let mut pando = Pando::init();
+                pando
+                    .run_on_node(&["schema", "add"], &[&file.to_string_lossy()])
+                    .expect(0);
+                pando.serve();
+                Server::Pando(pando)
+            }
         };
         Subject { server }
     }
@@ -79,4 +95,8 @@ impl Subject {
             admin.add(entry).expect_success();
         }
     }
+}
+
+fn name() -> String {
+    std::env::var("PANDO_TEST_SUBJECT").unwrap_or_else(|_| "pando".to_owned())
 }

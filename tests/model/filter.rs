@@ -1,0 +1,142 @@
+//! Filters of the model, evaluated over three values by looking at every value of an entry.
+
+use std::fmt;
+
+use kit::Entry;
+
+/// A filter over attributes whose equality ignores case.
+#[derive(Debug, Clone)]
+pub enum Filter {
+    And(Vec<Filter>),
+    Or(Vec<Filter>),
+    Not(Box<Filter>),
+    Equality(String, String),
+    Present(String),
+    Substrings {
+        attribute: String,
+        initial: String,
+        any: String,
+        last: String,
+    },
+    /// By a rule that looks at case.
+    Exact(String, String),
+}
+
+/// Attribute types the model knows; others are Undefined.
+const KNOWN: &[&str] = &[
+    "objectclass",
+    "cn",
+    "sn",
+    "description",
+    "title",
+    "employeenumber",
+    "ou",
+    "mail",
+    "name",
+];
+/// Subtypes of `name` that entries of the model have.
+const NAMES: &[&str] = &["cn", "sn", "title", "ou", "o"];
+
+impl Filter {
+    /// True, False or (`None`) Undefined.
+    pub fn matches(&self, entry: &Entry) -> Option<bool> {
+        match self {
+            Filter::And(parts) => {
+                let parts: Vec<_> = parts.iter().map(|part| part.matches(entry)).collect();
+                if parts.contains(&Some(false)) {
+                    return Some(false);
+                }
+                if parts.contains(&None) {
+                    None
+                } else {
+                    Some(true)
+                }
+            }
+            Filter::Or(parts) => {
+                let parts: Vec<_> = parts.iter().map(|part| part.matches(entry)).collect();
+                if parts.contains(&Some(true)) {
+                    return Some(true);
+                }
+                if parts.contains(&None) {
+                    None
+                } else {
+                    Some(false)
+                }
+            }
+            Filter::Not(part) => part.matches(entry).map(|truth| !truth),
+            Filter::Equality(attribute, wanted) => {
+                let wanted = wanted.to_lowercase();
+                any_value(entry, attribute, |value| value.to_lowercase() == wanted)
+            }
+            Filter::Present(attribute) => any_value(entry, attribute, |_| true),
+            Filter::Substrings {
+                attribute,
+                initial,
+                any,
+                last,
+            } => {
+                let [initial, any, last] = [initial, any, last].map(|part| part.to_lowercase());
+                any_value(entry, attribute, |value| {
+                    let value = value.to_lowercase();
+                    let Some(rest) = value.strip_prefix(&initial) else {
+                        return false;
+                    };
+                    let Some(rest) = rest.strip_suffix(&last) else {
+                        return false;
+                    };
+                    rest.contains(&any)
+                })
+            }
+            Filter::Exact(attribute, wanted) => {
+                any_value(entry, attribute, |value| value == wanted)
+            }
+        }
+    }
+}
+
+fn any_value(entry: &Entry, attribute: &str, test: impl Fn(&str) -> bool) -> Option<bool> {
+    let attribute = attribute.to_lowercase();
+    if !KNOWN.contains(&&*attribute) {
+        return None;
+    }
+    let types: &[&str] = if attribute == "name" {
+        NAMES
+    } else {
+        &[&attribute]
+    };
+    let mut values = types.iter().flat_map(|name| entry.values(name));
+    Some(values.any(|value| test(&String::from_utf8_lossy(value))))
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |out: &mut fmt::Formatter<'_>, mark: char, parts: &[Filter]| {
+            write!(out, "({mark}")?;
+            parts.iter().try_for_each(|part| write!(out, "{part}"))?;
+            write!(out, ")")
+        };
+        match self {
+            Filter::And(parts) => list(out, '&', parts),
+            Filter::Or(parts) => list(out, '|', parts),
+            Filter::Not(part) => write!(out, "(!{part})"),
+            Filter::Equality(attribute, value) => write!(out, "({attribute}={value})"),
+            Filter::Present(attribute) => write!(out, "({attribute}=*)"),
+            Filter::Substrings {
+                attribute,
+                initial,
+                any,
+                last,
+            } => {
+                let any = if any.is_empty() {
+                    String::new()
+                } else {
+                    format!("{any}*")
+                };
+                write!(out, "({attribute}={initial}*{any}{last})")
+            }
+            Filter::Exact(attribute, value) => {
+                write!(out, "({attribute}:caseExactMatch:={value})")
+            }
+        }
+    }
+}
