@@ -140,11 +140,7 @@ pub trait ValueSource {
     ) -> Option<bool>;
 
     /// The same for attributes that are not stored (`entryDN`, `hasSubordinates`, …).
-    fn any_virtual(
-        &self,
-        type_id: TypeId,
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         let _ = (type_id, test);
         None
     }

@@ -46,9 +46,14 @@ impl Schema {
     pub fn resolve_name(&self, text: &str) -> Result<Name, NameError> {
         // Types may be spelled shorter than their first names ("o", "organizationName"), but
         // seldom are: mostly this is the one allocation.
-        let mut name = Name { bytes: Vec::with_capacity(text.len() + 16), ends: SmallVec::new() };
+        let mut name = Name {
+            bytes: Vec::with_capacity(text.len() + 16),
+            ends: SmallVec::new(),
+        };
         let ends = &mut name.ends;
-        put_name(self, text, NESTED_NAMES_MAX, &mut name.bytes, &mut |end| ends.push(end as u32))?;
+        put_name(self, text, NESTED_NAMES_MAX, &mut name.bytes, &mut |end| {
+            ends.push(end as u32)
+        })?;
         Ok(name)
     }
 
@@ -64,7 +69,10 @@ impl Schema {
             let type_id = naming_type(self, it.attribute)?;
             Ok((Description::of_type(type_id), it.value.to_vec()))
         });
-        Ok(ResolvedRdn { values: values.collect::<Result<_, NameError>>()?, normal })
+        Ok(ResolvedRdn {
+            values: values.collect::<Result<_, NameError>>()?,
+            normal,
+        })
     }
 }
 
@@ -92,7 +100,10 @@ impl Name {
         if !bytes.is_empty() {
             ends.push(bytes.len() as u32);
         }
-        Name { bytes: bytes.to_vec(), ends }
+        Name {
+            bytes: bytes.to_vec(),
+            ends,
+        }
     }
 
     /// Number of RDNs; 0 for the root.
@@ -133,7 +144,10 @@ impl Name {
     /// If there are fewer.
     pub fn prefix(&self, depth: usize) -> Name {
         let ends = SmallVec::from_slice(&self.ends[..depth]);
-        Name { bytes: self.prefix_bytes(depth).to_vec(), ends }
+        Name {
+            bytes: self.prefix_bytes(depth).to_vec(),
+            ends,
+        }
     }
 
     /// Whether this is `superior` itself or a name below it.
@@ -188,7 +202,11 @@ pub(crate) fn is_within(name: &[u8], superior: &[u8]) -> bool {
 /// What is left of `name` below `superior`; `None` if it is not below.
 pub(crate) fn below<'a>(name: &'a [u8], superior: &[u8]) -> Option<&'a [u8]> {
     let rest = name.strip_prefix(superior)?;
-    let rest = if superior.is_empty() { rest } else { rest.strip_prefix(&RDN_SEPARATOR)? };
+    let rest = if superior.is_empty() {
+        rest
+    } else {
+        rest.strip_prefix(&RDN_SEPARATOR)?
+    };
     (!rest.is_empty()).then_some(rest)
 }
 
@@ -210,7 +228,10 @@ pub(crate) fn for_each_value(rdn: &[u8], mut visit: impl FnMut(&str, &[u8])) {
             at += if rest[at] == 0 { 2 } else { 1 };
         }
         rest = rest.get(at + 2..).unwrap_or(&[]);
-        let equals = plain.iter().position(|byte| *byte == b'=').unwrap_or(plain.len());
+        let equals = plain
+            .iter()
+            .position(|byte| *byte == b'=')
+            .unwrap_or(plain.len());
         let attribute = std::str::from_utf8(&plain[..equals]).unwrap_or("");
         visit(attribute, plain.get(equals + 1..).unwrap_or(&[]));
     }
@@ -254,7 +275,10 @@ pub(crate) fn put_name(
 
 /// Octets that mean something else than themselves in a name, or need a closer look.
 fn needs_parser(byte: u8) -> bool {
-    matches!(byte, b'\\' | b'"' | b'+' | b';' | b'#' | b'<' | b'>' | 0 | b'\n' | b'\r' | b'\t')
+    matches!(
+        byte,
+        b'\\' | b'"' | b'+' | b';' | b'#' | b'<' | b'>' | 0 | b'\n' | b'\r' | b'\t'
+    )
 }
 
 fn trim_spaces(mut text: &[u8]) -> &[u8] {
@@ -329,7 +353,11 @@ fn put_value(
     };
     if let Err(reason) = done {
         let attribute = attribute_type.name().to_owned();
-        return Err(NameError::Value { type_id, attribute, reason });
+        return Err(NameError::Value {
+            type_id,
+            attribute,
+            reason,
+        });
     }
     escape_zeros(out, value_start);
     Ok(())
@@ -359,12 +387,16 @@ fn naming_type(schema: &Schema, attribute: &str) -> Result<TypeId, NameError> {
 /// RFC 2253 §4 lets an OID be written `OID.2.5.4.3`.
 #[cold]
 fn naming_type_with_prefix(schema: &Schema, attribute: &str) -> Result<TypeId, NameError> {
-    let oid = attribute.get(..4).filter(|prefix| prefix.eq_ignore_ascii_case("oid."));
+    let oid = attribute
+        .get(..4)
+        .filter(|prefix| prefix.eq_ignore_ascii_case("oid."));
     let known = oid.and_then(|_| schema.attribute_type(&attribute[4..]));
     known.ok_or_else(|| {
-        NameError::Attribute(match crate::syntaxes::identifier::oid(attribute.as_bytes()) {
-            Ok(()) => DescribeError::UnknownType(attribute.to_owned()),
-            Err(_) => DescribeError::BadSyntax(attribute.to_owned()),
-        })
+        NameError::Attribute(
+            match crate::syntaxes::identifier::oid(attribute.as_bytes()) {
+                Ok(()) => DescribeError::UnknownType(attribute.to_owned()),
+                Err(_) => DescribeError::BadSyntax(attribute.to_owned()),
+            },
+        )
     })
 }

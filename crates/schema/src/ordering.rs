@@ -17,9 +17,10 @@ impl Schema {
             Some(rule) if matches!(rule.family, Family::DistinguishedName | Family::NameAndUid) => {
                 rule.normalise(self, value, &mut Vec::new())
             }
-            _ => syntax
-                .check(value)
-                .map_err(|reason| InvalidValue::Syntax { syntax: syntax.description, reason }),
+            _ => syntax.check(value).map_err(|reason| InvalidValue::Syntax {
+                syntax: syntax.description,
+                reason,
+            }),
         }
     }
 
@@ -34,7 +35,10 @@ impl Schema {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
-        let rule = self.type_of(type_id).equality.ok_or(InvalidValue::NoEqualityRule)?;
+        let rule = self
+            .type_of(type_id)
+            .equality
+            .ok_or(InvalidValue::NoEqualityRule)?;
         rule.normalise(self, value, out)
     }
 
@@ -49,7 +53,10 @@ impl Schema {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
-        let rule = self.type_of(type_id).ordering.ok_or(InvalidValue::NoOrderingRule)?;
+        let rule = self
+            .type_of(type_id)
+            .ordering
+            .ok_or(InvalidValue::NoOrderingRule)?;
         rule.normalise(self, value, out)
     }
 
@@ -64,7 +71,10 @@ impl Schema {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
-        let rule = self.type_of(type_id).substring.ok_or(InvalidValue::NoSubstringRule)?;
+        let rule = self
+            .type_of(type_id)
+            .substring
+            .ok_or(InvalidValue::NoSubstringRule)?;
         rule.normalise_for_pieces(value, out)
     }
 }
@@ -119,8 +129,14 @@ mod tests {
     fn long_numbers_stand_after_short_ones() {
         let long = "9".repeat(254);
         let longer = "1".repeat(255);
-        let ascending =
-            [format!("-{longer}"), format!("-{long}"), "-1".into(), "0".into(), long, longer];
+        let ascending = [
+            format!("-{longer}"),
+            format!("-{long}"),
+            "-1".into(),
+            "0".into(),
+            long,
+            longer,
+        ];
         assert!(ascending.iter().map(|text| normal(text)).is_sorted());
     }
 

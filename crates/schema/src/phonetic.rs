@@ -15,6 +15,9 @@ const KEY_LETTERS_MAX: usize = 6;
 /// with its input.
 const WORD_LETTERS_MAX: usize = 64;
 
+/// Words of a value beyond these are not heard: a text of megabytes must not stop a search.
+const WORDS_MAX: usize = 64;
+
 /// One key for each word of a value, in their order: its double metaphone (primary) code. Words
 /// of other scripts and numbers, which have no such code, are their own keys.
 ///
@@ -26,7 +29,11 @@ pub fn phonetic_key(value: &[u8]) -> Vec<Vec<u8>> {
     }
     let text = String::from_utf8_lossy(&prepared);
     let words = text.split(|character: char| !character.is_alphanumeric() && !is_mark(character));
-    words.filter(|word| !word.is_empty()).map(key_of_word).collect()
+    words
+        .filter(|word| !word.is_empty())
+        .take(WORDS_MAX)
+        .map(key_of_word)
+        .collect()
 }
 
 /// Apostrophes and accents belong to the word.
@@ -38,7 +45,11 @@ fn key_of_word(word: &str) -> Vec<u8> {
     let plain: Cow<'_, str> = if word.is_ascii() {
         Cow::Borrowed(word)
     } else {
-        Cow::Owned(word.nfd().filter(|character| !is_combining_mark(*character)).collect())
+        Cow::Owned(
+            word.nfd()
+                .filter(|character| !is_combining_mark(*character))
+                .collect(),
+        )
     };
     let letters: String = plain
         .chars()
@@ -50,7 +61,11 @@ fn key_of_word(word: &str) -> Vec<u8> {
         return letters.into_bytes();
     }
     let code = DoubleMetaphone::new(Some(KEY_LETTERS_MAX)).encode(&letters);
-    if code.is_empty() { letters.into_bytes() } else { code.into_bytes() }
+    if code.is_empty() {
+        letters.into_bytes()
+    } else {
+        code.into_bytes()
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +76,10 @@ mod tests {
 
     #[track_caller]
     fn check(one: &str, other: &str, alike: bool) {
-        assert_eq!(phonetic_key(one.as_bytes()) == phonetic_key(other.as_bytes()), alike);
+        assert_eq!(
+            phonetic_key(one.as_bytes()) == phonetic_key(other.as_bytes()),
+            alike
+        );
     }
 
     #[test]

@@ -50,11 +50,21 @@ impl PartialEq for Syntax {
 impl Eq for Syntax {}
 
 const fn text_of(oid: &'static str, description: &'static str, check: Check) -> Syntax {
-    Syntax { oid, description, human_readable: true, check }
+    Syntax {
+        oid,
+        description,
+        human_readable: true,
+        check,
+    }
 }
 
 const fn octets(oid: &'static str, description: &'static str) -> Syntax {
-    Syntax { oid, description, human_readable: false, check: other::anything }
+    Syntax {
+        oid,
+        description,
+        human_readable: false,
+        check: other::anything,
+    }
 }
 
 /// Any octets: what an unknown syntax means.
@@ -131,7 +141,11 @@ pub const OID_UUID: &str = "1.3.6.1.1.16.1";
 pub static SYNTAXES: &[Syntax] = &[
     octets("1.3.6.1.4.1.1466.115.121.1.1", "ACI Item"),
     octets("1.3.6.1.4.1.1466.115.121.1.2", "Access Point"),
-    text_of(OID_ATTRIBUTE_TYPE, "Attribute Type Description", description::definition),
+    text_of(
+        OID_ATTRIBUTE_TYPE,
+        "Attribute Type Description",
+        description::definition,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.4", "Audio"),
     octets("1.3.6.1.4.1.1466.115.121.1.5", "Binary"),
     text_of(OID_BIT_STRING, "Bit String", number::bit_string),
@@ -142,51 +156,129 @@ pub static SYNTAXES: &[Syntax] = &[
     text_of(OID_COUNTRY, "Country String", text::country),
     text_of(OID_DN, "DN", identifier::distinguished_name),
     octets("1.3.6.1.4.1.1466.115.121.1.13", "Data Quality Syntax"),
-    text_of("1.3.6.1.4.1.1466.115.121.1.14", "Delivery Method", text::delivery_method),
-    text_of(OID_DIRECTORY_STRING, "Directory String", text::directory_string),
-    text_of(OID_CONTENT_RULE, "DIT Content Rule Description", description::definition),
-    text_of(OID_STRUCTURE_RULE, "DIT Structure Rule Description", description::definition),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.14",
+        "Delivery Method",
+        text::delivery_method,
+    ),
+    text_of(
+        OID_DIRECTORY_STRING,
+        "Directory String",
+        text::directory_string,
+    ),
+    text_of(
+        OID_CONTENT_RULE,
+        "DIT Content Rule Description",
+        description::definition,
+    ),
+    text_of(
+        OID_STRUCTURE_RULE,
+        "DIT Structure Rule Description",
+        description::definition,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.18", "DL Submit Permission"),
     octets("1.3.6.1.4.1.1466.115.121.1.19", "DSA Quality Syntax"),
     octets("1.3.6.1.4.1.1466.115.121.1.20", "DSE Type"),
-    text_of("1.3.6.1.4.1.1466.115.121.1.21", "Enhanced Guide", text::enhanced_guide),
-    text_of("1.3.6.1.4.1.1466.115.121.1.22", "Facsimile Telephone Number", text::fax_number),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.21",
+        "Enhanced Guide",
+        text::enhanced_guide,
+    ),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.22",
+        "Facsimile Telephone Number",
+        text::fax_number,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.23", "Fax"),
-    text_of(OID_GENERALIZED_TIME, "Generalized Time", time::generalized_time),
+    text_of(
+        OID_GENERALIZED_TIME,
+        "Generalized Time",
+        time::generalized_time,
+    ),
     text_of("1.3.6.1.4.1.1466.115.121.1.25", "Guide", text::guide),
     text_of(OID_IA5_STRING, "IA5 String", text::ia5_string),
     text_of(OID_INTEGER, "INTEGER", number::integer),
     octets("1.3.6.1.4.1.1466.115.121.1.28", "JPEG"),
-    octets("1.3.6.1.4.1.1466.115.121.1.29", "Master And Shadow Access Points"),
-    text_of(OID_MATCHING_RULE, "Matching Rule Description", description::definition),
-    text_of(OID_MATCHING_RULE_USE, "Matching Rule Use Description", description::definition),
+    octets(
+        "1.3.6.1.4.1.1466.115.121.1.29",
+        "Master And Shadow Access Points",
+    ),
+    text_of(
+        OID_MATCHING_RULE,
+        "Matching Rule Description",
+        description::definition,
+    ),
+    text_of(
+        OID_MATCHING_RULE_USE,
+        "Matching Rule Use Description",
+        description::definition,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.32", "Mail Preference"),
-    text_of("1.3.6.1.4.1.1466.115.121.1.33", "MHS OR Address", text::ia5_string),
-    text_of(OID_NAME_AND_UID, "Name And Optional UID", identifier::name_and_optional_uid),
-    text_of(OID_NAME_FORM, "Name Form Description", description::definition),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.33",
+        "MHS OR Address",
+        text::ia5_string,
+    ),
+    text_of(
+        OID_NAME_AND_UID,
+        "Name And Optional UID",
+        identifier::name_and_optional_uid,
+    ),
+    text_of(
+        OID_NAME_FORM,
+        "Name Form Description",
+        description::definition,
+    ),
     text_of(OID_NUMERIC_STRING, "Numeric String", number::numeric_string),
-    text_of(OID_OBJECT_CLASS, "Object Class Description", description::definition),
+    text_of(
+        OID_OBJECT_CLASS,
+        "Object Class Description",
+        description::definition,
+    ),
     text_of(OID_OID, "OID", identifier::oid),
     text_of(OID_OTHER_MAILBOX, "Other Mailbox", text::other_mailbox),
     octets(OID_OCTET_STRING, "Octet String"),
     text_of(OID_POSTAL_ADDRESS, "Postal Address", text::postal_address),
     octets(OID_PROTOCOL_INFORMATION, "Protocol Information"),
     octets(OID_PRESENTATION_ADDRESS, "Presentation Address"),
-    text_of(OID_PRINTABLE_STRING, "Printable String", text::printable_string),
-    text_of("1.3.6.1.4.1.1466.115.121.1.45", "Subtree Specification", description::braced),
+    text_of(
+        OID_PRINTABLE_STRING,
+        "Printable String",
+        text::printable_string,
+    ),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.45",
+        "Subtree Specification",
+        description::braced,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.46", "Supplier Information"),
     octets("1.3.6.1.4.1.1466.115.121.1.47", "Supplier Or Consumer"),
     octets("1.3.6.1.4.1.1466.115.121.1.48", "Supplier And Consumer"),
     octets(OID_SUPPORTED_ALGORITHM, "Supported Algorithm"),
     text_of(OID_TELEPHONE, "Telephone Number", text::telephone_number),
-    octets("1.3.6.1.4.1.1466.115.121.1.51", "Teletex Terminal Identifier"),
-    text_of("1.3.6.1.4.1.1466.115.121.1.52", "Telex Number", text::telex_number),
+    octets(
+        "1.3.6.1.4.1.1466.115.121.1.51",
+        "Teletex Terminal Identifier",
+    ),
+    text_of(
+        "1.3.6.1.4.1.1466.115.121.1.52",
+        "Telex Number",
+        text::telex_number,
+    ),
     text_of(OID_UTC_TIME, "UTC Time", time::utc_time),
-    text_of(OID_LDAP_SYNTAX, "LDAP Syntax Description", description::definition),
+    text_of(
+        OID_LDAP_SYNTAX,
+        "LDAP Syntax Description",
+        description::definition,
+    ),
     octets("1.3.6.1.4.1.1466.115.121.1.55", "Modify Rights"),
     octets("1.3.6.1.4.1.1466.115.121.1.56", "LDAP Schema Definition"),
     octets("1.3.6.1.4.1.1466.115.121.1.57", "LDAP Schema Description"),
-    text_of(OID_SUBSTRING_ASSERTION, "Substring Assertion", text::substring_assertion),
+    text_of(
+        OID_SUBSTRING_ASSERTION,
+        "Substring Assertion",
+        text::substring_assertion,
+    ),
     text_of(OID_UUID, "UUID", identifier::uuid),
     octets("1.3.6.1.1.15.1", "X.509 Certificate Exact Assertion"),
     octets("1.3.6.1.1.15.2", "X.509 Certificate Assertion"),
@@ -196,9 +288,21 @@ pub static SYNTAXES: &[Syntax] = &[
     octets("1.3.6.1.1.15.6", "X.509 Certificate List Assertion"),
     octets("1.3.6.1.1.15.7", "X.509 Algorithm Identifier"),
     octets("1.2.840.113549.1.8.1.1", "PKCS#8 PrivateKeyInfo"),
-    text_of("2.16.840.1.113730.3.7.1", "Space Insensitive String", text::directory_string),
-    text_of("1.3.6.1.1.1.0.0", "RFC 2307 NIS Netgroup Triple", text::ia5_string),
-    text_of("1.3.6.1.1.1.0.1", "RFC 2307 Boot Parameter", text::ia5_string),
+    text_of(
+        "2.16.840.1.113730.3.7.1",
+        "Space Insensitive String",
+        text::directory_string,
+    ),
+    text_of(
+        "1.3.6.1.1.1.0.0",
+        "RFC 2307 NIS Netgroup Triple",
+        text::ia5_string,
+    ),
+    text_of(
+        "1.3.6.1.1.1.0.1",
+        "RFC 2307 Boot Parameter",
+        text::ia5_string,
+    ),
     octets("1.3.6.1.4.1.4203.1.1.2", "Authentication Password"),
     octets("1.3.6.1.4.1.4203.666.2.7", "OpenLDAP authz"),
     text_of("1.3.6.1.4.1.4203.666.11.2.1", "CSN", text::ia5_string),
@@ -212,14 +316,22 @@ mod tests {
     #[test]
     fn every_oid_is_listed_once() {
         for (at, syntax) in SYNTAXES.iter().enumerate() {
-            assert!(SYNTAXES[..at].iter().all(|other| other.oid != syntax.oid), "{}", syntax.oid);
+            assert!(
+                SYNTAXES[..at].iter().all(|other| other.oid != syntax.oid),
+                "{}",
+                syntax.oid
+            );
         }
         assert_eq!(Syntax::by_oid(OID_DN).map(|it| it.description), Some("DN"));
     }
 
     #[test]
     fn unknown_and_image_syntaxes_accept_octets() {
-        for oid in ["1.2.3.4", "1.3.6.1.4.1.1466.115.121.1.23", "1.3.6.1.4.1.1466.115.121.1.28"] {
+        for oid in [
+            "1.2.3.4",
+            "1.3.6.1.4.1.1466.115.121.1.23",
+            "1.3.6.1.4.1.1466.115.121.1.28",
+        ] {
             assert_eq!(Syntax::or_octets(oid).check(&[0, 255, 7]), Ok(()), "{oid}");
             assert_eq!(Syntax::or_octets(oid).check(&[]), Ok(()), "{oid}");
         }

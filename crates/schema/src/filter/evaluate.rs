@@ -134,7 +134,9 @@ fn ordering<E: ValueSource + ?Sized>(
 ) -> Truth {
     let rule = schema.type_of(assertion.selector.type_id).ordering;
     any(&assertion.selector, entry, &mut |value| {
-        normalised(rule, schema, value, scratch, |it| compare(it, &assertion.normal))
+        normalised(rule, schema, value, scratch, |it| {
+            compare(it, &assertion.normal)
+        })
     })
 }
 
@@ -157,7 +159,10 @@ impl SubstringAssertion {
     /// Whether the pieces stand in a value, given in the form of
     /// [`Schema::normalise_substring`], in their order and without overlap.
     pub fn matches(&self, value: &[u8]) -> bool {
-        let initial = self.initial.iter().map(|piece| (Position::Initial, &**piece));
+        let initial = self
+            .initial
+            .iter()
+            .map(|piece| (Position::Initial, &**piece));
         let any = self.any.iter().map(|piece| (Position::Any, &**piece));
         let last = self.last.iter().map(|piece| (Position::Final, &**piece));
         holds_pieces(value, initial.chain(any).chain(last))
@@ -165,10 +170,7 @@ impl SubstringAssertion {
 }
 
 /// Takes the first place where each piece fits: if any choice works, that one does.
-fn holds_pieces<'p>(
-    value: &[u8],
-    pieces: impl Iterator<Item = (Position, &'p [u8])>,
-) -> bool {
+fn holds_pieces<'p>(value: &[u8], pieces: impl Iterator<Item = (Position, &'p [u8])>) -> bool {
     let mut rest = value;
     for (position, piece) in pieces {
         let left = match position {
@@ -184,12 +186,21 @@ fn holds_pieces<'p>(
     true
 }
 
+/// Pieces up to this length are looked for at every place in turn. Longer ones need a searcher,
+/// which costs more to set up but stays linear: value and piece may be megabytes of one letter.
+const SHORT_PIECE_BYTES_MAX: usize = 32;
+
 fn find(value: &[u8], piece: &[u8]) -> Option<usize> {
+    if piece.len() > SHORT_PIECE_BYTES_MAX {
+        return memchr::memmem::find(value, piece);
+    }
     let (first, tail) = piece.split_first()?;
     let last_start = value.len().checked_sub(piece.len())?;
     let mut at = 0;
     while at <= last_start {
-        at += value[at..=last_start].iter().position(|byte| byte == first)?;
+        at += value[at..=last_start]
+            .iter()
+            .position(|byte| byte == first)?;
         if value[at + 1..].starts_with(tail) {
             return Some(at);
         }
@@ -237,14 +248,15 @@ fn extensible<E: ValueSource + ?Sized>(
     if !assertion.dn_attributes {
         return Truth::False;
     }
-    let Some(entry_name) = entry.name() else { return Truth::False };
+    let Some(entry_name) = entry.name() else {
+        return Truth::False;
+    };
     let mut found = false;
     for rdn in entry_name.rdns() {
         name::for_each_value(rdn, |attribute, normal| {
             let type_id = schema.attribute_type(attribute);
-            found |= type_id.is_some_and(|it| {
-                assertion.matches_in_name(schema, it, normal, scratch)
-            });
+            found |=
+                type_id.is_some_and(|it| assertion.matches_in_name(schema, it, normal, scratch));
         });
     }
     found.into()
@@ -272,10 +284,18 @@ impl ExtensibleAssertion {
             return value < asserted;
         }
         match self.rule.family {
-            Family::Word => value.split(|byte| !is_word_byte(*byte)).any(|word| word == asserted),
+            Family::Word => value
+                .split(|byte| !is_word_byte(*byte))
+                .any(|word| word == asserted),
             // Both are 16 octets.
-            Family::BitAnd => value.iter().zip(asserted).all(|(has, want)| has & want == *want),
-            Family::BitOr => value.iter().zip(asserted).any(|(has, want)| has & want != 0),
+            Family::BitAnd => value
+                .iter()
+                .zip(asserted)
+                .all(|(has, want)| has & want == *want),
+            Family::BitOr => value
+                .iter()
+                .zip(asserted)
+                .any(|(has, want)| has & want != 0),
             Family::NameSubtree => name::is_within(value, asserted),
             Family::NameOneLevel => name::below(value, asserted).is_some_and(name::is_one_rdn),
             Family::NameSubordinate => name::below(value, asserted).is_some(),
@@ -301,7 +321,9 @@ impl ExtensibleAssertion {
             Some(selector) if self.attribute_named => schema.is_subtype(type_id, selector.type_id),
             _ => self.rule.applies_to(attribute_type.syntax),
         };
-        let Some(own) = attribute_type.equality.filter(|_| covered) else { return false };
+        let Some(own) = attribute_type.equality.filter(|_| covered) else {
+            return false;
+        };
         if own.family == self.rule.family && self.rule.kind != RuleKind::Substrings {
             return self.matches_normal(normal);
         }

@@ -49,13 +49,22 @@ fn item(f: &mut fmt::Formatter<'_>, attribute: &str, relation: &str, value: &[u8
 /// Pieces in their normal form, without the spaces that only mark the ends of the value.
 fn substrings(f: &mut fmt::Formatter<'_>, assertion: &SubstringAssertion) -> fmt::Result {
     write!(f, "({}=", assertion.selector.attribute())?;
-    escaped(f, shown(Position::Initial, assertion.initial.as_deref().unwrap_or(b"")))?;
+    escaped(
+        f,
+        shown(
+            Position::Initial,
+            assertion.initial.as_deref().unwrap_or(b""),
+        ),
+    )?;
     for piece in &assertion.any {
         f.write_char('*')?;
         escaped(f, piece)?;
     }
     f.write_char('*')?;
-    escaped(f, shown(Position::Final, assertion.last.as_deref().unwrap_or(b"")))?;
+    escaped(
+        f,
+        shown(Position::Final, assertion.last.as_deref().unwrap_or(b"")),
+    )?;
     f.write_char(')')
 }
 

@@ -18,18 +18,30 @@ impl Schema {
     ///
     /// Rules about the present time are undefined here; see [`Schema::resolve_filter_at`].
     pub fn resolve_filter(&self, filter: &protocol::Filter<'_>) -> Filter {
-        Resolver { schema: self, now_s: None }.filter(filter)
+        Resolver {
+            schema: self,
+            now_s: None,
+        }
+        .filter(filter)
     }
 
     /// Resolves a filter when it is `now_s` seconds of Unix time: assertions such as
     /// `(modifyTimestamp:relativeTimeGTOrderingMatch:=-90d)` are then about fixed moments.
     pub fn resolve_filter_at(&self, filter: &protocol::Filter<'_>, now_s: i64) -> Filter {
-        Resolver { schema: self, now_s: Some(now_s) }.filter(filter)
+        Resolver {
+            schema: self,
+            now_s: Some(now_s),
+        }
+        .filter(filter)
     }
 
     /// Resolves the assertion of a compare request: the filter `(attribute=value)`.
     pub fn resolve_assertion(&self, attribute: &str, value: &[u8]) -> Filter {
-        Resolver { schema: self, now_s: None }.item(|it| it.equality(attribute, value))
+        Resolver {
+            schema: self,
+            now_s: None,
+        }
+        .item(|it| it.equality(attribute, value))
     }
 }
 
@@ -41,6 +53,9 @@ struct Resolver<'s> {
 /// A filter, or why there is none.
 type Resolved = Result<Filter, String>;
 
+/// Normalised pieces in their order.
+type Pieces = Vec<(Position, Box<[u8]>)>;
+
 impl<'s> Resolver<'s> {
     /// Recursion is bounded by the depth the decoder of filters allows.
     fn filter(&self, filter: &protocol::Filter<'_>) -> Filter {
@@ -51,25 +66,30 @@ impl<'s> Resolver<'s> {
             Given::And(parts) => Filter::And(parts.iter().map(|it| self.filter(it)).collect()),
             Given::Or(parts) => Filter::Or(parts.iter().map(|it| self.filter(it)).collect()),
             Given::Not(part) => Filter::Not(Box::new(self.filter(part))),
-            Given::Equality { attribute, value } => {
-                self.item(|it| it.equality(attribute, value))
-            }
-            Given::Substrings { attribute, initial, any, last } => {
-                self.item(|it| it.substrings(attribute, *initial, any, *last))
-            }
+            Given::Equality { attribute, value } => self.item(|it| it.equality(attribute, value)),
+            Given::Substrings {
+                attribute,
+                initial,
+                any,
+                last,
+            } => self.item(|it| it.substrings(attribute, *initial, any, *last)),
             Given::GreaterOrEqual { attribute, value } => {
                 self.item(|it| it.ordering(attribute, value).map(Filter::GreaterOrEqual))
             }
             Given::LessOrEqual { attribute, value } => {
                 self.item(|it| it.ordering(attribute, value).map(Filter::LessOrEqual))
             }
-            Given::Present(attribute) => {
-                self.item(|it| it.selector(attribute).map(|(selector, _)| Filter::Present(selector)))
-            }
+            Given::Present(attribute) => self.item(|it| {
+                it.selector(attribute)
+                    .map(|(selector, _)| Filter::Present(selector))
+            }),
             Given::Approx { attribute, value } => self.item(|it| it.approx(attribute, value)),
-            Given::Extensible { rule, attribute, value, dn_attributes } => {
-                self.item(|it| it.extensible(*rule, *attribute, value, *dn_attributes))
-            }
+            Given::Extensible {
+                rule,
+                attribute,
+                value,
+                dn_attributes,
+            } => self.item(|it| it.extensible(*rule, *attribute, value, *dn_attributes)),
             // RFC 4511 §4.5.1.7: a choice nobody knows is undefined, not a protocol error.
             Given::Unrecognised { .. } => {
                 Filter::Undefined("filter choice that LDAP does not define".to_owned())
@@ -85,10 +105,16 @@ impl<'s> Resolver<'s> {
         // Most descriptions are a bare type; those need not be taken apart.
         let description = match self.schema.attribute_type(attribute) {
             Some(type_id) => Description::of_type(type_id),
-            None => self.schema.describe(attribute).map_err(|error| error.to_string())?,
+            None => self
+                .schema
+                .describe(attribute)
+                .map_err(|error| error.to_string())?,
         };
         let attribute_type = self.schema.type_of(description.type_id);
-        Ok((Selector::spelled_as(self.schema, &description, attribute), attribute_type))
+        Ok((
+            Selector::spelled_as(self.schema, &description, attribute),
+            attribute_type,
+        ))
     }
 
     fn equality(&self, attribute: &str, value: &[u8]) -> Resolved {
@@ -103,7 +129,12 @@ impl<'s> Resolver<'s> {
                 return Ok(Filter::Present(selector));
             }
         }
-        Ok(Filter::Equality(Assertion { selector, given: value.into(), normal, alternatives }))
+        Ok(Filter::Equality(Assertion {
+            selector,
+            given: value.into(),
+            normal,
+            alternatives,
+        }))
     }
 
     /// The normal forms of a class and its subclasses; none for the class that all derive from.
@@ -135,14 +166,27 @@ impl<'s> Resolver<'s> {
             .substring
             .ok_or_else(|| format!("{attribute}: {}", InvalidValue::NoSubstringRule))?;
         let piece = |piece: &[u8], position| self.piece(rule, attribute, piece, position);
-        let initial = initial.map(|it| piece(it, Position::Initial)).transpose()?.flatten();
-        let any = any.iter().filter_map(|it| piece(it, Position::Any).transpose());
+        let initial = initial
+            .map(|it| piece(it, Position::Initial))
+            .transpose()?
+            .flatten();
+        let any = any
+            .iter()
+            .filter_map(|it| piece(it, Position::Any).transpose());
         let any = any.collect::<Result<Vec<_>, _>>()?;
-        let last = last.map(|it| piece(it, Position::Final)).transpose()?.flatten();
+        let last = last
+            .map(|it| piece(it, Position::Final))
+            .transpose()?
+            .flatten();
         if initial.is_none() && any.is_empty() && last.is_none() {
             return Ok(Filter::Present(selector));
         }
-        Ok(Filter::Substrings(SubstringAssertion { selector, initial, any, last }))
+        Ok(Filter::Substrings(SubstringAssertion {
+            selector,
+            initial,
+            any,
+            last,
+        }))
     }
 
     /// `None`: the piece is empty, as when only spaces of a telephone number are asked for.
@@ -168,7 +212,12 @@ impl<'s> Resolver<'s> {
             .ordering
             .ok_or_else(|| format!("{attribute}: {}", InvalidValue::NoOrderingRule))?;
         let normal = self.normal(rule, attribute, value)?;
-        Ok(Assertion { selector, given: value.into(), normal, alternatives: Vec::new() })
+        Ok(Assertion {
+            selector,
+            given: value.into(),
+            normal,
+            alternatives: Vec::new(),
+        })
     }
 
     fn approx(&self, attribute: &str, value: &[u8]) -> Resolved {
@@ -179,9 +228,16 @@ impl<'s> Resolver<'s> {
             return self.equality(attribute, value);
         }
         let normal = self.normal(rule, attribute, value)?;
-        let alternatives =
-            phonetic_key(value).into_iter().map(Vec::into_boxed_slice).collect::<Vec<_>>();
-        Ok(Filter::Approx(Assertion { selector, given: value.into(), normal, alternatives }))
+        let alternatives = phonetic_key(value)
+            .into_iter()
+            .map(Vec::into_boxed_slice)
+            .collect::<Vec<_>>();
+        Ok(Filter::Approx(Assertion {
+            selector,
+            given: value.into(),
+            normal,
+            alternatives,
+        }))
     }
 
     fn extensible(
@@ -204,7 +260,10 @@ impl<'s> Resolver<'s> {
             && !applies(rule, attribute_type)
         {
             let attribute = selector.attribute();
-            return Err(format!("matching rule {} does not apply to {attribute}", rule.name));
+            return Err(format!(
+                "matching rule {} does not apply to {attribute}",
+                rule.name
+            ));
         }
         let (normal, pieces) = match rule.kind {
             RuleKind::Substrings => (Box::default(), self.written_pieces(rule, value)?),
@@ -233,17 +292,16 @@ impl<'s> Resolver<'s> {
         self.schema
             .attribute_types()
             .filter(|(id, it)| fits(it) && !self.schema.numbers_of(*id).is_empty())
-            .filter(|(_, it)| !it.superior.is_some_and(|sup| fits(self.schema.type_of(sup))))
+            .filter(|(_, it)| {
+                !it.superior
+                    .is_some_and(|sup| fits(self.schema.type_of(sup)))
+            })
             .map(|(id, _)| Selector::new(self.schema, &Description::of_type(id)))
             .collect()
     }
 
     /// The pieces of a substring assertion written as a value, `a*b*c` (RFC 4517 §3.3.30).
-    fn written_pieces(
-        &self,
-        rule: &MatchingRule,
-        value: &[u8],
-    ) -> Result<Vec<(Position, Box<[u8]>)>, String> {
+    fn written_pieces(&self, rule: &MatchingRule, value: &[u8]) -> Result<Pieces, String> {
         crate::syntaxes::text::substring_assertion(value)
             .map_err(|reason| format!("{}: {reason}", rule.name))?;
         let count = value.iter().filter(|byte| **byte == b'*').count();
@@ -293,8 +351,12 @@ fn equality_rule(
 /// A rule applies to the syntaxes it is made for, and to a type that is defined with it.
 fn applies(rule: &'static MatchingRule, attribute_type: &AttributeType) -> bool {
     rule.applies_to(attribute_type.syntax)
-        || [attribute_type.equality, attribute_type.ordering, attribute_type.substring]
-            .contains(&Some(rule))
+        || [
+            attribute_type.equality,
+            attribute_type.ordering,
+            attribute_type.substring,
+        ]
+        .contains(&Some(rule))
 }
 
 /// Whether values of the family are words that can be heard.

@@ -51,7 +51,10 @@ pub(crate) fn value_in_name(
 }
 
 fn is_visible_ascii(value: &[u8]) -> bool {
-    !value.is_empty() && value.iter().fold(true, |so_far, byte| so_far & byte.is_ascii_graphic())
+    !value.is_empty()
+        && value
+            .iter()
+            .fold(true, |so_far, byte| so_far & byte.is_ascii_graphic())
 }
 
 fn any_value(
@@ -94,10 +97,7 @@ fn any_value(
         | Family::NameSubordinate
         | Family::NameSuperior => distinguished_name(schema, value, depth_max, out),
         Family::NameAndUid => name_and_uid(schema, value, depth_max, out),
-        Family::GeneralizedTime
-        | Family::LaterThan
-        | Family::EarlierThan
-        | Family::PartialTime => {
+        Family::GeneralizedTime | Family::LaterThan | Family::EarlierThan | Family::PartialTime => {
             time::put_generalized_time(value, out).map_err(invalid("Generalized Time"))
         }
         Family::UtcTime => time::put_utc_time(value, out).map_err(invalid("UTC Time")),
@@ -129,9 +129,9 @@ pub(super) fn assertion(
             time::put_partial_time(given, out).map_err(invalid("partial date and time"))
         }
         // A duration needs the present time, which only the resolution of a filter has.
-        Family::LaterThan | Family::EarlierThan => {
-            Err(invalid("relative time")("expected to know the present time"))
-        }
+        Family::LaterThan | Family::EarlierThan => Err(invalid("relative time")(
+            "expected to know the present time",
+        )),
         _ => return value(schema, family, given, out),
     };
     if done.is_err() {
@@ -201,8 +201,10 @@ pub(super) fn piece(
     }
 }
 
-const STRING: fn(&'static str) -> InvalidValue =
-    |reason| InvalidValue::Syntax { syntax: "Directory String", reason };
+const STRING: fn(&'static str) -> InvalidValue = |reason| InvalidValue::Syntax {
+    syntax: "Directory String",
+    reason,
+};
 
 fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
     move |reason| InvalidValue::Syntax { syntax, reason }
@@ -274,8 +276,12 @@ fn integer(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
 /// Bits as a 128-bit number in two's complement; larger integers have no bits to ask for.
 fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     number::integer(value).map_err(invalid("INTEGER"))?;
-    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<i128>().ok());
-    let number = number.ok_or(invalid("INTEGER")("expected an integer of at most 128 bits"))?;
+    let number = std::str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.parse::<i128>().ok());
+    let number = number.ok_or(invalid("INTEGER")(
+        "expected an integer of at most 128 bits",
+    ))?;
     out.extend_from_slice(&number.to_be_bytes());
     Ok(())
 }
@@ -296,8 +302,14 @@ fn object_identifier(
 ) -> Result<(), InvalidValue> {
     identifier::oid(value).map_err(invalid("OID"))?;
     let text = std::str::from_utf8(value).map_err(|_| invalid("OID")("expected ASCII text"))?;
-    let known = schema.object_class(text).map(|id| schema.class_of(id).name());
-    let known = known.or_else(|| schema.attribute_type(text).map(|id| schema.type_of(id).name()));
+    let known = schema
+        .object_class(text)
+        .map(|id| schema.class_of(id).name());
+    let known = known.or_else(|| {
+        schema
+            .attribute_type(text)
+            .map(|id| schema.type_of(id).name())
+    });
     let is_name = !value[0].is_ascii_digit();
     if known.is_none() && is_name && matches!(unknown, Unknown::Refuse) {
         return Err(invalid("OID")("expected a name that the schema defines"));
@@ -316,7 +328,9 @@ fn distinguished_name(
 ) -> Result<(), InvalidValue> {
     let wrong = invalid("DN");
     let text = std::str::from_utf8(value).map_err(|_| wrong("expected UTF-8 text"))?;
-    let depth_max = depth_max.checked_sub(1).ok_or(wrong("names are nested too deep"))?;
+    let depth_max = depth_max
+        .checked_sub(1)
+        .ok_or(wrong("names are nested too deep"))?;
     name::put_name(schema, text, depth_max, out, &mut |_| ())
         .map_err(|_| wrong("expected a distinguished name of known attribute types"))
 }
@@ -340,7 +354,10 @@ fn name_and_uid(
 fn uuid(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     identifier::uuid(value).map_err(invalid("UUID"))?;
     let mut half = None;
-    for digit in value.iter().filter_map(|byte| char::from(*byte).to_digit(16)) {
+    for digit in value
+        .iter()
+        .filter_map(|byte| char::from(*byte).to_digit(16))
+    {
         match half.take() {
             None => half = Some(digit),
             Some(high) => out.push((high * 16 + digit) as u8),
@@ -351,12 +368,19 @@ fn uuid(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
 
 /// The first word inside the parentheses of a definition.
 fn first_component(value: &[u8]) -> Result<&[u8], InvalidValue> {
-    let inner = value.trim_ascii().strip_prefix(b"(").map(<[u8]>::trim_ascii_start);
+    let inner = value
+        .trim_ascii()
+        .strip_prefix(b"(")
+        .map(<[u8]>::trim_ascii_start);
     let word = inner.and_then(|inner| {
-        inner.split(|byte| byte.is_ascii_whitespace() || *byte == b')').next()
+        inner
+            .split(|byte| byte.is_ascii_whitespace() || *byte == b')')
+            .next()
     });
     match word {
         Some(word) if !word.is_empty() => Ok(word),
-        _ => Err(invalid("definition")("expected a definition in parentheses")),
+        _ => Err(invalid("definition")(
+            "expected a definition in parentheses",
+        )),
     }
 }

@@ -26,9 +26,13 @@ pub(crate) fn is_numeric_oid(value: &[u8]) -> bool {
 /// Whether `value` is a letter followed by letters, digits and hyphens. Underscores are taken
 /// too: schema files in use have them.
 pub(crate) fn is_descriptor(value: &[u8]) -> bool {
-    let Some((first, rest)) = value.split_first() else { return false };
+    let Some((first, rest)) = value.split_first() else {
+        return false;
+    };
     first.is_ascii_alphabetic()
-        && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        && rest
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// 8-4-4-4-12 hexadecimal digits (RFC 4530 §2.1).
@@ -62,7 +66,9 @@ pub(crate) fn split_uid(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     if !value.ends_with(b"'B") {
         return (value, None);
     }
-    let Some(at) = value.iter().rposition(|byte| *byte == b'#') else { return (value, None) };
+    let Some(at) = value.iter().rposition(|byte| *byte == b'#') else {
+        return (value, None);
+    };
     let uid = &value[at + 1..];
     match super::number::bit_string(uid) {
         Ok(()) => (&value[..at], Some(&uid[1..uid.len() - 2])),

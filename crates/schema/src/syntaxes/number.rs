@@ -20,7 +20,9 @@ pub(crate) fn integer(value: &[u8]) -> Result<(), &'static str> {
 
 /// `'0101'B` (RFC 4517 §3.3.2).
 pub(crate) fn bit_string(value: &[u8]) -> Result<(), &'static str> {
-    let bits = value.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'B"));
+    let bits = value
+        .strip_prefix(b"'")
+        .and_then(|rest| rest.strip_suffix(b"'B"));
     match bits {
         Some(bits) if bits.iter().all(|bit| matches!(bit, b'0' | b'1')) => Ok(()),
         _ => Err("expected a bit string such as '0101'B"),
@@ -29,7 +31,11 @@ pub(crate) fn bit_string(value: &[u8]) -> Result<(), &'static str> {
 
 /// One or more digits and spaces (RFC 4517 §3.3.23).
 pub(crate) fn numeric_string(value: &[u8]) -> Result<(), &'static str> {
-    if !value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b' ') {
+    if !value.is_empty()
+        && value
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b' ')
+    {
         Ok(())
     } else {
         Err("expected digits and spaces")

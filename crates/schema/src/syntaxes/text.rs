@@ -10,7 +10,11 @@ pub(crate) fn directory_string(value: &[u8]) -> Result<(), &'static str> {
 
 /// ASCII, also empty (RFC 4517 §3.3.15).
 pub(crate) fn ia5_string(value: &[u8]) -> Result<(), &'static str> {
-    if value.is_ascii() { Ok(()) } else { Err("expected ASCII text") }
+    if value.is_ascii() {
+        Ok(())
+    } else {
+        Err("expected ASCII text")
+    }
 }
 
 /// Non-empty, of letters, digits, space and `'()+,-./:?=` (RFC 4517 §3.3.29).
@@ -38,11 +42,23 @@ pub(crate) fn country(value: &[u8]) -> Result<(), &'static str> {
 /// Known delivery methods separated by `$` (RFC 4517 §3.3.5).
 pub(crate) fn delivery_method(value: &[u8]) -> Result<(), &'static str> {
     const METHODS: &[&str] = &[
-        "any", "mhs", "physical", "telex", "teletex", "g3fax", "g4fax", "ia5", "videotex",
+        "any",
+        "mhs",
+        "physical",
+        "telex",
+        "teletex",
+        "g3fax",
+        "g4fax",
+        "ia5",
+        "videotex",
         "telephone",
     ];
     let known = |part: &str| METHODS.contains(&part.trim_matches(' '));
-    if utf8(value)?.split('$').all(known) { Ok(()) } else { Err("expected delivery methods") }
+    if utf8(value)?.split('$').all(known) {
+        Ok(())
+    } else {
+        Err("expected delivery methods")
+    }
 }
 
 /// `class # criteria # subset` (RFC 4517 §3.3.10); the criteria are not looked into.
@@ -50,8 +66,10 @@ pub(crate) fn enhanced_guide(value: &[u8]) -> Result<(), &'static str> {
     let mut parts = utf8(value)?.split('#').map(|part| part.trim_matches(' '));
     let class = parts.next().unwrap_or("");
     let (criteria, subset) = (parts.next(), parts.next());
-    let subset_known =
-        matches!(subset, Some("baseobject" | "oneLevel" | "wholeSubtree" | "baseObject"));
+    let subset_known = matches!(
+        subset,
+        Some("baseobject" | "oneLevel" | "wholeSubtree" | "baseObject")
+    );
     if !class.is_empty() && criteria.is_some() && subset_known && parts.next().is_none() {
         Ok(())
     } else {
@@ -67,13 +85,22 @@ pub(crate) fn guide(value: &[u8]) -> Result<(), &'static str> {
 /// A telephone number and `$`-separated parameters (RFC 4517 §3.3.11).
 pub(crate) fn fax_number(value: &[u8]) -> Result<(), &'static str> {
     const PARAMETERS: &[&str] = &[
-        "twoDimensional", "fineResolution", "unlimitedLength", "b4Length", "a3Width", "b4Width",
+        "twoDimensional",
+        "fineResolution",
+        "unlimitedLength",
+        "b4Length",
+        "a3Width",
+        "b4Width",
         "uncompressed",
     ];
     let mut parts = utf8(value)?.split('$');
     printable_string(parts.next().unwrap_or("").as_bytes())?;
     let known = |part: &str| PARAMETERS.iter().any(|it| it.eq_ignore_ascii_case(part));
-    if parts.all(known) { Ok(()) } else { Err("expected fax parameters after the number") }
+    if parts.all(known) {
+        Ok(())
+    } else {
+        Err("expected fax parameters after the number")
+    }
 }
 
 /// Number, country code and answerback, separated by `$` (RFC 4517 §3.3.33).
