@@ -17,11 +17,7 @@ pub fn parse_definition(kind: DefinitionKind, text: &str) -> Result<Definition, 
     let definition = match kind {
         DefinitionKind::AttributeType => Definition::AttributeType(attribute_type(&mut fields)?),
         DefinitionKind::ObjectClass => Definition::ObjectClass(object_class(&mut fields)?),
-        DefinitionKind::Syntax => Definition::Syntax(SyntaxDefinition {
-            oid: fields.oid()?,
-            description: fields.one("DESC")?,
-            extensions: fields.extensions(),
-        }),
+        DefinitionKind::Syntax => Definition::Syntax(syntax(&mut fields)?),
         DefinitionKind::MatchingRule => Definition::MatchingRule(MatchingRuleDefinition {
             oid: fields.oid()?,
             names: fields.names()?,
@@ -63,6 +59,16 @@ pub fn parse_definition(kind: DefinitionKind, text: &str) -> Result<Definition, 
     };
     fields.finish()?;
     Ok(definition)
+}
+
+fn syntax(fields: &mut Fields<'_>) -> Result<SyntaxDefinition, TextError> {
+    // RFC 4512 gives syntaxes no names, OpenLDAP's pmi.schema does. Nothing refers to them.
+    fields.names()?;
+    Ok(SyntaxDefinition {
+        oid: fields.oid()?,
+        description: fields.one("DESC")?,
+        extensions: fields.extensions(),
+    })
 }
 
 fn attribute_type(fields: &mut Fields<'_>) -> Result<AttributeTypeDefinition, TextError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use protocol::TextError;
+use protocol::{ResultCode, TextError};
 
 use crate::schema::TypeId;
 
@@ -221,14 +221,13 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The LDAP result code a client is told (RFC 4511 appendix A.2): 64 namingViolation,
-    /// 65 objectClassViolation, 19 constraintViolation, 21 invalidAttributeSyntax.
-    pub fn result_code(&self) -> u16 {
+    /// What a client is told (RFC 4511 appendix A.2).
+    pub fn result_code(&self) -> ResultCode {
         match self {
-            Violation::NamingAttributeMissing(_) => 64,
-            Violation::SeveralValues(_) => 19,
-            Violation::UnknownClass(_) => 21,
-            _ => 65,
+            Violation::NamingAttributeMissing(_) => ResultCode::NAMING_VIOLATION,
+            Violation::SeveralValues(_) => ResultCode::CONSTRAINT_VIOLATION,
+            Violation::UnknownClass(_) => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            _ => ResultCode::OBJECT_CLASS_VIOLATION,
         }
     }
 }

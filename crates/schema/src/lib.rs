@@ -9,6 +9,7 @@ mod class_rules;
 mod definition;
 mod definition_parse;
 mod definition_print;
+mod definition_same;
 mod description;
 mod dictionary;
 mod error;

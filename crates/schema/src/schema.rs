@@ -12,6 +12,7 @@ use crate::dictionary::Dictionary;
 use crate::error::SchemaError;
 use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
+use crate::schema_build::extend;
 use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
 
@@ -159,37 +160,118 @@ pub(crate) struct Definitions {
 
 /// The files of the standard schema, with their names for messages.
 pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
-    ("rfc4512.schema", include_str!("../definitions/rfc4512.schema")),
-    ("rfc4519.schema", include_str!("../definitions/rfc4519.schema")),
-    ("rfc2079.schema", include_str!("../definitions/rfc2079.schema")),
-    ("rfc4524.schema", include_str!("../definitions/rfc4524.schema")),
-    ("rfc1274.schema", include_str!("../definitions/rfc1274.schema")),
-    ("rfc4523.schema", include_str!("../definitions/rfc4523.schema")),
-    ("rfc2798.schema", include_str!("../definitions/rfc2798.schema")),
-    ("rfc2256.schema", include_str!("../definitions/rfc2256.schema")),
-    ("operational.schema", include_str!("../definitions/operational.schema")),
-    ("rfc3671.schema", include_str!("../definitions/rfc3671.schema")),
-    ("password_policy.schema", include_str!("../definitions/password_policy.schema")),
-    ("rfc3112.schema", include_str!("../definitions/rfc3112.schema")),
-    ("rfc2307bis.schema", include_str!("../definitions/rfc2307bis.schema")),
-    ("groups.schema", include_str!("../definitions/groups.schema")),
-    ("rfc4876.schema", include_str!("../definitions/rfc4876.schema")),
-    ("rfc2739.schema", include_str!("../definitions/rfc2739.schema")),
-    ("rfc7612.schema", include_str!("../definitions/rfc7612.schema")),
-    ("rfc2926.schema", include_str!("../definitions/rfc2926.schema")),
-    ("rfc4403.schema", include_str!("../definitions/rfc4403.schema")),
-    ("rfc2713.schema", include_str!("../definitions/rfc2713.schema")),
-    ("rfc2714.schema", include_str!("../definitions/rfc2714.schema")),
-    ("kerberos.schema", include_str!("../definitions/kerberos.schema")),
+    (
+        "rfc4512.schema",
+        include_str!("../definitions/rfc4512.schema"),
+    ),
+    (
+        "rfc4519.schema",
+        include_str!("../definitions/rfc4519.schema"),
+    ),
+    (
+        "rfc2079.schema",
+        include_str!("../definitions/rfc2079.schema"),
+    ),
+    (
+        "rfc4524.schema",
+        include_str!("../definitions/rfc4524.schema"),
+    ),
+    (
+        "rfc1274.schema",
+        include_str!("../definitions/rfc1274.schema"),
+    ),
+    (
+        "rfc4523.schema",
+        include_str!("../definitions/rfc4523.schema"),
+    ),
+    (
+        "rfc2798.schema",
+        include_str!("../definitions/rfc2798.schema"),
+    ),
+    (
+        "rfc2256.schema",
+        include_str!("../definitions/rfc2256.schema"),
+    ),
+    (
+        "operational.schema",
+        include_str!("../definitions/operational.schema"),
+    ),
+    (
+        "rfc3671.schema",
+        include_str!("../definitions/rfc3671.schema"),
+    ),
+    (
+        "password_policy.schema",
+        include_str!("../definitions/password_policy.schema"),
+    ),
+    (
+        "rfc3112.schema",
+        include_str!("../definitions/rfc3112.schema"),
+    ),
+    (
+        "rfc2307bis.schema",
+        include_str!("../definitions/rfc2307bis.schema"),
+    ),
+    (
+        "groups.schema",
+        include_str!("../definitions/groups.schema"),
+    ),
+    (
+        "rfc4876.schema",
+        include_str!("../definitions/rfc4876.schema"),
+    ),
+    (
+        "rfc2739.schema",
+        include_str!("../definitions/rfc2739.schema"),
+    ),
+    (
+        "rfc7612.schema",
+        include_str!("../definitions/rfc7612.schema"),
+    ),
+    (
+        "rfc2926.schema",
+        include_str!("../definitions/rfc2926.schema"),
+    ),
+    (
+        "rfc4403.schema",
+        include_str!("../definitions/rfc4403.schema"),
+    ),
+    (
+        "rfc2713.schema",
+        include_str!("../definitions/rfc2713.schema"),
+    ),
+    (
+        "rfc2714.schema",
+        include_str!("../definitions/rfc2714.schema"),
+    ),
+    (
+        "kerberos.schema",
+        include_str!("../definitions/kerberos.schema"),
+    ),
     ("sudo.schema", include_str!("../definitions/sudo.schema")),
-    ("openssh_lpk.schema", include_str!("../definitions/openssh_lpk.schema")),
-    ("ldapns.schema", include_str!("../definitions/ldapns.schema")),
-    ("eduperson.schema", include_str!("../definitions/eduperson.schema")),
+    (
+        "openssh_lpk.schema",
+        include_str!("../definitions/openssh_lpk.schema"),
+    ),
+    (
+        "ldapns.schema",
+        include_str!("../definitions/ldapns.schema"),
+    ),
+    (
+        "eduperson.schema",
+        include_str!("../definitions/eduperson.schema"),
+    ),
     ("samba.schema", include_str!("../definitions/samba.schema")),
-    ("radius.schema", include_str!("../definitions/radius.schema")),
+    (
+        "radius.schema",
+        include_str!("../definitions/radius.schema"),
+    ),
     ("dhcp.schema", include_str!("../definitions/dhcp.schema")),
     ("mail.schema", include_str!("../definitions/mail.schema")),
-    ("changelog.schema", include_str!("../definitions/changelog.schema")),
+    (
+        "changelog.schema",
+        include_str!("../definitions/changelog.schema"),
+    ),
     ("pando.schema", include_str!("../definitions/pando.schema")),
 ];
 
@@ -228,10 +310,29 @@ impl Schema {
     /// # Errors
     /// The first definition that contradicts this schema or names something undefined.
     pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
-        let extended = crate::schema_build::extend(&self.definitions, definitions)?;
+        self.with_definitions(extend(&self.definitions, definitions, None)?)
+    }
+
+    /// Like [`Schema::extended`], but where a definition contradicts one in force, the one in
+    /// force stands and the conflict is returned. For files of other servers, which repeat
+    /// standard definitions in forms of their own.
+    ///
+    /// # Errors
+    /// The first definition that names something undefined or contradicts itself.
+    pub fn extended_keeping(
+        &self,
+        definitions: &[Definition],
+    ) -> Result<(Schema, Vec<SchemaError>), SchemaError> {
+        let mut kept = Vec::new();
+        let extended = extend(&self.definitions, definitions, Some(&mut kept))?;
+        Ok((self.with_definitions(extended)?, kept))
+    }
+
+    fn with_definitions(&self, definitions: Definitions) -> Result<Schema, SchemaError> {
+        let dictionary = Arc::clone(&self.dictionary);
         let schema = Schema {
-            definitions: Arc::new(extended),
-            dictionary: Arc::clone(&self.dictionary),
+            definitions: Arc::new(definitions),
+            dictionary,
         };
         if schema.unresolved_rows().is_empty() {
             return Ok(schema);

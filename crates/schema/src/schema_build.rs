@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::definition::*;
+use crate::definition_same::{same_class, same_type};
 use crate::error::SchemaError;
 use crate::matching::MatchingRule;
 use crate::schema::*;
@@ -18,8 +19,20 @@ const BINARY_TRANSFER: [&str; 4] = [
     syntax::OID_SUPPORTED_ALGORITHM,
 ];
 
-/// The definitions of `base` and the given ones.
-pub(crate) fn extend(base: &Definitions, given: &[Definition]) -> Result<Definitions, SchemaError> {
+/// The definitions of `base` and the given ones. With `kept`, a conflict is put there and the
+/// existing definition stands; without, it is an error.
+pub(crate) fn extend(
+    base: &Definitions,
+    given: &[Definition],
+    mut kept: Option<&mut Vec<SchemaError>>,
+) -> Result<Definitions, SchemaError> {
+    let mut settle = |result| match (result, &mut kept) {
+        (Err(conflict @ SchemaError::Conflict { .. }), Some(kept)) => {
+            kept.push(conflict);
+            Ok(())
+        }
+        (result, _) => result,
+    };
     let mut build = Build {
         to: base.clone(),
         types: Vec::new(),
@@ -27,8 +40,8 @@ pub(crate) fn extend(base: &Definitions, given: &[Definition]) -> Result<Definit
     };
     for definition in given {
         match definition {
-            Definition::AttributeType(it) => build.register_type(it)?,
-            Definition::ObjectClass(it) => build.register_class(it)?,
+            Definition::AttributeType(it) => settle(build.register_type(it))?,
+            Definition::ObjectClass(it) => settle(build.register_class(it))?,
             Definition::Syntax(it) => build.add_syntax(it)?,
             Definition::MatchingRule(it) => build.add_matching_rule(it)?,
             // Computed from the types, never taken from outside.
@@ -41,14 +54,13 @@ pub(crate) fn extend(base: &Definitions, given: &[Definition]) -> Result<Definit
     build.resolve_classes()?;
     for definition in given {
         match definition {
-            Definition::ContentRule(it) => build.add_content_rule(it)?,
-            Definition::NameForm(it) => build.add_name_form(it)?,
-            Definition::StructureRule(it) => build.add_structure_rule(it)?,
+            Definition::ContentRule(it) => settle(build.add_content_rule(it))?,
+            Definition::NameForm(it) => settle(build.add_name_form(it))?,
+            Definition::StructureRule(it) => settle(build.add_structure_rule(it))?,
             _ => {}
         }
     }
-    let find = |name| build.to.type_names.find(name).map(TypeId);
-    build.to.object_class = find("objectClass");
+    build.to.object_class = build.to.type_names.find("objectClass").map(TypeId);
     build.to.extensible_object = build.to.class_names.find("extensibleObject").map(ClassId);
     Ok(build.to)
 }
@@ -532,59 +544,4 @@ fn conflict<T: ToString>(name: &str, existing: &T, given: &T) -> SchemaError {
         existing: existing.to_string(),
         given: given.to_string(),
     }
-}
-
-/// Whether a definition says nothing that the existing one does not say.
-fn same_type(existing: &AttributeTypeDefinition, given: &AttributeTypeDefinition) -> bool {
-    existing.oid.eq_ignore_ascii_case(&given.oid)
-        && names_within(&given.names, &existing.names)
-        && same_name(&existing.superior, &given.superior)
-        && same_rule(&existing.equality, &given.equality)
-        && same_rule(&existing.ordering, &given.ordering)
-        && same_rule(&existing.substring, &given.substring)
-        && existing.syntax == given.syntax
-        && existing.single_value == given.single_value
-        && existing.collective == given.collective
-        && existing.no_user_modification == given.no_user_modification
-        && existing.usage == given.usage
-}
-
-fn same_class(existing: &ObjectClassDefinition, given: &ObjectClassDefinition) -> bool {
-    existing.oid.eq_ignore_ascii_case(&given.oid)
-        && names_within(&given.names, &existing.names)
-        && existing.kind == given.kind
-        && same_set(&existing.superiors, &given.superiors)
-        && same_set(&existing.must, &given.must)
-        && same_set(&existing.may, &given.may)
-}
-
-fn names_within(given: &[String], existing: &[String]) -> bool {
-    given
-        .iter()
-        .all(|name| existing.iter().any(|own| own.eq_ignore_ascii_case(name)))
-}
-
-fn same_set(one: &[String], other: &[String]) -> bool {
-    names_within(one, other) && names_within(other, one)
-}
-
-fn same_name(one: &Option<String>, other: &Option<String>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
-        (None, None) => true,
-        _ => false,
-    }
-}
-
-/// A rule may be given by name here and by OID there; not to give one is to say nothing, as RFCs do
-/// of types whose rules servers have long agreed on.
-fn same_rule(existing: &Option<String>, given: &Option<String>) -> bool {
-    let oid = |name: &Option<String>| {
-        name.as_deref()
-            .and_then(MatchingRule::by_name)
-            .map(|rule| rule.oid)
-    };
-    given.is_none()
-        || same_name(existing, given)
-        || (oid(existing).is_some() && oid(existing) == oid(given))
 }

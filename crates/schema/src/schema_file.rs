@@ -34,7 +34,8 @@ pub fn read_schema_file(text: &str) -> Result<Vec<Definition>, SchemaFileError> 
 fn is_ldif(text: &str) -> bool {
     let content = |line: &&str| !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t']);
     text.lines().find(content).is_some_and(|line| {
-        line.split_once(':').is_some_and(|(name, _)| !name.contains(char::is_whitespace))
+        line.split_once(':')
+            .is_some_and(|(name, _)| !name.contains(char::is_whitespace))
     })
 }
 

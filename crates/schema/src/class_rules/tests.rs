@@ -167,6 +167,7 @@ fn violations_have_the_code_clients_expect() {
         check(&schema, classes, attributes)
             .unwrap_err()
             .result_code()
+            .0
     };
     assert_eq!(code("person", "cn"), 65);
     assert_eq!(code("person", "cn sn entryUUID*2"), 19);

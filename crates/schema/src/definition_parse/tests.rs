@@ -11,7 +11,11 @@ fn every_kind_prints_and_reads_identically() {
     for (kind, text) in [
         (
             DefinitionKind::AttributeType,
-            r"( 1.2.3 NAME ( 'a' 'b-c' ) DESC 'it\27s \5C' OBSOLETE SUP name EQUALITY caseIgnoreMatch ORDERING caseIgnoreOrderingMatch SUBSTR caseIgnoreSubstringsMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15{64} SINGLE-VALUE NO-USER-MODIFICATION USAGE dSAOperation X-ORIGIN 'us' X-ORDERED ( 'VALUES' 'x' ) )",
+            "( 1.2.3 NAME ( 'a' 'b-c' ) DESC 'it\\27s \\5C' OBSOLETE SUP name \
+             EQUALITY caseIgnoreMatch ORDERING caseIgnoreOrderingMatch \
+             SUBSTR caseIgnoreSubstringsMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15{64} \
+             SINGLE-VALUE NO-USER-MODIFICATION USAGE dSAOperation X-ORIGIN 'us' \
+             X-ORDERED ( 'VALUES' 'x' ) )",
         ),
         (
             DefinitionKind::AttributeType,
@@ -19,7 +23,8 @@ fn every_kind_prints_and_reads_identically() {
         ),
         (
             DefinitionKind::ObjectClass,
-            "( 1.2.4 NAME 'c' DESC '' SUP ( a $ b ) AUXILIARY MUST cn MAY ( sn $ l ) X-ORIGIN 'x' )",
+            "( 1.2.4 NAME 'c' DESC '' SUP ( a $ b ) AUXILIARY MUST cn MAY ( sn $ l ) \
+             X-ORIGIN 'x' )",
         ),
         (
             DefinitionKind::Syntax,

@@ -207,7 +207,9 @@ fn errors_name_the_line() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "([a-z]{1,3}|attributetype|objectIdentifier|[ \n\t()'{}:#0-9.$])*") {
+    fn no_text_makes_it_panic(
+        text in "([a-z]{1,3}|attributetype|objectIdentifier|[ \n\t()'{}:#0-9.$])*",
+    ) {
         let _ = read_schema_file(&text);
     }
 }
