@@ -20,23 +20,22 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(stored) else {
         return false;
     };
-    let mut parts = text.split('$');
-    let (Some(""), Some(id)) = (parts.next(), parts.next()) else {
+    let Some((id, rest)) = text.strip_prefix('$').and_then(|it| it.split_once('$')) else {
         return false;
     };
     match id {
-        "1" => verify_md5("$1$", text, given),
-        "apr1" => verify_md5("$apr1$", text, given),
-        "5" | "6" => verify_sha(id, text, given),
+        "1" => verify_md5("$1$", rest, given),
+        "apr1" => verify_md5("$apr1$", rest, given),
+        "5" | "6" => verify_sha(id, rest, given),
         "2a" | "2b" | "2y" => verify_bcrypt(text, given),
         "y" => verify_yescrypt(text, given),
         _ => false,
     }
 }
 
-/// `$5$[rounds=N$]salt$hash`.
-fn verify_sha(id: &str, text: &str, given: &[u8]) -> bool {
-    let mut rest = &text[3..];
+/// What follows `$5$` or `$6$`: `[rounds=N$]salt$hash`.
+fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
+    let mut rest = rest;
     let mut rounds = sha_crypt::Params::RECOMMENDED_ROUNDS;
     if let Some(after) = rest.strip_prefix("rounds=") {
         let Some((number, after)) = after.split_once('$') else {
@@ -145,9 +144,9 @@ fn verify_yescrypt(text: &str, given: &[u8]) -> bool {
         .is_ok()
 }
 
-/// `$1$salt$hash`: a thousand rounds of MD5, as FreeBSD invented it; Apache's differs in `magic`.
-fn verify_md5(magic: &str, text: &str, given: &[u8]) -> bool {
-    let Some((salt, expected)) = text[magic.len()..].split_once('$') else {
+/// What follows `$1$`: `salt$hash`, a thousand rounds of MD5, as FreeBSD invented it; Apache's differs in `magic`.
+fn verify_md5(magic: &str, rest: &str, given: &[u8]) -> bool {
+    let Some((salt, expected)) = rest.split_once('$') else {
         return false;
     };
     let salt = &salt.as_bytes()[..salt.len().min(8)];
