@@ -155,6 +155,9 @@ impl MatchingRule {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
+        if self.family == Family::Octets && self.syntax_oid != self.applies[0] {
+            normalise::check_whole(value)?;
+        }
         normalise::assertion(schema, self.family, value, out)
     }
 

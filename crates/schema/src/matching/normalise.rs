@@ -140,6 +140,17 @@ pub(super) fn assertion(
     done
 }
 
+/// Rules for certificates (RFC 4523) compare whole certificates, octet by octet. An assertion about
+/// parts, `{ serialNumber 1, … }`, is refused, so that a filter with it is undefined, not false.
+pub(super) fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
+    match given.trim_ascii_start() {
+        [b'{', ..] => Err(invalid("Certificate")(
+            "expected a whole value, not its parts",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Appends the form of a stored value in which pieces are looked for.
 pub(super) fn for_pieces(
     family: Family,

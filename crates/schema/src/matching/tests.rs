@@ -275,6 +275,28 @@ fn first_components() {
 }
 
 #[test]
+fn certificates_are_compared_whole() {
+    let rule = MatchingRule::by_name("certificateExactMatch").unwrap();
+    let mut out = Vec::new();
+    let parts = b"{ serialNumber 1, issuer rdnSequence:\"o=x\" }";
+    assert!(rule.normalise_assertion(&SCHEMA, parts, &mut out).is_err());
+    assert!(
+        rule.normalise_assertion(&SCHEMA, b"\x30\x03\x02\x01\x05", &mut out)
+            .is_ok()
+    );
+    assert_eq!(
+        Some(out),
+        normal("certificateExactMatch", b"\x30\x03\x02\x01\x05")
+    );
+    let octets = MatchingRule::by_name("octetStringMatch").unwrap();
+    assert!(
+        octets
+            .normalise_assertion(&SCHEMA, parts, &mut Vec::new())
+            .is_ok()
+    );
+}
+
+#[test]
 fn times() {
     check(
         "generalizedTimeMatch",
