@@ -57,3 +57,70 @@ fn within(total: usize, limit: usize) -> Result<usize, DecodeError> {
     }
     Ok(total)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 1000;
+
+    #[test]
+    fn a_message_is_whole_or_not() {
+        let short = [SEQUENCE, 3, 1, 2, 3, 9, 9];
+        let mut long = vec![SEQUENCE, 0x82, 1, 0];
+        long.resize(4 + 256 + 1, 7);
+        for (bytes, length) in [(&short[..], 5), (&long, 260)] {
+            for end in 0..bytes.len() {
+                let expected = if end < length { None } else { Some(length) };
+                assert_eq!(
+                    frame(&bytes[..end], LIMIT),
+                    Ok(expected),
+                    "{end} of {length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn padded_lengths_are_lengths() {
+        assert_eq!(frame(&[SEQUENCE, 0x84, 0, 0, 0, 1, 7], LIMIT), Ok(Some(7)));
+    }
+
+    #[test]
+    fn what_cannot_become_a_message_is_refused_at_once() {
+        let beyond = Err(DecodeError::LengthBeyondLimit { limit: 1000 });
+        assert_eq!(frame(&[SEQUENCE, 0x82, 0x03, 0xE8], LIMIT), beyond);
+        assert_eq!(
+            frame(&[SEQUENCE, 0x82, 0x03, 0xE4], LIMIT),
+            Ok(None),
+            "1000 with its header"
+        );
+        assert_eq!(
+            frame(&[SEQUENCE, 0x84, 1, 1], LIMIT),
+            Ok(None),
+            "257 so far"
+        );
+        assert_eq!(
+            frame(&[SEQUENCE, 0x84, 255, 255], LIMIT),
+            beyond,
+            "65535 so far"
+        );
+        assert_eq!(
+            frame(&[SEQUENCE, 0x8A, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], LIMIT),
+            beyond
+        );
+        assert_eq!(
+            frame(&[SEQUENCE, 0xFF], 100),
+            beyond.map_err(|_| DecodeError::beyond(100))
+        );
+        assert_eq!(
+            frame(&[SEQUENCE, 0x80], LIMIT),
+            Err(DecodeError::IndefiniteLength)
+        );
+        let http = DecodeError::UnexpectedTag {
+            expected: SEQUENCE,
+            found: b'G',
+        };
+        assert_eq!(frame(b"GET / HTTP/1.1", LIMIT), Err(http));
+    }
+}

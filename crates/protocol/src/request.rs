@@ -272,3 +272,6 @@ impl Request<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

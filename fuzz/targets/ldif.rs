@@ -1,0 +1,4 @@
+//! Fuzzes LDIF.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| protocol::fuzz::ldif(bytes));

@@ -1,0 +1,4 @@
+//! Fuzzes requests.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| protocol::fuzz::message(bytes));

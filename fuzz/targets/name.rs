@@ -1,0 +1,4 @@
+//! Fuzzes distinguished names.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| protocol::fuzz::name(bytes));
