@@ -12,7 +12,7 @@ use crate::dictionary::Dictionary;
 use crate::error::SchemaError;
 use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
-use crate::schema_build::extend;
+use crate::schema_build::{extend, without_taken_names};
 use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
 
@@ -314,8 +314,9 @@ impl Schema {
     }
 
     /// Like [`Schema::extended`], but where a definition contradicts one in force, the one in
-    /// force stands and the conflict is returned. For files of other servers, which repeat
-    /// standard definitions in forms of their own.
+    /// force stands and the conflict is returned; where only some of its names are taken, it is
+    /// added under the others. For files of other servers, which repeat standard definitions in
+    /// forms of their own.
     ///
     /// # Errors
     /// The first definition that names something undefined or contradicts itself.
@@ -324,7 +325,8 @@ impl Schema {
         definitions: &[Definition],
     ) -> Result<(Schema, Vec<SchemaError>), SchemaError> {
         let mut kept = Vec::new();
-        let extended = extend(&self.definitions, definitions, Some(&mut kept))?;
+        let definitions = without_taken_names(&self.definitions, definitions, &mut kept);
+        let extended = extend(&self.definitions, &definitions, Some(&mut kept))?;
         Ok((self.with_definitions(extended)?, kept))
     }
 

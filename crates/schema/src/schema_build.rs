@@ -65,6 +65,42 @@ pub(crate) fn extend(
     Ok(build.to)
 }
 
+/// The definitions, those with a new OID without the names that `base` has given to others, as
+/// long as a name is left. 389's passwordHistory also claims to be pwdHistory, for instance.
+pub(crate) fn without_taken_names(
+    base: &Definitions,
+    given: &[Definition],
+    kept: &mut Vec<SchemaError>,
+) -> Vec<Definition> {
+    let mut definitions = given.to_vec();
+    for definition in &mut definitions {
+        let (table, oid, names, existing): (_, _, _, &dyn Fn(u16) -> String) = match definition {
+            Definition::AttributeType(it) => (&base.type_names, &it.oid, &mut it.names, &|id| {
+                base.types[usize::from(id)].definition.to_string()
+            }),
+            Definition::ObjectClass(it) => (&base.class_names, &it.oid, &mut it.names, &|id| {
+                base.classes[usize::from(id)].definition.to_string()
+            }),
+            _ => continue,
+        };
+        let taken = names
+            .iter()
+            .find_map(|name| Some((name.clone(), table.find(name)?)));
+        let some_free = names.iter().any(|name| table.find(name).is_none());
+        let Some((name, id)) = taken.filter(|_| some_free && table.find(oid).is_none()) else {
+            continue;
+        };
+        names.retain(|name| table.find(name).is_none());
+        let existing = existing(id);
+        kept.push(SchemaError::Conflict {
+            name,
+            existing,
+            given: definition.to_string(),
+        });
+    }
+    definitions
+}
+
 struct Build<'a> {
     to: Definitions,
     /// Registered and not yet resolved; the ids follow those in `to`.

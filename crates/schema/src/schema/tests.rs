@@ -325,6 +325,14 @@ fn conflicts_can_be_settled_for_what_is_in_force() {
     let posix_group = extended.class_of(extended.object_class("posixGroup").unwrap());
     assert_eq!(posix_group.kind, ClassKind::Auxiliary);
     assert!(matches!(&kept[..], [SchemaError::Conflict { name, .. }] if name.ends_with(".2.2")));
+    let half_new = attribute_type("( 1.2.3.9.3 NAME ( 'history' 'pwdHistory' ) SUP name )");
+    let (extended, kept) = schema.extended_keeping(&[half_new]).unwrap();
+    assert_eq!(
+        extended.attribute_type("pwdHistory"),
+        schema.attribute_type("pwdHistory")
+    );
+    let history = extended.type_of(extended.attribute_type("history").unwrap());
+    assert_eq!((history.names.len(), kept.len()), (1, 1));
     let unknown = attribute_type("( 1.2.3.9.2 NAME 'x' SUP nothing )");
     assert!(schema.extended_keeping(&[unknown]).is_err());
 }
