@@ -1,1 +1,23 @@
-//! server
+//! Sockets, threads, TLS, settings and logging: everything that waits.
+//!
+//! [`start`] opens a node's directory and serves it; [`Server`] tells where, and stops it. One
+//! acceptor hands each socket to the serving thread with the fewest connections; a serving thread
+//! owns its connections and its `directory::Worker` and shares nothing but its inbox.
+
+mod acceptor;
+mod admission;
+pub mod connection;
+mod inbox;
+mod link;
+mod listener;
+pub mod logging;
+mod resources;
+mod server;
+pub mod service;
+pub mod settings;
+mod slots;
+mod thread;
+mod tls;
+
+pub use server::{Server, StartError, start, start_directory};
+pub use settings::{Config, Listen, LogFormat, Overrides, SettingsError};

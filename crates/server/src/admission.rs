@@ -1,0 +1,132 @@
+//! How many connections there are, in total and by address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The counts and their limits, shared by the acceptor and the serving threads.
+#[derive(Debug)]
+pub struct Admission {
+    total: AtomicUsize,
+    total_max: usize,
+    per_address_max: usize,
+    /// Empty when addresses are not limited.
+    addresses: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// Why a connection was not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// There are as many as the server takes.
+    Total,
+    /// There are as many as one address may have.
+    Address,
+}
+
+impl Admission {
+    /// Limits of 0 are none.
+    pub fn new(total_max: usize, per_address_max: usize) -> Arc<Self> {
+        Arc::new(Admission {
+            total: AtomicUsize::new(0),
+            total_max,
+            per_address_max,
+            addresses: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Counts a connection, until its ticket is dropped.
+    ///
+    /// # Errors
+    /// The limit that is reached.
+    pub fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Ticket, Refused> {
+        if self.total_max > 0 && self.total() >= self.total_max {
+            return Err(Refused::Total);
+        }
+        let address = address.filter(|_| self.per_address_max > 0);
+        if let Some(address) = address {
+            let mut addresses = self.addresses();
+            let count = addresses.entry(address).or_insert(0);
+            if *count >= self.per_address_max {
+                return Err(Refused::Address);
+            }
+            *count += 1;
+        }
+        self.total.fetch_add(1, Ordering::Relaxed);
+        Ok(Ticket {
+            admission: Arc::clone(self),
+            load: None,
+            address,
+        })
+    }
+
+    /// Connections now.
+    pub fn total(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One connection's place in the counts; dropping it gives the place back.
+#[derive(Debug)]
+pub struct Ticket {
+    admission: Arc<Admission>,
+    load: Option<Arc<AtomicUsize>>,
+    address: Option<IpAddr>,
+}
+
+impl Ticket {
+    /// Counts the connection on a serving thread, too.
+    pub fn count_on(&mut self, load: &Arc<AtomicUsize>) {
+        load.fetch_add(1, Ordering::Relaxed);
+        self.load = Some(Arc::clone(load));
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.admission.total.fetch_sub(1, Ordering::Relaxed);
+        if let Some(load) = &self.load {
+            load.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(address) = self.address {
+            let mut addresses = self.admission.addresses();
+            if let Some(count) = addresses.get_mut(&address) {
+                *count -= 1;
+                if *count == 0 {
+                    addresses.remove(&address);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_hold_until_tickets_are_dropped() {
+        let admission = Admission::new(3, 2);
+        let address = |last| Some(IpAddr::from([10, 0, 0, last]));
+        let first = admission.admit(address(1)).unwrap();
+        let second = admission.admit(address(1)).unwrap();
+        assert_eq!(admission.admit(address(1)).unwrap_err(), Refused::Address);
+        let mut third = admission.admit(address(2)).unwrap();
+        assert_eq!(admission.admit(address(3)).unwrap_err(), Refused::Total);
+        let load = Arc::new(AtomicUsize::new(0));
+        third.count_on(&load);
+        assert_eq!((admission.total(), load.load(Ordering::Relaxed)), (3, 1));
+        drop((first, third));
+        assert_eq!((admission.total(), load.load(Ordering::Relaxed)), (1, 0));
+        assert!(admission.admit(address(1)).is_ok());
+        drop(second);
+        assert_eq!(admission.total(), 0);
+        assert!(admission.addresses().is_empty());
+    }
+}

@@ -1,0 +1,462 @@
+//! One connection with its socket: reads, executes, writes, waits.
+//!
+//! Read and output buffers belong to the thread and serve all its connections in turn; a
+//! connection owns bytes only while its client does not take them. So an idle connection costs
+//! its structure, and a request at depth one costs one read and one write.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::admission::Ticket;
+use crate::connection::Connection;
+use crate::service::Service;
+use crate::thread::{Desk, Shared};
+use crate::tls::{Received, Tls};
+
+/// Rounds of reading in one turn before other connections have theirs.
+const ROUNDS: usize = 4;
+
+/// A socket of either kind.
+#[derive(Debug)]
+pub enum Socket {
+    /// `ldap://` and `ldaps://`.
+    Tcp(TcpStream),
+    /// `ldapi://`.
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        // Not `try_read`: only this call knows that a short read has emptied the socket, which
+        // saves a read that finds nothing for every request.
+        let read = match self {
+            Socket::Tcp(it) => Pin::new(it).poll_read(cx, &mut buffer),
+            Socket::Unix(it) => Pin::new(it).poll_read(cx, &mut buffer),
+        };
+        read.map(|it| it.map(|()| buffer.filled().len()))
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::Unix(it) => Pin::new(it).poll_write(cx, bytes),
+        }
+    }
+
+    /// Ends the output and takes what input has come. Closing a socket with input unread would
+    /// reset it, and the client would lose the last responses.
+    fn finish(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) {
+        let ended = match self {
+            Socket::Tcp(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
+            Socket::Unix(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
+        };
+        if ended.is_err() {
+            return;
+        }
+        for _ in 0..ROUNDS {
+            match self.poll_read(cx, buffer) {
+                Poll::Ready(Ok(1..)) => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(it) => it.try_write(bytes),
+            Socket::Unix(it) => it.try_write(bytes),
+        }
+    }
+}
+
+/// What a connection's deadline is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing: it may wait as long as it likes.
+    Nothing,
+    /// The TLS handshake and the first message.
+    FirstMessage,
+    /// The rest of a message.
+    Message,
+    /// Taking responses.
+    Write,
+    /// Saying something.
+    Idle,
+}
+
+/// One connection on one serving thread.
+pub struct Link<S: Service> {
+    /// Its number on the thread.
+    pub id: u64,
+    state: RefCell<State<S>>,
+}
+
+struct State<S: Service> {
+    socket: Socket,
+    connection: Connection<S>,
+    tls: Option<Box<Tls>>,
+    /// Output that the socket has not taken, from `sent` on. Empty most of the time.
+    unsent: Vec<u8>,
+    sent: usize,
+    /// Wakes the connection's task.
+    waker: Option<Waker>,
+    /// The task wakes by itself when the socket has bytes.
+    reading: bool,
+    /// A close_notify has been queued.
+    closing: bool,
+    /// The client has said that nothing more comes.
+    ended: bool,
+    /// The last deadline that was set, and whether something has moved since.
+    due: Due,
+    moved: bool,
+    /// The deadline has passed.
+    expired: bool,
+    _ticket: Ticket,
+}
+
+/// How a turn ended.
+enum Turn {
+    /// There may be more to do.
+    Again,
+    /// There is more to do, but others come first.
+    Yield,
+    /// An event will wake the task.
+    Wait,
+    /// The connection is closed.
+    Closed,
+}
+
+impl<S: Service> Link<S> {
+    /// A new connection.
+    pub fn new(
+        id: u64,
+        socket: Socket,
+        connection: Connection<S>,
+        tls: Option<Box<Tls>>,
+        ticket: Ticket,
+    ) -> Self {
+        Link {
+            id,
+            state: RefCell::new(State {
+                socket,
+                connection,
+                tls,
+                unsent: Vec::new(),
+                sent: 0,
+                waker: None,
+                reading: false,
+                closing: false,
+                ended: false,
+                due: Due::Nothing,
+                moved: true,
+                expired: false,
+                _ticket: ticket,
+            }),
+        }
+    }
+
+    /// The connection's turn on its thread. Ready when it is closed.
+    pub fn poll(&self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Poll<()> {
+        let state = &mut *self.state.borrow_mut();
+        if !state
+            .waker
+            .as_ref()
+            .is_some_and(|it| it.will_wake(cx.waker()))
+        {
+            state.waker = Some(cx.waker().clone());
+        }
+        for _ in 0..ROUNDS {
+            match state.turn(desk, shared, cx) {
+                Turn::Again => {}
+                Turn::Yield => break,
+                Turn::Wait => return Poll::Pending,
+                Turn::Closed => {
+                    state.connection.abort(&mut desk.service);
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Appends the responses of finished work and sends them at once, without waking the
+    /// connection's task unless there is something left for it to do.
+    pub fn complete(
+        &self,
+        desk: &mut Desk<S>,
+        completions: &mut dyn Iterator<Item = S::Completion>,
+    ) {
+        let state = &mut *self.state.borrow_mut();
+        desk.out.clear();
+        for completion in completions {
+            state
+                .connection
+                .complete(&mut desk.service, completion, &mut desk.out);
+        }
+        state.moved = true;
+        let sent = state
+            .encrypt(&mut desk.out)
+            .and_then(|()| state.send_now(&mut desk.out));
+        if sent.is_err() {
+            state.connection.abort(&mut desk.service);
+        }
+        let connection = &state.connection;
+        let idle = state.unsent.is_empty()
+            && !connection.can_proceed()
+            && !connection.is_closed()
+            && !connection.starts_tls()
+            && (state.reading || !connection.wants_input(true));
+        if !idle || desk.stopping {
+            state.wake();
+        }
+    }
+
+    /// What the connection's deadline is for from now on; `None` when the last one still holds.
+    pub fn due(&self, idle_timeout: bool) -> Option<Due> {
+        let state = &mut *self.state.borrow_mut();
+        let handshaking = state.tls.as_ref().is_some_and(|it| it.is_handshaking());
+        let due = if !state.unsent.is_empty() {
+            Due::Write
+        } else if handshaking || !state.connection.is_heard() {
+            Due::FirstMessage
+        } else if state.connection.owes_rest() {
+            Due::Message
+        } else if idle_timeout && state.connection.is_quiet() {
+            Due::Idle
+        } else {
+            Due::Nothing
+        };
+        let moved = std::mem::take(&mut state.moved);
+        let same = due == std::mem::replace(&mut state.due, due);
+        match due {
+            _ if !same => Some(due),
+            // The time for the first message runs on, whatever little the client sends.
+            Due::Nothing | Due::FirstMessage => None,
+            Due::Message | Due::Write | Due::Idle => moved.then_some(due),
+        }
+    }
+
+    /// The connection's time is over.
+    pub fn expire(&self) {
+        let state = &mut *self.state.borrow_mut();
+        tracing::debug!(connection = self.id, waited_for = ?state.due, "connection timed out");
+        state.expired = true;
+        state.wake();
+    }
+
+    /// The server stops: nothing new is executed.
+    pub fn stop(&self) {
+        let state = &mut *self.state.borrow_mut();
+        state.connection.stop_executing();
+        state.wake();
+    }
+}
+
+impl<S: Service> State<S> {
+    fn wake(&self) {
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn turn(&mut self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Turn {
+        if self.expired && (self.due != Due::Idle || !self.unsent.is_empty()) {
+            return Turn::Closed;
+        }
+        self.reading = false;
+        let drained = match self.poll_flush(cx) {
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(_)) => return Turn::Closed,
+            Poll::Pending => false,
+        };
+        if drained && let Some(turn) = self.go_on(desk, shared, cx) {
+            return turn;
+        }
+        if !self.connection.wants_input(drained) {
+            return Turn::Wait;
+        }
+        match self.socket.poll_read(cx, &mut desk.input) {
+            Poll::Pending => {
+                self.reading = true;
+                Turn::Wait
+            }
+            Poll::Ready(Err(_)) => Turn::Closed,
+            Poll::Ready(Ok(0)) => {
+                self.ended = true;
+                self.connection.end_of_input();
+                Turn::Again
+            }
+            Poll::Ready(Ok(length)) => self.receive(desk, shared, length, cx),
+        }
+    }
+
+    /// What is to do when all output has been sent; `None` when only reading helps.
+    fn go_on(&mut self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Option<Turn> {
+        desk.out.clear();
+        if (desk.stopping || self.expired)
+            && self.connection.is_quiet()
+            && !self.connection.is_closed()
+        {
+            let why = if desk.stopping {
+                "the server is stopping"
+            } else {
+                "idle for too long"
+            };
+            self.connection
+                .farewell(&mut desk.service, why, &mut desk.out);
+            return Some(self.send(desk, cx));
+        }
+        if self.connection.is_closed() {
+            if let (Some(tls), false) = (&mut self.tls, self.closing) {
+                self.closing = true;
+                tls.close();
+                return Some(self.send(desk, cx));
+            }
+            if !self.ended {
+                self.socket.finish(cx, &mut desk.input);
+            }
+            return Some(Turn::Closed);
+        }
+        if self.connection.starts_tls() {
+            let Some(Ok(tls)) = shared.certificate.as_ref().map(|it| it.session()) else {
+                return Some(Turn::Closed);
+            };
+            self.tls = Some(Box::new(tls));
+            self.connection.secured(&mut desk.service);
+            return Some(Turn::Again);
+        }
+        if self.connection.can_proceed() {
+            self.connection
+                .proceed(&mut desk.service, &shared.rules, &mut desk.out);
+            return Some(match self.send(desk, cx) {
+                Turn::Again => Turn::Yield,
+                other => other,
+            });
+        }
+        None
+    }
+
+    fn receive(
+        &mut self,
+        desk: &mut Desk<S>,
+        shared: &Shared,
+        length: usize,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        self.moved = true;
+        desk.out.clear();
+        let Desk {
+            service,
+            input,
+            plain,
+            out,
+            ..
+        } = desk;
+        let bytes = &input[..length];
+        match &mut self.tls {
+            None => self.connection.receive(service, &shared.rules, bytes, out),
+            Some(tls) => {
+                plain.clear();
+                let received = tls.decrypt(bytes, plain);
+                self.connection.receive(service, &shared.rules, plain, out);
+                match received {
+                    Ok(Received::Plain) => {}
+                    Ok(Received::Closed) => self.connection.end_of_input(),
+                    Err(error) => {
+                        tracing::debug!(%error, "TLS failed");
+                        self.connection.abort(service);
+                    }
+                }
+            }
+        }
+        // A full buffer means that more is waiting: others come first.
+        let full = length == desk.input.len();
+        match self.send(desk, cx) {
+            Turn::Again if full => Turn::Yield,
+            turn => turn,
+        }
+    }
+
+    /// Sends `desk.out`; what the socket does not take is kept.
+    fn send(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Turn {
+        if self.encrypt(&mut desk.out).is_err() {
+            return Turn::Closed;
+        }
+        let mut sent = 0;
+        if self.unsent.is_empty() {
+            while sent < desk.out.len() {
+                match self.socket.poll_write(cx, &desk.out[sent..]) {
+                    Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Turn::Closed,
+                    Poll::Ready(Ok(count)) => sent += count,
+                    Poll::Pending => break,
+                }
+            }
+        }
+        self.keep(&mut desk.out, sent);
+        Turn::Again
+    }
+
+    /// As `send`, outside the connection's task.
+    fn send_now(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        let mut sent = 0;
+        while self.unsent.is_empty() && sent < out.len() {
+            match self.socket.try_write(&out[sent..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.keep(out, sent);
+        Ok(())
+    }
+
+    /// Keeps what was not sent of `out`.
+    fn keep(&mut self, out: &mut Vec<u8>, sent: usize) {
+        if sent == out.len() {
+            return;
+        }
+        self.moved = true;
+        if self.unsent.is_empty() && (out.len() - sent) * 2 > out.capacity() {
+            // Most of the buffer is still to go: the connection takes it as it is.
+            self.sent = sent;
+            self.unsent = std::mem::take(out);
+        } else {
+            self.unsent.extend_from_slice(&out[sent..]);
+        }
+    }
+
+    fn encrypt(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => tls.encrypt(out),
+        }
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.sent < self.unsent.len() {
+            match self.socket.poll_write(cx, &self.unsent[self.sent..]) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(count)) => {
+                    self.sent += count;
+                    self.moved = true;
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        if !self.unsent.is_empty() {
+            (self.unsent, self.sent) = (Vec::new(), 0);
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,308 @@
+//! A running server: threads started, addresses known, stopped in order.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use directory::{Directory, Failure};
+use protocol::DecodeLimits;
+use signal_hook::SigId;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::acceptor::Acceptor;
+use crate::admission::Admission;
+use crate::connection::Rules;
+use crate::inbox::Inbox;
+use crate::listener::Listener;
+use crate::resources;
+use crate::service::Service;
+use crate::settings::{Config, Listen};
+use crate::thread::{self, Handle, Shared};
+use crate::tls::Certificate;
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The directory could not be opened, or a worker not be made.
+    Directory(Failure),
+    /// An address could not be listened on.
+    Listen {
+        /// Which.
+        listen: Listen,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The certificate or its key cannot be used.
+    Certificate(String),
+    /// The system gave no thread or event loop.
+    System(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Directory(error) => write!(f, "{error}"),
+            StartError::Listen { listen, error } => {
+                write!(f, "cannot listen on {listen}: {error}")?;
+                match error.kind() {
+                    io::ErrorKind::AddrInUse => {
+                        write!(
+                            f,
+                            "; stop what listens there, or choose another with --listen"
+                        )
+                    }
+                    io::ErrorKind::PermissionDenied => {
+                        write!(f, "; ports below 1024 need CAP_NET_BIND_SERVICE")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            StartError::Certificate(message) => f.write_str(message),
+            StartError::System(error) => write!(f, "cannot start the server's threads: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A running server. Dropping it stops it.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<Listen>,
+    stop: UnixStream,
+    admission: Arc<Admission>,
+    /// Ends when everything has ended. `None` once somebody waits for it.
+    acceptor: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Opens the directory of `config.folder` and serves it.
+///
+/// # Errors
+/// The directory, an address or the certificate cannot be used.
+pub fn start(config: Config) -> Result<Server, StartError> {
+    let options = config.directory_options();
+    let directory = Directory::open(&config.data_folder(), &options);
+    start_directory(config, directory.map_err(StartError::Directory)?)
+}
+
+/// Serves a directory that is open already, and shuts it down in the end.
+///
+/// # Errors
+/// An address or the certificate cannot be used.
+pub fn start_directory(config: Config, directory: Directory) -> Result<Server, StartError> {
+    let (workers, tls) = (directory.clone(), config.tls.is_some());
+    start_service(
+        config,
+        move |inbox| {
+            let mut worker = workers.worker(inbox).map_err(StartError::Directory)?;
+            worker.offer_tls(tls);
+            Ok(worker)
+        },
+        move || directory.shutdown(),
+    )
+}
+
+/// Serves with one service for each thread; `finish` is called when the last thread has ended.
+pub(crate) fn start_service<S, F>(
+    config: Config,
+    service: F,
+    finish: impl FnOnce() + Send + 'static,
+) -> Result<Server, StartError>
+where
+    S: Service,
+    F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
+{
+    let certificate = match &config.tls {
+        Some(files) => Some(Arc::new(
+            Certificate::load(files).map_err(StartError::Certificate)?,
+        )),
+        None => None,
+    };
+    let mut listeners = Vec::new();
+    for listen in &config.listen {
+        let failed = |error| StartError::Listen {
+            listen: listen.clone(),
+            error,
+        };
+        listeners.push(Listener::bind(listen).map_err(failed)?);
+    }
+    let addresses = listeners.iter().map(|it| it.listen.clone()).collect();
+    let room = resources::raise_open_files(config.connections.total_max);
+    let total_max = match config.connections.total_max {
+        0 => room,
+        limit => limit.min(room),
+    };
+    let admission = Admission::new(total_max, config.connections.per_address_max);
+    let shared = Arc::new(Shared {
+        rules: rules(&config),
+        connections: config.connections,
+        certificate: certificate.clone(),
+    });
+    let threads = start_threads(&config, &shared, &service)?;
+    let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
+    let signals = match config.stop_on_signals {
+        true => stop_on_signals(&stop).map_err(StartError::System)?,
+        false => Vec::new(),
+    };
+    let acceptor = Acceptor {
+        listeners,
+        admission: Arc::clone(&admission),
+        threads: Arc::clone(&threads.handles),
+        certificate,
+        stop: stopped,
+    };
+    let run = move || {
+        acceptor.run();
+        tracing::info!("stopping");
+        threads.stop_and_join();
+        finish();
+        signals.into_iter().for_each(|it| {
+            signal_hook::low_level::unregister(it);
+        });
+    };
+    let acceptor = std::thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(run);
+    let acceptor = Mutex::new(Some(acceptor.map_err(StartError::System)?));
+    Ok(Server {
+        addresses,
+        stop,
+        admission,
+        acceptor,
+    })
+}
+
+/// Lets SIGTERM and SIGINT write to `stop`.
+fn stop_on_signals(stop: &UnixStream) -> io::Result<Vec<SigId>> {
+    let register = |signal| signal_hook::low_level::pipe::register(signal, stop.try_clone()?);
+    [SIGTERM, SIGINT].into_iter().map(register).collect()
+}
+
+fn rules(config: &Config) -> Rules {
+    Rules {
+        limits: DecodeLimits {
+            message_bytes_max: config.connections.message_bytes_max,
+            ..DecodeLimits::DEFAULT
+        },
+        anonymous_message_bytes_max: config.connections.anonymous_message_bytes_max,
+        allow_cleartext_binds: config.allow_cleartext_binds,
+    }
+}
+
+/// The serving threads: how to reach them, and how to wait for them.
+struct Threads<C> {
+    handles: Arc<Vec<Handle<C>>>,
+    joins: Vec<JoinHandle<()>>,
+}
+
+impl<C> Threads<C> {
+    fn stop_and_join(self) {
+        self.handles.iter().for_each(|it| it.inbox.stop());
+        for join in self.joins {
+            // A panicked thread has said so itself.
+            let _ = join.join();
+        }
+    }
+}
+
+fn start_threads<S, F>(
+    config: &Config,
+    shared: &Arc<Shared>,
+    service: &F,
+) -> Result<Threads<S::Completion>, StartError>
+where
+    S: Service,
+    F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
+{
+    let processors = resources::processors();
+    let count = match config.threads.serving {
+        0 => processors.len(),
+        count => count,
+    };
+    let (mut handles, mut joins, mut started) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..count {
+        let inbox = Arc::new(Inbox::default());
+        let load = Arc::new(AtomicUsize::new(0));
+        let (said, heard) = std::sync::mpsc::channel();
+        let pinned = config
+            .threads
+            .pinned
+            .then(|| processors[at % processors.len()]);
+        let (own, shared, service) = (Arc::clone(&inbox), Arc::clone(shared), service.clone());
+        let run = move || {
+            if let Some(processor) = pinned {
+                resources::pin(processor);
+            }
+            // Made on its own thread: a service never leaves it.
+            match service(Arc::clone(&own)) {
+                Ok(service) => {
+                    let _ = said.send(Ok(()));
+                    if let Err(error) = thread::serve(service, &own, shared) {
+                        tracing::error!(%error, "serving thread ended");
+                    }
+                }
+                Err(error) => drop(said.send(Err(error))),
+            }
+        };
+        let spawned = std::thread::Builder::new()
+            .name(format!("serve-{at}"))
+            .spawn(run);
+        handles.push(Handle { inbox, load });
+        started.push(heard);
+        joins.push(spawned.map_err(StartError::System)?);
+    }
+    let threads = Threads {
+        handles: Arc::new(handles),
+        joins,
+    };
+    let failed = started.into_iter().find_map(|it| it.recv().ok()?.err());
+    match failed {
+        None => Ok(threads),
+        Some(error) => {
+            threads.stop_and_join();
+            Err(error)
+        }
+    }
+}
+
+impl Server {
+    /// Where the server listens, in the order configured, with the ports that the system chose.
+    pub fn addresses(&self) -> &[Listen] {
+        &self.addresses
+    }
+
+    /// Connections now.
+    pub fn connections(&self) -> usize {
+        self.admission.total()
+    }
+
+    /// Waits until the server has stopped: by a signal, or by [`Server::stop`].
+    pub fn wait(&self) {
+        let acceptor = self.acceptor().take();
+        if let Some(acceptor) = acceptor {
+            // A panicked thread has said so itself.
+            let _ = acceptor.join();
+        }
+    }
+
+    /// Stops: accepts no more, finishes what was begun, tells every client, closes. Returns when
+    /// all of it is done.
+    pub fn stop(&self) {
+        // Fails when the acceptor is gone: then it has stopped already.
+        let _ = (&self.stop).write_all(b"stop");
+        self.wait();
+    }
+
+    fn acceptor(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.acceptor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

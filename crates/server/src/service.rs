@@ -1,0 +1,150 @@
+//! What a connection needs from the directory, as a trait: the state machine is then testable
+//! with a service of twenty lines.
+
+use directory::{Completion, Cursor, Flow, Peer, Session, Worker};
+use protocol::Message;
+
+/// What happens next after a message was executed. `directory::Flow` without its types.
+#[derive(Debug)]
+pub enum Step<C> {
+    /// Everything there is to say is in the output.
+    Done,
+    /// A completion will come to the thread's inbox.
+    Waiting,
+    /// A search has more to say: resume it when the client can take more.
+    More(C),
+    /// Flush the output, then close the connection.
+    Close,
+    /// Flush the output, then begin the TLS handshake.
+    StartTls,
+}
+
+/// Executes messages on one serving thread. It is never shared between threads.
+pub trait Service: 'static {
+    /// What lives between the operations of one connection.
+    type Session: 'static;
+    /// Where a search goes on.
+    type Cursor: 'static;
+    /// The end of work that another thread did.
+    type Completion: Send + 'static;
+
+    /// Begins a session. `id` comes back in its completions.
+    fn open_session(&mut self, id: u64, peer: Peer) -> Self::Session;
+
+    /// Executes one message and appends what there is to say to `out`.
+    fn execute(
+        &mut self,
+        session: &mut Self::Session,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Step<Self::Cursor>;
+
+    /// Appends the next part of a search.
+    fn resume(
+        &mut self,
+        session: &mut Self::Session,
+        cursor: Self::Cursor,
+        out: &mut Vec<u8>,
+    ) -> Step<Self::Cursor>;
+
+    /// Appends the response of finished work.
+    fn complete(
+        &mut self,
+        session: &mut Self::Session,
+        completion: Self::Completion,
+        out: &mut Vec<u8>,
+    ) -> Step<Self::Cursor>;
+
+    /// Gives up a search that its client no longer wants.
+    fn abandon(&mut self, session: &mut Self::Session, cursor: Self::Cursor);
+
+    /// The connection is protected by TLS from now on.
+    fn secured(&mut self, session: &mut Self::Session);
+
+    /// Operations that the session may have waiting before the next is answered `busy`; 0 for no
+    /// limit.
+    fn pending_operations_max(&self, session: &Self::Session) -> u32;
+
+    /// Whether nobody is authenticated on the session.
+    fn is_anonymous(&self, session: &Self::Session) -> bool;
+
+    /// The session that `completion` belongs to.
+    fn session_of(completion: &Self::Completion) -> u64;
+
+    /// Called once before the thread waits for events: lets go of what others wait for.
+    fn sleep(&mut self);
+}
+
+impl Service for Worker {
+    type Session = Session;
+    type Cursor = Box<Cursor>;
+    type Completion = Completion;
+
+    fn open_session(&mut self, id: u64, peer: Peer) -> Session {
+        Worker::open_session(self, id, peer)
+    }
+
+    fn execute(
+        &mut self,
+        session: &mut Session,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Step<Box<Cursor>> {
+        Worker::execute(self, session, message, out).into()
+    }
+
+    fn resume(
+        &mut self,
+        session: &mut Session,
+        cursor: Box<Cursor>,
+        out: &mut Vec<u8>,
+    ) -> Step<Box<Cursor>> {
+        Worker::resume(self, session, cursor, out).into()
+    }
+
+    fn complete(
+        &mut self,
+        session: &mut Session,
+        completion: Completion,
+        out: &mut Vec<u8>,
+    ) -> Step<Box<Cursor>> {
+        Worker::complete(self, session, completion, out).into()
+    }
+
+    fn abandon(&mut self, _: &mut Session, cursor: Box<Cursor>) {
+        // A cursor holds nothing that outlives it.
+        drop(cursor);
+    }
+
+    fn secured(&mut self, session: &mut Session) {
+        session.secured();
+    }
+
+    fn pending_operations_max(&self, session: &Session) -> u32 {
+        Worker::pending_operations_max(self, session)
+    }
+
+    fn is_anonymous(&self, session: &Session) -> bool {
+        session.bound_name().is_empty()
+    }
+
+    fn session_of(completion: &Completion) -> u64 {
+        completion.session
+    }
+
+    fn sleep(&mut self) {
+        Worker::sleep(self);
+    }
+}
+
+impl From<Flow> for Step<Box<Cursor>> {
+    fn from(flow: Flow) -> Self {
+        match flow {
+            Flow::Done => Step::Done,
+            Flow::Waiting => Step::Waiting,
+            Flow::More(cursor) => Step::More(cursor),
+            Flow::Close => Step::Close,
+            Flow::StartTls => Step::StartTls,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The settings of one node: `pando.toml` and what flags put over it, as one checked [`Config`].
+//!
+//! Two levels: the file's text becomes [`file::File`] (types and names checked by serde), then
+//! [`Config`] (addresses, paths and combinations checked here). Every error names the file, the
+//! line, the setting, what was expected and what came. What must be equal on all nodes is not
+//! here: it lives in the directory under `cn=config`.
+
+mod error;
+mod file;
+mod listen;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use policy::{LimitSettings, Scheme};
+use toml::Spanned;
+
+pub use error::SettingsError;
+pub use listen::{Listen, Scheme as ListenScheme};
+pub use sample::sample;
+
+use error::Place;
+use file::File;
+
+/// The name of the settings file in a node's folder.
+pub const FILE_NAME: &str = "pando.toml";
+
+/// Everything a node needs to know to serve.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The node's folder.
+    pub folder: PathBuf,
+    /// Where to accept connections.
+    pub listen: Vec<Listen>,
+    /// Certificate and key; `None` without TLS.
+    pub tls: Option<TlsFiles>,
+    /// Accept passwords over connections that are neither TLS nor on this machine.
+    pub allow_cleartext_binds: bool,
+    /// The threads that serve.
+    pub threads: Threads,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Limits on connections.
+    pub connections: Connections,
+    /// Limits on what one subject may ask for.
+    pub limits: LimitSettings,
+    /// How passwords are kept.
+    pub passwords: Passwords,
+    /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
+    pub stop_on_signals: bool,
+}
+
+/// A certificate chain and its private key, both PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// The private key: PKCS #8, PKCS #1 or SEC 1.
+    pub key: PathBuf,
+}
+
+/// The threads that serve connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threads {
+    /// How many; 0 means one for each processor this process may use.
+    pub serving: usize,
+    /// Keep each on one processor.
+    pub pinned: bool,
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// A `tracing` filter: `warn`, `info`, `server=debug,warn`.
+    pub level: String,
+    /// One line of text, or one JSON object, for each event.
+    pub format: LogFormat,
+}
+
+/// The form of a logged event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// A line for people.
+    Text,
+    /// A JSON object for programs.
+    Json,
+}
+
+/// Limits on connections. In every field 0 means none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// Connections at a time; without a limit, as many as files may be open.
+    pub total_max: usize,
+    /// Connections at a time from one address.
+    pub per_address_max: usize,
+    /// The longest message in bytes.
+    pub message_bytes_max: usize,
+    /// The longest message in bytes before the client has authenticated.
+    pub anonymous_message_bytes_max: usize,
+    /// How long a connection may be silent.
+    pub idle_timeout: Duration,
+    /// How long a client may take for the TLS handshake and its first message, and how long it
+    /// may pause inside a message.
+    pub message_timeout: Duration,
+    /// How long a client may leave responses unread.
+    pub write_timeout: Duration,
+    /// How long a stopping server waits for what was begun.
+    pub stop_timeout: Duration,
+}
+
+/// How passwords are kept and checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passwords {
+    /// The scheme of new passwords.
+    pub scheme: Scheme,
+    /// Successful slow verifications that are remembered in memory.
+    pub remembered_max: usize,
+    /// For how long.
+    pub remembered: Duration,
+}
+
+/// What flags and the environment put over the file. Empty and `None` leave the file's value.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--listen`.
+    pub listen: Vec<String>,
+    /// `--tls-certificate`.
+    pub tls_certificate: Option<PathBuf>,
+    /// `--tls-key`.
+    pub tls_key: Option<PathBuf>,
+    /// `--allow-cleartext-binds`.
+    pub allow_cleartext_binds: Option<bool>,
+    /// `--threads`.
+    pub threads: Option<usize>,
+    /// `--log-level`.
+    pub log_level: Option<String>,
+    /// `--log-format`.
+    pub log_format: Option<LogFormat>,
+}
+
+impl Config {
+    /// Reads `folder/pando.toml` and puts `overrides` over it. Without the file, defaults hold.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a setting is not what was expected.
+    pub fn load(folder: &Path, overrides: &Overrides) -> Result<Config, SettingsError> {
+        let path = folder.join(FILE_NAME);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(SettingsError::unreadable(&path, &error)),
+        };
+        Config::parse(folder, &text, overrides)
+    }
+
+    /// As [`Config::load`], with the file's text given.
+    ///
+    /// # Errors
+    /// A setting is not what was expected.
+    pub fn parse(
+        folder: &Path,
+        text: &str,
+        overrides: &Overrides,
+    ) -> Result<Config, SettingsError> {
+        let place = Place {
+            path: folder.join(FILE_NAME),
+            text,
+        };
+        let mut file: File = toml::from_str(text).map_err(|it| place.toml(&it))?;
+        let listen = resolve_listen(&place, &file, overrides)?;
+        let tls = resolve_tls(folder, &place, &mut file, overrides)?;
+        if tls.is_none()
+            && let Some(it) = listen.iter().find(|it| it.scheme() == ListenScheme::Ldaps)
+        {
+            return Err(SettingsError::flag(
+                "listen",
+                format!("{it} needs a certificate: set tls.certificate and tls.key"),
+            ));
+        }
+        let scheme = place.resolve(&file.passwords.scheme)?;
+        Ok(Config {
+            folder: folder.to_owned(),
+            listen,
+            tls,
+            allow_cleartext_binds: overrides
+                .allow_cleartext_binds
+                .unwrap_or(file.allow_cleartext_binds),
+            threads: Threads {
+                serving: overrides.threads.unwrap_or(file.threads.serving),
+                pinned: file.threads.pinned,
+            },
+            log: resolve_log(&place, &file, overrides)?,
+            connections: file.connections.resolve(),
+            limits: LimitSettings {
+                everybody: file.limits.resolve(LimitSettings::default().everybody),
+                administrator: file
+                    .administrator_limits
+                    .resolve(LimitSettings::default().administrator),
+            },
+            passwords: Passwords {
+                scheme,
+                remembered_max: file.passwords.remembered_max,
+                remembered: Duration::from_secs(file.passwords.remembered_s),
+            },
+            stop_on_signals: false,
+        })
+    }
+}
+
+impl Config {
+    /// How the node's directory is opened under these settings.
+    pub fn directory_options(&self) -> directory::Options {
+        directory::Options {
+            password_scheme: self.passwords.scheme,
+            verified_max: self.passwords.remembered_max,
+            verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
+            limits: self.limits,
+            ..directory::Options::default()
+        }
+    }
+
+    /// Where the node keeps its data.
+    pub fn data_folder(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}
+
+fn resolve_listen(
+    place: &Place<'_>,
+    file: &File,
+    overrides: &Overrides,
+) -> Result<Vec<Listen>, SettingsError> {
+    if overrides.listen.is_empty() {
+        return file.listen.iter().map(|it| place.resolve(it)).collect();
+    }
+    let parse = |it: &String| {
+        it.parse()
+            .map_err(|error| SettingsError::flag("listen", error))
+    };
+    overrides.listen.iter().map(parse).collect()
+}
+
+fn resolve_tls(
+    folder: &Path,
+    place: &Place<'_>,
+    file: &mut File,
+    overrides: &Overrides,
+) -> Result<Option<TlsFiles>, SettingsError> {
+    // Paths in the file are relative to the node's folder, those of flags to where one stands.
+    let in_folder = |it: &Spanned<PathBuf>| folder.join(it.get_ref());
+    let certificate = overrides.tls_certificate.clone();
+    let certificate = certificate.or(file.tls.certificate.as_ref().map(in_folder));
+    let key = overrides
+        .tls_key
+        .clone()
+        .or(file.tls.key.as_ref().map(in_folder));
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (None, None) => Ok(None),
+        (Some(_), None) => {
+            let span = file.tls.certificate.take().map(|it| it.span());
+            Err(place.error(
+                span,
+                "tls.key",
+                "expected a key beside tls.certificate, got none",
+            ))
+        }
+        (None, Some(_)) => {
+            let span = file.tls.key.take().map(|it| it.span());
+            let message = "expected a certificate beside tls.key, got none";
+            Err(place.error(span, "tls.certificate", message))
+        }
+    }
+}
+
+fn resolve_log(
+    place: &Place<'_>,
+    file: &File,
+    overrides: &Overrides,
+) -> Result<Log, SettingsError> {
+    let level = overrides
+        .log_level
+        .as_ref()
+        .unwrap_or(file.log.level.get_ref());
+    if let Err(error) = crate::logging::check_level(level) {
+        return Err(match overrides.log_level {
+            Some(_) => SettingsError::flag("log.level", error),
+            None => place.error(Some(file.log.level.span()), "log.level", error),
+        });
+    }
+    let format = overrides.log_format.unwrap_or(file.log.format);
+    Ok(Log {
+        level: level.clone(),
+        format,
+    })
+}

@@ -1,0 +1,171 @@
+//! `pando.toml` as typed: names and types, nothing resolved yet.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use policy::Limits;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::LogFormat;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    pub listen: Vec<Spanned<String>>,
+    pub allow_cleartext_binds: bool,
+    pub tls: Tls,
+    pub threads: Threads,
+    pub log: Log,
+    pub connections: Connections,
+    pub limits: Subject,
+    pub administrator_limits: Subject,
+    pub passwords: Passwords,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        File {
+            listen: vec![unplaced("ldap://127.0.0.1:1389")],
+            allow_cleartext_binds: false,
+            tls: Tls::default(),
+            threads: Threads::default(),
+            log: Log::default(),
+            connections: Connections::default(),
+            limits: Subject::default(),
+            administrator_limits: Subject::default(),
+            passwords: Passwords::default(),
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    pub certificate: Option<Spanned<PathBuf>>,
+    pub key: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Threads {
+    pub serving: usize,
+    pub pinned: bool,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Threads {
+            serving: 0,
+            pinned: true,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    pub level: Spanned<String>,
+    pub format: LogFormat,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log {
+            level: unplaced("warn"),
+            format: LogFormat::Text,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Connections {
+    pub total_max: usize,
+    pub per_address_max: usize,
+    pub message_bytes_max: usize,
+    pub anonymous_message_bytes_max: usize,
+    pub idle_timeout_s: u64,
+    pub message_timeout_s: u64,
+    pub write_timeout_s: u64,
+    pub stop_timeout_s: u64,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Connections {
+            total_max: 0,
+            per_address_max: 0,
+            message_bytes_max: 16 << 20,
+            anonymous_message_bytes_max: 1 << 20,
+            idle_timeout_s: 0,
+            message_timeout_s: 60,
+            write_timeout_s: 60,
+            stop_timeout_s: 10,
+        }
+    }
+}
+
+impl Connections {
+    pub fn resolve(&self) -> super::Connections {
+        let unlimited = |it: usize| if it == 0 { usize::MAX } else { it };
+        super::Connections {
+            total_max: self.total_max,
+            per_address_max: self.per_address_max,
+            message_bytes_max: unlimited(self.message_bytes_max),
+            anonymous_message_bytes_max: unlimited(self.anonymous_message_bytes_max),
+            idle_timeout: Duration::from_secs(self.idle_timeout_s),
+            message_timeout: Duration::from_secs(self.message_timeout_s),
+            write_timeout: Duration::from_secs(self.write_timeout_s),
+            stop_timeout: Duration::from_secs(self.stop_timeout_s),
+        }
+    }
+}
+
+/// Limits of one kind of subject; what is left out keeps its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Subject {
+    pub size_entries_max: Option<u32>,
+    pub time_s_max: Option<u32>,
+    pub candidates_max: Option<u64>,
+    pub pending_operations_max: Option<u32>,
+    pub page_entries_max: Option<u32>,
+}
+
+impl Subject {
+    pub fn resolve(&self, default: Limits) -> Limits {
+        let time_ms_max = self.time_s_max.map(|it| it.saturating_mul(1000));
+        Limits {
+            size_entries_max: self.size_entries_max.unwrap_or(default.size_entries_max),
+            time_ms_max: time_ms_max.unwrap_or(default.time_ms_max),
+            candidates_max: self.candidates_max.unwrap_or(default.candidates_max),
+            pending_operations_max: self
+                .pending_operations_max
+                .unwrap_or(default.pending_operations_max),
+            page_entries_max: self.page_entries_max.unwrap_or(default.page_entries_max),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Passwords {
+    pub scheme: Spanned<String>,
+    pub remembered_max: usize,
+    pub remembered_s: u64,
+}
+
+impl Default for Passwords {
+    fn default() -> Self {
+        Passwords {
+            scheme: unplaced("{ARGON2}"),
+            remembered_max: 100_000,
+            remembered_s: 300,
+        }
+    }
+}
+
+fn unplaced(text: &str) -> Spanned<String> {
+    Spanned::new(0..0, text.to_owned())
+}

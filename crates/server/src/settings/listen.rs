@@ -1,0 +1,154 @@
+//! Where to accept connections: `ldap://`, `ldaps://` and `ldapi://` addresses.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// How LDAP is spoken on an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// LDAP over TCP, with StartTLS when there is a certificate. Port 389.
+    Ldap,
+    /// LDAP over TLS from the first byte. Port 636.
+    Ldaps,
+    /// LDAP over a Unix domain socket.
+    Ldapi,
+}
+
+/// An address to accept connections on, or one where they are accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// TCP; `tls` for `ldaps://`.
+    Tcp {
+        /// Host and port. Port 0 lets the system choose.
+        address: SocketAddr,
+        /// TLS from the first byte.
+        tls: bool,
+    },
+    /// A Unix domain socket.
+    Unix(PathBuf),
+}
+
+impl Listen {
+    /// How LDAP is spoken there.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Listen::Tcp { tls: false, .. } => Scheme::Ldap,
+            Listen::Tcp { tls: true, .. } => Scheme::Ldaps,
+            Listen::Unix(_) => Scheme::Ldapi,
+        }
+    }
+
+    /// The TCP address; `None` for a Unix domain socket.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Listen::Tcp { address, .. } => Some(*address),
+            Listen::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Listen::Tcp {
+                address,
+                tls: false,
+            } => write!(f, "ldap://{address}"),
+            Listen::Tcp { address, tls: true } => write!(f, "ldaps://{address}"),
+            Listen::Unix(path) => {
+                let path = path.display().to_string();
+                write!(
+                    f,
+                    "ldapi://{}",
+                    path.replace('%', "%25").replace('/', "%2F")
+                )
+            }
+        }
+    }
+}
+
+const EXPECTED: &str = "expected ldap://HOST[:PORT], ldaps://HOST[:PORT] or ldapi://%2Fpath";
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = |why: &str| format!("{EXPECTED}, got \"{text}\"{why}");
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Err(refuse(""));
+        };
+        match scheme.to_ascii_lowercase().as_str() {
+            "ldap" => {
+                let address = socket_address(rest.trim_end_matches('/'), 389);
+                Ok(Listen::Tcp {
+                    address: address.map_err(|it| refuse(&it))?,
+                    tls: false,
+                })
+            }
+            "ldaps" => {
+                let address = socket_address(rest.trim_end_matches('/'), 636);
+                Ok(Listen::Tcp {
+                    address: address.map_err(|it| refuse(&it))?,
+                    tls: true,
+                })
+            }
+            "ldapi" => match percent_decoded(rest) {
+                Some(path) if path.starts_with('/') => {
+                    Ok(Listen::Unix(PathBuf::from(path.trim_end_matches('/'))))
+                }
+                _ => Err(refuse(" (the path must be absolute)")),
+            },
+            _ => Err(refuse("")),
+        }
+    }
+}
+
+/// `host`, `host:port`, `[v6]:port`, `:port`, `*:port`. No host means every address.
+fn socket_address(text: &str, default_port: u16) -> Result<SocketAddr, String> {
+    let (host, port) = match text.rsplit_once(':') {
+        // A colon inside brackets, or one of several without brackets, belongs to the host.
+        Some((host, port))
+            if !port.contains(']') && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            let port = port
+                .parse()
+                .map_err(|_| format!(": \"{port}\" is not a port"))?;
+            (host, port)
+        }
+        _ => (text, default_port),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() || host == "*" {
+        return Ok(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port));
+    }
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, port));
+    }
+    let mut found = (host, port)
+        .to_socket_addrs()
+        .map_err(|it| format!(": {it}"))?;
+    found
+        .next()
+        .ok_or_else(|| format!(": \"{host}\" has no address"))
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte == b'%' {
+            let [high, low, after @ ..] = rest else {
+                return None;
+            };
+            let digit = |it: &u8| char::from(*it).to_digit(16);
+            bytes.push((digit(high)? * 16 + digit(low)?) as u8);
+            rest = after;
+        } else {
+            bytes.push(*byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

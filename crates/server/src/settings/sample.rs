@@ -1,0 +1,220 @@
+//! The table of all settings, and the sample file made from it.
+
+/// One setting as documented.
+struct Setting {
+    table: &'static str,
+    name: &'static str,
+    /// As written in the file. Empty: there is no default.
+    default: &'static str,
+    /// What it means, one sentence per line.
+    about: &'static str,
+    /// Shown when there is no default.
+    example: &'static str,
+}
+
+const fn row(
+    table: &'static str,
+    name: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Setting {
+    Setting {
+        table,
+        name,
+        default,
+        about,
+        example: "",
+    }
+}
+
+const SETTINGS: &[Setting] = &[
+    row(
+        "",
+        "listen",
+        "[\"ldap://127.0.0.1:1389\"]",
+        "Where to accept connections: ldap://HOST:PORT, ldaps://HOST:PORT, ldapi://%2Fpath.\n\
+         HOST may be *, for every address. Port 0 lets the system choose.",
+    ),
+    row(
+        "",
+        "allow_cleartext_binds",
+        "false",
+        "Accept passwords over connections that are neither TLS nor from this machine.",
+    ),
+    Setting {
+        table: "tls",
+        name: "certificate",
+        default: "",
+        about: "PEM file: the server's certificate, then those that lead to its authority.\n\
+                Relative to this file's folder. Read again when it changes.",
+        example: "\"server.pem\"",
+    },
+    Setting {
+        table: "tls",
+        name: "key",
+        default: "",
+        about: "PEM file: the certificate's private key.",
+        example: "\"server.key\"",
+    },
+    row(
+        "threads",
+        "serving",
+        "0",
+        "Threads that serve connections. 0: one for each processor.\n\
+         Set more when the data exceed the memory.",
+    ),
+    row(
+        "threads",
+        "pinned",
+        "true",
+        "Keep each serving thread on one processor.",
+    ),
+    row(
+        "log",
+        "level",
+        "\"warn\"",
+        "error, warn, info, debug or trace; by part: \"server=debug,warn\".",
+    ),
+    row(
+        "log",
+        "format",
+        "\"text\"",
+        "\"text\", or \"json\" for one object per event.",
+    ),
+    row(
+        "connections",
+        "total_max",
+        "0",
+        "Connections at a time. 0: as many as files may be open.",
+    ),
+    row(
+        "connections",
+        "per_address_max",
+        "0",
+        "Connections from one address. 0: no limit.",
+    ),
+    row(
+        "connections",
+        "message_bytes_max",
+        "16777216",
+        "The longest message. 0: no limit.",
+    ),
+    row(
+        "connections",
+        "anonymous_message_bytes_max",
+        "1048576",
+        "The longest message before the client has authenticated. 0: no limit.",
+    ),
+    row(
+        "connections",
+        "idle_timeout_s",
+        "0",
+        "Close connections silent for so long. 0: never.",
+    ),
+    row(
+        "connections",
+        "message_timeout_s",
+        "60",
+        "Close connections whose first message, TLS handshake or rest of a message does not\n\
+         come in time. 0: never.",
+    ),
+    row(
+        "connections",
+        "write_timeout_s",
+        "60",
+        "Close connections that leave responses unread for so long. 0: never.",
+    ),
+    row(
+        "connections",
+        "stop_timeout_s",
+        "10",
+        "How long a stopping server waits for what was begun.",
+    ),
+    row(
+        "limits",
+        "size_entries_max",
+        "5000",
+        "Entries one search returns; paged searches have page_entries_max. 0: no limit.",
+    ),
+    row(
+        "limits",
+        "time_s_max",
+        "60",
+        "Seconds one search may take. 0: no limit.",
+    ),
+    row(
+        "limits",
+        "candidates_max",
+        "0",
+        "Entries one search may look at. 0: no limit.",
+    ),
+    row(
+        "limits",
+        "pending_operations_max",
+        "4096",
+        "Operations one connection may have waiting before the next is answered busy.",
+    ),
+    row(
+        "limits",
+        "page_entries_max",
+        "5000",
+        "Entries in one page. 0: no limit.",
+    ),
+    row(
+        "administrator_limits",
+        "size_entries_max",
+        "0",
+        "The same, for the administrator.",
+    ),
+    row("administrator_limits", "time_s_max", "0", ""),
+    row("administrator_limits", "candidates_max", "0", ""),
+    row(
+        "administrator_limits",
+        "pending_operations_max",
+        "65536",
+        "",
+    ),
+    row("administrator_limits", "page_entries_max", "0", ""),
+    row(
+        "passwords",
+        "scheme",
+        "\"{ARGON2}\"",
+        "How new passwords are kept: {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256},\n\
+         {PBKDF2-SHA512}, {SSHA}, {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}.",
+    ),
+    row(
+        "passwords",
+        "remembered_max",
+        "100000",
+        "Successful checks of slow passwords remembered in memory, so that binding again is\n\
+         fast. 0: none.",
+    ),
+    row("passwords", "remembered_s", "300", "For how many seconds."),
+];
+
+/// A `pando.toml` that says everything and changes nothing: every setting with its meaning and
+/// its default, commented out.
+pub fn sample() -> String {
+    let mut text = String::from(
+        "# Settings of this node. What must be equal on all nodes (schema, access, indexes)\n\
+         # lives in the directory under cn=config. Lines that are commented out show defaults.\n",
+    );
+    let mut table = "";
+    for setting in SETTINGS {
+        if setting.table != table {
+            table = setting.table;
+            text.push_str(&format!("\n[{table}]\n"));
+        } else if !setting.about.is_empty() {
+            text.push('\n');
+        }
+        for line in setting.about.lines() {
+            text.push_str(&format!("# {line}\n"));
+        }
+        let value = match setting.default {
+            "" => setting.example,
+            default => default,
+        };
+        text.push_str(&format!("#{} = {value}\n", setting.name));
+    }
+    text
+}

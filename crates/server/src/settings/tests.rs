@@ -1,0 +1,188 @@
+//! Settings as people write them, and the errors they read.
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, SettingsError> {
+    Config::parse(Path::new("/node"), text, &Overrides::default())
+}
+
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    assert_eq!(parse(text).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    let config = parse("").unwrap();
+    assert_eq!(config.listen[0].to_string(), "ldap://127.0.0.1:1389");
+    assert_eq!(config.tls, None);
+    assert!(!config.allow_cleartext_binds);
+    assert_eq!(config.limits, LimitSettings::default());
+    assert_eq!(config.connections.message_bytes_max, 16 << 20);
+    assert_eq!(config.log.level, "warn");
+}
+
+#[test]
+fn the_sample_says_the_defaults_and_nothing_else() {
+    let plain = format!("{:?}", parse("").unwrap());
+    assert_eq!(format!("{:?}", parse(&sample()).unwrap()), plain);
+    // With every line in force, only the TLS files, which have no default, differ.
+    let mut all = String::new();
+    for line in sample().lines() {
+        match line.strip_prefix('#') {
+            Some(setting) if !setting.starts_with(' ') => all.push_str(setting),
+            _ => all.push_str(line),
+        }
+        all.push('\n');
+    }
+    let mut config = parse(&all).unwrap();
+    let files = config.tls.take().unwrap();
+    assert_eq!(files.certificate, Path::new("/node/server.pem"));
+    assert_eq!(format!("{config:?}"), plain);
+}
+
+#[test]
+fn errors_name_file_line_setting_and_expectation() {
+    refused(
+        "[connections]\n\nidle_timeout_s = \"5\"\n",
+        "/node/pando.toml:3: connections.idle_timeout_s: expected a whole number from 0, got \
+         string \"5\"",
+    );
+    refused(
+        "listen = [\n  \"ldap://127.0.0.1:1389\",\n  \"http://x\",\n]\n",
+        "/node/pando.toml:3: listen: expected ldap://HOST[:PORT], ldaps://HOST[:PORT] or \
+         ldapi://%2Fpath, got \"http://x\"",
+    );
+    refused(
+        "[tls]\ncertificate = \"a.pem\"\n",
+        "/node/pando.toml:2: tls.key: expected a key beside tls.certificate, got none",
+    );
+    refused(
+        "[log]\nformat = \"xml\"",
+        "/node/pando.toml:2: log.format: expected `text` or `json`, got `xml`",
+    );
+    refused(
+        "[passwords]\nscheme = \"{ROT13}\"",
+        "/node/pando.toml:2: passwords.scheme: expected one of {ARGON2}, {BCRYPT}, {CRYPT}, \
+         {PBKDF2-SHA256}, {PBKDF2-SHA512}, {SSHA}, {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}; \
+         got \"{ROT13}\"",
+    );
+}
+
+#[test]
+fn unknown_settings_are_refused_by_name() {
+    let error = parse("\n[threads]\nservng = 3\n").unwrap_err();
+    assert_eq!(error.place, Some((PathBuf::from("/node/pando.toml"), 3)));
+    assert_eq!(error.setting, "threads.servng");
+    assert!(
+        error
+            .message
+            .starts_with("there is no such setting; expected "),
+        "{error}"
+    );
+    let error = parse("[treads]\nserving = 3\n").unwrap_err();
+    assert_eq!(
+        (error.place.unwrap().1, error.setting.as_str()),
+        (1, "treads")
+    );
+    let error = parse("listen = [\n").unwrap_err();
+    assert!(
+        error.to_string().starts_with("/node/pando.toml:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_log_level_is_checked_before_the_server_starts() {
+    let error = parse("[log]\nlevel = \"loud=very\"\n").unwrap_err();
+    assert_eq!(
+        (error.place.unwrap().1, error.setting.as_str()),
+        (2, "log.level")
+    );
+}
+
+#[test]
+fn flags_go_over_the_file() {
+    let overrides = Overrides {
+        listen: vec![
+            "ldaps://127.0.0.1:0".to_owned(),
+            "ldapi://%2Frun%2Fldapi".to_owned(),
+        ],
+        tls_certificate: Some(PathBuf::from("c.pem")),
+        tls_key: Some(PathBuf::from("/k.pem")),
+        allow_cleartext_binds: Some(true),
+        threads: Some(3),
+        log_level: Some("debug".to_owned()),
+        log_format: Some(LogFormat::Json),
+    };
+    let text = "listen = [\"ldap://127.0.0.1:1389\"]\n[threads]\nserving = 7\npinned = false";
+    let config = Config::parse(Path::new("/node"), text, &overrides).unwrap();
+    let listen: Vec<String> = config.listen.iter().map(Listen::to_string).collect();
+    assert_eq!(listen, ["ldaps://127.0.0.1:0", "ldapi://%2Frun%2Fldapi"]);
+    let files = config.tls.unwrap();
+    assert_eq!(files.certificate, Path::new("c.pem"));
+    assert_eq!(
+        config.threads,
+        Threads {
+            serving: 3,
+            pinned: false
+        }
+    );
+    assert_eq!(
+        config.log,
+        Log {
+            level: "debug".to_owned(),
+            format: LogFormat::Json
+        }
+    );
+    let overrides = Overrides {
+        listen: vec!["x".to_owned()],
+        ..Overrides::default()
+    };
+    let error = Config::parse(Path::new("/node"), "", &overrides).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("listen: expected ldap://HOST"),
+        "{error}"
+    );
+}
+
+#[test]
+fn ldaps_needs_a_certificate() {
+    refused(
+        "listen = [\"ldaps://127.0.0.1\"]",
+        "listen: ldaps://127.0.0.1:636 needs a certificate: set tls.certificate and tls.key",
+    );
+}
+
+#[test]
+fn addresses_in_all_their_spellings() {
+    for (text, printed) in [
+        ("ldap://127.0.0.1", "ldap://127.0.0.1:389"),
+        ("LDAP://127.0.0.1:7/", "ldap://127.0.0.1:7"),
+        ("ldap://[::1]:7", "ldap://[::1]:7"),
+        ("ldap://[::1]", "ldap://[::1]:389"),
+        ("ldap://::1", "ldap://[::1]:389"),
+        ("ldap://*:7", "ldap://[::]:7"),
+        ("ldap://:7", "ldap://[::]:7"),
+        ("ldaps://", "ldaps://[::]:636"),
+        ("ldapi:///run/ldapi", "ldapi://%2Frun%2Fldapi"),
+    ] {
+        assert_eq!(
+            text.parse::<Listen>().unwrap().to_string(),
+            printed,
+            "{text}"
+        );
+    }
+    for text in [
+        "",
+        "ldap:",
+        "127.0.0.1",
+        "ldap://127.0.0.1:x",
+        "ldapi://run",
+        "ldapi://%2",
+    ] {
+        assert!(text.parse::<Listen>().is_err(), "{text}");
+    }
+}

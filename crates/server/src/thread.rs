@@ -1,0 +1,286 @@
+//! One serving thread: its runtime, its connections, its turn.
+//!
+//! A thread owns a [`Service`] and the connections handed to it. Nothing of a connection is shared
+//! with another thread; only the [`Inbox`] is. Requests cost no timer, no lock and no hop.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Notify;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::connection::{Connection, OUTPUT_BYTES_MAX, Rules};
+use crate::inbox::{Accepted, Contents, Inbox};
+use crate::link::{Due, Link, Socket};
+use crate::service::Service;
+use crate::settings::Connections;
+use crate::slots::{Slots, TICKS_PER_S};
+use crate::tls::Certificate;
+
+/// Bytes read from a socket at once. One buffer serves all connections of a thread.
+const READ_BYTES: usize = 64 << 10;
+
+/// What all serving threads have in common.
+#[derive(Debug)]
+pub struct Shared {
+    /// What holds for every connection.
+    pub rules: Rules,
+    /// Timeouts.
+    pub connections: Connections,
+    /// The certificate, when TLS is configured.
+    pub certificate: Option<Arc<Certificate>>,
+}
+
+/// What the connections of a thread use in turns.
+pub struct Desk<S: Service> {
+    /// Executes messages.
+    pub service: S,
+    /// Bytes just read.
+    pub input: Box<[u8]>,
+    /// Their plaintext.
+    pub plain: Vec<u8>,
+    /// Responses about to be written.
+    pub out: Vec<u8>,
+    /// The server is stopping.
+    pub stopping: bool,
+}
+
+/// How other threads reach a serving thread.
+#[derive(Debug)]
+pub struct Handle<C> {
+    /// Where they leave things.
+    pub inbox: Arc<Inbox<C>>,
+    /// Connections on the thread.
+    pub load: Arc<AtomicUsize>,
+}
+
+struct Thread<S: Service> {
+    desk: RefCell<Desk<S>>,
+    links: RefCell<Slots<Link<S>>>,
+    shared: Arc<Shared>,
+    /// Half seconds in which some connection had a deadline.
+    tick: Cell<u64>,
+    /// There is a deadline: ticks are needed.
+    timed: Notify,
+    /// A connection is gone.
+    gone: Notify,
+}
+
+thread_local! {
+    /// What to do before the thread waits. The runtime's hook must be `Send`, the thread is not.
+    static BEFORE_WAITING: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+/// Serves until the inbox says stop; returns when everything begun is finished or given up.
+///
+/// # Errors
+/// The thread's event loop could not be made.
+pub fn serve<S: Service>(
+    service: S,
+    inbox: &Inbox<S::Completion>,
+    shared: Arc<Shared>,
+) -> io::Result<()> {
+    let runtime = Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .on_thread_park(|| {
+            BEFORE_WAITING.with_borrow(|it| {
+                if let Some(before) = it {
+                    before();
+                }
+            });
+        })
+        .build_local(LocalOptions::default())?;
+    let desk = Desk {
+        service,
+        input: vec![0; READ_BYTES].into_boxed_slice(),
+        plain: Vec::new(),
+        out: Vec::new(),
+        stopping: false,
+    };
+    let thread = Rc::new(Thread {
+        desk: RefCell::new(desk),
+        links: RefCell::new(Slots::default()),
+        shared,
+        tick: Cell::new(1),
+        timed: Notify::new(),
+        gone: Notify::new(),
+    });
+    let before = Rc::clone(&thread);
+    BEFORE_WAITING.set(Some(Box::new(move || before.before_waiting())));
+    runtime.block_on(async {
+        let ticker = spawn_local(Rc::clone(&thread).tick());
+        Rc::clone(&thread).attend(inbox).await;
+        ticker.abort();
+    });
+    BEFORE_WAITING.set(None);
+    Ok(())
+}
+
+impl<S: Service> Thread<S> {
+    /// Takes what comes into the inbox until it is the word to stop, then sees everybody off.
+    async fn attend(self: Rc<Self>, inbox: &Inbox<S::Completion>) {
+        let mut stopping_until = None;
+        loop {
+            let contents = match stopping_until {
+                None => inbox.take().await,
+                Some(_) if self.links.borrow().is_empty() => return,
+                Some(until) => {
+                    let gone = self.gone.notified();
+                    tokio::select! {
+                        contents = inbox.take() => contents,
+                        () = gone => continue,
+                        () = sleep_until(until) => return,
+                    }
+                }
+            };
+            let Contents {
+                sockets,
+                completions,
+                stop,
+            } = contents;
+            self.complete(completions);
+            if stopping_until.is_none() {
+                for accepted in sockets {
+                    if let Err(error) = self.open(accepted) {
+                        tracing::debug!(%error, "connection lost before it was served");
+                    }
+                }
+            }
+            if stop && stopping_until.is_none() {
+                stopping_until = Some(Instant::now() + self.shared.connections.stop_timeout);
+                self.desk.borrow_mut().stopping = true;
+                let links = self.links.borrow().all();
+                links.iter().for_each(|it| it.stop());
+            }
+        }
+    }
+
+    /// Gives finished work to the connections that wait for it, each its part in one piece.
+    fn complete(&self, mut completions: Vec<S::Completion>) {
+        // Stable: responses of one connection stay in order.
+        completions.sort_by_key(S::session_of);
+        let mut completions = completions.into_iter().peekable();
+        while let Some(id) = completions.peek().map(S::session_of) {
+            let mut own = std::iter::from_fn(|| completions.next_if(|it| S::session_of(it) == id));
+            let link = self.links.borrow().find(id).cloned();
+            match link {
+                Some(link) => link.complete(&mut self.desk.borrow_mut(), &mut own),
+                // The client is gone and will not hear how it ended.
+                None => own.for_each(drop),
+            }
+            if let Some(link) = self.links.borrow().find(id).cloned() {
+                self.watch(&link);
+            }
+        }
+    }
+
+    /// Begins to serve a socket.
+    fn open(self: &Rc<Self>, accepted: Accepted) -> io::Result<()> {
+        let Accepted {
+            socket,
+            unix,
+            tls,
+            peer,
+            ticket,
+        } = accepted;
+        let socket = registered(socket, unix)?;
+        let tls = match (&self.shared.certificate, tls) {
+            (Some(certificate), true) => {
+                Some(Box::new(certificate.session().map_err(io::Error::other)?))
+            }
+            _ => None,
+        };
+        let id = self.links.borrow_mut().next_id();
+        let confidential = peer.secure || peer.local;
+        let session = self.desk.borrow_mut().service.open_session(id, peer);
+        let connection = Connection::new(session, confidential);
+        let link = Rc::new(Link::new(id, socket, connection, tls, ticket));
+        self.links.borrow_mut().fill(id, Rc::clone(&link));
+        spawn_local(Rc::clone(self).run(link));
+        Ok(())
+    }
+
+    /// A connection's task.
+    async fn run(self: Rc<Self>, link: Rc<Link<S>>) {
+        poll_fn(|cx| {
+            let poll = link.poll(&mut self.desk.borrow_mut(), &self.shared, cx);
+            self.watch(&link);
+            poll
+        })
+        .await;
+        self.links.borrow_mut().remove(link.id);
+        self.gone.notify_one();
+    }
+
+    /// Sets the connection's deadline, if it must change.
+    fn watch(&self, link: &Link<S>) {
+        let limits = &self.shared.connections;
+        let Some(due) = link.due(!limits.idle_timeout.is_zero()) else {
+            return;
+        };
+        let timeout = match due {
+            Due::Nothing => Duration::ZERO,
+            Due::FirstMessage | Due::Message => limits.message_timeout,
+            Due::Write => limits.write_timeout,
+            Due::Idle => limits.idle_timeout,
+        };
+        let ticks =
+            (timeout.as_secs() * TICKS_PER_S).max(timeout.as_millis() as u64 * TICKS_PER_S / 1000);
+        // The running tick is already partly over.
+        let deadline = if timeout.is_zero() {
+            0
+        } else {
+            self.tick.get() + ticks + 1
+        };
+        let mut links = self.links.borrow_mut();
+        let was_timed = links.is_timed();
+        links.set_deadline(link.id, deadline);
+        if !was_timed && links.is_timed() {
+            self.timed.notify_one();
+        }
+    }
+
+    /// Counts time while some connection has a deadline; an idle thread sleeps.
+    async fn tick(self: Rc<Self>) {
+        loop {
+            while !self.links.borrow().is_timed() {
+                self.timed.notified().await;
+            }
+            sleep(Duration::from_millis(1000 / TICKS_PER_S)).await;
+            self.tick.set(self.tick.get() + 1);
+            let expired = self.links.borrow_mut().expired(self.tick.get());
+            expired.iter().for_each(|it| it.expire());
+        }
+    }
+
+    fn before_waiting(&self) {
+        // Never held across a wait; if it were, sleeping later is right.
+        if let Ok(mut desk) = self.desk.try_borrow_mut() {
+            desk.service.sleep();
+            if desk.out.capacity() > 2 * OUTPUT_BYTES_MAX {
+                desk.out = Vec::new();
+            }
+            if desk.plain.capacity() > 2 * OUTPUT_BYTES_MAX {
+                desk.plain = Vec::new();
+            }
+        }
+    }
+}
+
+fn registered(socket: OwnedFd, unix: bool) -> io::Result<Socket> {
+    if unix {
+        UnixStream::from_std(socket.into()).map(Socket::Unix)
+    } else {
+        TcpStream::from_std(socket.into()).map(Socket::Tcp)
+    }
+}
