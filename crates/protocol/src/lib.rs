@@ -33,12 +33,15 @@ pub mod url;
 pub use ber::{PartialAttribute, Values, put_partial_attribute};
 pub use control::{Control, OwnedControl};
 pub use error::{Component, DecodeError};
-pub use error_text::*;
+pub use error_text::TextError;
 pub use filter::{FILTER_DEPTH_MAX, FILTERS_MAX, Filter};
-pub use filter_text::*;
+pub use filter_text::{parse_filter, parse_filter_within};
 pub use frame::frame;
 pub use message::{DecodeLimits, Message, MessageId, decode_header};
-pub use name::*;
+pub use name::{
+    AttributeValue, Name, Rdn, RdnValues, Rdns, escape_value, for_each_rdn, parse_name, parse_rdn,
+    rdns,
+};
 pub use request::{
     AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
     DeleteRequest, DerefAliases, ExtendedRequest, ModifyDnRequest, ModifyRequest, Request, Scope,
