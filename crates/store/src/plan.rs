@@ -108,14 +108,9 @@ pub fn plan(
         });
     }
     let planner = estimate::Planner { snapshot, indexes };
-    let (step, exact) = planner.filter(filter)?;
-    let step = planner.narrow_to_region(step, region)?;
+    let step = planner.narrow_to_region(planner.filter(filter)?, region)?;
     let estimate = planner.size(&step)?;
-    let exact = exact
-        && matches!(
-            step,
-            Step::Everything | Step::Posting { .. } | Step::Nothing
-        );
+    let exact = estimate::is_true(indexes, filter);
     Ok(Plan {
         step,
         estimate,
@@ -124,8 +119,8 @@ pub fn plan(
 }
 
 impl Plan {
-    /// Whether every candidate matches the filter, so that it need not be evaluated. Whether it
-    /// lies in the region has to be checked all the same.
+    /// Whether the filter is true of every entry, so that it need not be evaluated. Whether a
+    /// candidate lies in the region has to be checked all the same.
     pub fn exact(&self) -> bool {
         self.exact
     }

@@ -1,7 +1,7 @@
 //! Which index keys an entry has.
 
 use schema::{AttributeNumber, Schema, phonetic_key, substring_grams_of_value};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::entry::{EntryView, StoredAttribute};
 use crate::index_set::{IndexKind, Indexed, WritePlan};
@@ -111,18 +111,19 @@ impl Keys {
             super::order::put_prefix(&mut self.bytes, indexed.base, scratch);
             self.ordered.push((start, self.bytes.len() as u32));
         }
-        if indexed.kinds.substring {
-            scratch.clear();
-            let rule = schema.type_of(type_id).substring;
-            if rule.is_some_and(|it| it.normalise_for_pieces(value, scratch).is_ok()) {
-                for gram in substring_grams_of_value(scratch) {
-                    self.push(IndexKind::Substring, indexed, hash_of_gram(gram));
-                }
+        scratch.clear();
+        if indexed.kinds.substring && schema.normalise_substring(type_id, value, scratch).is_ok() {
+            for gram in substring_grams_of_value(scratch) {
+                self.push(IndexKind::Substring, indexed, hash_of_gram(gram));
             }
         }
         if indexed.kinds.approximate {
             for key in phonetic_key(value) {
                 self.push(IndexKind::Approximate, indexed, xxh3_64(&key));
+            }
+            scratch.clear();
+            if schema.normalise_equality(type_id, value, scratch).is_ok() {
+                self.push(IndexKind::Approximate, indexed, hash_of_whole(scratch));
             }
         }
     }
@@ -143,6 +144,13 @@ impl Keys {
         self.ordered.sort_unstable_by(|a, b| of(a).cmp(of(b)));
         self.ordered.dedup_by(|a, b| of(a) == of(b));
     }
+}
+
+/// What stands in the approximate index for a whole value, apart from its words: values that are
+/// equal also match approximately, however they are cut into words.
+pub(crate) fn hash_of_whole(normal: &[u8]) -> u64 {
+    const SEED: u64 = 1;
+    xxh3_64_with_seed(normal, SEED)
 }
 
 /// A trigram as the number that stands in its keys.

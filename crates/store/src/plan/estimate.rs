@@ -10,7 +10,7 @@ use super::{ENOUGH, Found, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{Holders, holders};
-use crate::index::keys::{HashedKey, hash_of_gram};
+use crate::index::keys::{HashedKey, hash_of_gram, hash_of_whole};
 use crate::index::order::{self, Side};
 use crate::index::posting;
 use crate::index_set::{IndexKind, IndexSet};
@@ -44,22 +44,20 @@ fn is_object_class(indexes: &IndexSet, selector: &Selector) -> bool {
 }
 
 impl Planner<'_> {
-    /// The step for a filter, and whether its ids are exactly those that match.
-    pub fn filter(&self, filter: &Filter) -> Result<(Step, bool), Error> {
-        let step = match filter {
-            Filter::And(parts) => self.all_of(parts)?,
-            Filter::Or(parts) => self.any_of(parts)?,
-            Filter::Equality(assertion) => self.equality(assertion)?,
-            Filter::Substrings(assertion) => self.substrings(assertion)?,
-            Filter::GreaterOrEqual(assertion) => self.order(assertion, Side::From)?,
-            Filter::LessOrEqual(assertion) => self.order(assertion, Side::UpTo)?,
-            Filter::Approx(assertion) => self.approximate(assertion)?,
-            Filter::Present(selector) => return self.present(selector),
-            Filter::True => return Ok((Step::Everything, true)),
-            Filter::False | Filter::Undefined(_) => return Ok((Step::Nothing, true)),
-            Filter::Not(_) | Filter::Extensible(_) => Step::Everything,
-        };
-        Ok((step, false))
+    /// The step for a filter: a superset of the entries that match.
+    pub fn filter(&self, filter: &Filter) -> Result<Step, Error> {
+        match filter {
+            Filter::And(parts) => self.all_of(parts),
+            Filter::Or(parts) => self.any_of(parts),
+            Filter::Equality(assertion) => self.equality(assertion),
+            Filter::Substrings(assertion) => self.substrings(assertion),
+            Filter::GreaterOrEqual(assertion) => self.order(assertion, Side::From),
+            Filter::LessOrEqual(assertion) => self.order(assertion, Side::UpTo),
+            Filter::Approx(assertion) => self.approximate(assertion),
+            Filter::Present(selector) => self.present(selector),
+            Filter::False | Filter::Undefined(_) => Ok(Step::Nothing),
+            Filter::True | Filter::Not(_) | Filter::Extensible(_) => Ok(Step::Everything),
+        }
     }
 
     /// Takes the region instead where that is cheaper, and says no to a step that would look up
@@ -149,8 +147,7 @@ impl Planner<'_> {
         let is_equality = |it: &&Filter| matches!(it, Filter::Equality(_));
         let order = parts.iter().filter(is_equality);
         for part in order.chain(parts.iter().filter(|it| !is_equality(it))) {
-            let (step, _) = self.filter(part)?;
-            match step {
+            match self.filter(part)? {
                 Step::Everything => {}
                 Step::Nothing => return Ok(Step::Nothing),
                 step if step.rough_size() <= ENOUGH => return Ok(step),
@@ -158,18 +155,13 @@ impl Planner<'_> {
                 step => steps.push(step),
             }
         }
-        steps.sort_by_key(Step::rough_size);
-        Ok(match steps.len() {
-            0 => Step::Everything,
-            1 => steps.swap_remove(0),
-            _ => Step::Intersection(steps),
-        })
+        Ok(intersection(steps).unwrap_or(Step::Everything))
     }
 
     fn any_of(&self, parts: &[Filter]) -> Result<Step, Error> {
         let mut steps = Vec::with_capacity(parts.len());
         for part in parts {
-            match self.filter(part)?.0 {
+            match self.filter(part)? {
                 Step::Everything => return Ok(Step::Everything),
                 Step::Nothing => {}
                 Step::Union(inner) => steps.extend(inner),
@@ -225,35 +217,32 @@ impl Planner<'_> {
         let Some(bases) = self.bases(&assertion.selector, IndexKind::Approximate) else {
             return Ok(Step::Everything);
         };
-        // Without a key there is nothing to ask for.
-        if assertion.alternatives.is_empty() {
-            return Ok(Step::Everything);
-        }
         let mut steps = Vec::new();
         for (base, type_id) in bases {
-            for key in &assertion.alternatives {
-                steps.push(self.hashed(IndexKind::Approximate, base, type_id, xxh3_64(key))?);
+            let kind = IndexKind::Approximate;
+            steps.push(self.hashed(kind, base, type_id, hash_of_whole(&assertion.normal))?);
+            // Every word has to be heard.
+            let mut words = Vec::with_capacity(assertion.alternatives.len());
+            for word in &assertion.alternatives {
+                words.push(self.hashed(kind, base, type_id, xxh3_64(word))?);
             }
+            steps.push(intersection(words).unwrap_or(Step::Nothing));
         }
         Ok(union(steps))
     }
 
-    fn present(&self, selector: &Selector) -> Result<(Step, bool), Error> {
+    fn present(&self, selector: &Selector) -> Result<Step, Error> {
         if is_object_class(self.indexes, selector) {
-            return Ok((Step::Everything, true));
+            return Ok(Step::Everything);
         }
         let Some(bases) = self.bases(selector, IndexKind::Presence) else {
-            return Ok((Step::Everything, false));
+            return Ok(Step::Everything);
         };
-        // Rows are kept for a type with any options, so they say too much of one with options.
-        let whole = bases
-            .iter()
-            .all(|(base, _)| selector.numbers.contains(base));
         let mut steps = Vec::new();
         for (base, type_id) in bases {
             steps.push(self.posting(IndexKind::Presence, base, type_id, 0)?);
         }
-        Ok((union(steps), whole))
+        Ok(union(steps))
     }
 
     fn substrings(&self, assertion: &SubstringAssertion) -> Result<Step, Error> {
@@ -274,10 +263,7 @@ impl Planner<'_> {
             }
             steps.sort_by_key(Step::rough_size);
             steps.truncate(GRAMS_USED);
-            unions.push(match steps[0] {
-                Step::Nothing => Step::Nothing,
-                _ => Step::Intersection(steps),
-            });
+            unions.push(intersection(steps).unwrap_or(Step::Everything));
         }
         Ok(union(unions))
     }
@@ -402,6 +388,16 @@ fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
             ids: Found::Several(ids),
         },
     }
+}
+
+/// The entries that all steps give; `None` without a step.
+fn intersection(mut steps: Vec<Step>) -> Option<Step> {
+    steps.sort_by_key(Step::rough_size);
+    Some(match steps.first()? {
+        Step::Nothing => Step::Nothing,
+        _ if steps.len() == 1 => steps.swap_remove(0),
+        _ => Step::Intersection(steps),
+    })
 }
 
 fn union(mut steps: Vec<Step>) -> Step {
