@@ -85,8 +85,9 @@ fn s4_5_1_3_aliases() {
         [groups.clone(), ada.clone()]
     );
     assert_eq!(find(name, DerefAliases::Never), [name.to_lowercase()]);
-    assert_eq!(find(name, DerefAliases::FindingBaseObject), [ada.clone()]);
-    assert_eq!(find(name, DerefAliases::Always), [ada]);
+    let ada_alone = std::slice::from_ref(&ada);
+    assert_eq!(find(name, DerefAliases::FindingBaseObject)[..], *ada_alone);
+    assert_eq!(find(name, DerefAliases::Always)[..], *ada_alone);
 }
 
 /// §4.5.1.4: a size limit of the client is kept, and reported when it was hit.

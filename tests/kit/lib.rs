@@ -4,6 +4,7 @@
 //! Of the workspace it knows `protocol` only, so that tests look at the program from outside.
 
 pub mod client;
+pub mod disk;
 pub mod folder;
 pub mod ldif;
 pub mod pando;
@@ -15,6 +16,7 @@ pub mod subject;
 pub mod tools;
 
 pub use client::{Client, Entry, Found, Outcome};
+pub use disk::Disk;
 pub use folder::Folder;
 pub use pando::Pando;
 pub use random::Random;

@@ -3,19 +3,22 @@
 //! `pando serve` prints `listening on ldap://127.0.0.1:PORT` to standard error once it accepts
 //! connections; asked for port 0, that line is how the real port is learnt.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 use crate::process::Running;
 use crate::tools::{self, Answer, Tools};
-use crate::{ADMIN, Client, Folder, PASSWORD, SUFFIX};
+use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX};
 
 /// One node.
 pub struct Pando {
     /// Holds the node's folder `node` and whatever a test puts beside it.
     pub folder: Folder,
+    node: PathBuf,
+    /// Words before every command, to run it somewhere else.
+    prefix: Vec<String>,
     running: Option<Running>,
     address: Option<SocketAddr>,
 }
@@ -28,15 +31,31 @@ impl Pando {
 
     /// A node made by `pando init` with these arguments in a given folder.
     pub fn init_in(folder: Folder, args: &[&str]) -> Self {
+        let node = folder.join("node");
         let pando = Pando {
             folder,
+            node,
+            prefix: Vec::new(),
             running: None,
             address: None,
         };
-        let node = pando.node().to_string_lossy().into_owned();
-        let mut all = vec!["init", &node];
-        all.extend(args);
-        pando.run(&all).expect(0);
+        pando.run_on_node(&["init"], args).expect(0);
+        pando
+    }
+
+    /// A node with an empty tree on a small disk.
+    pub fn init_on(disk: &Disk) -> Self {
+        let (node, prefix) = (disk.path().join("node"), disk.prefix());
+        let pando = Pando {
+            folder: Folder::new(),
+            node,
+            prefix,
+            running: None,
+            address: None,
+        };
+        pando
+            .run_on_node(&["init"], &["--suffix", SUFFIX])
+            .expect(0);
         pando
     }
 
@@ -49,20 +68,26 @@ impl Pando {
 
     /// The node's folder.
     pub fn node(&self) -> PathBuf {
-        self.folder.join("node")
+        self.node.clone()
+    }
+
+    /// The program, behind the words that lead to where the node is.
+    fn command(&self, before: &[&str]) -> Command {
+        let mut words: Vec<OsString> = before.iter().map(Into::into).collect();
+        words.extend(self.prefix.iter().map(Into::into));
+        words.push(program().into());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(self.folder.path());
+        command
     }
 
     /// Runs a subcommand to its end. The administrator's password is in the environment.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Answer {
-        let mut command = Command::new("timeout");
+        let mut command = self.command(&["timeout", "--kill-after=5", "600"]);
         command
-            .args(["--kill-after=5", "600"])
-            .arg(program())
-            .args(args);
-        command
+            .args(args)
             .env("PANDO_ADMIN_PASSWORD", PASSWORD)
             .env("LC_ALL", "C.UTF-8");
-        command.current_dir(self.folder.path());
         tools::run_command(&mut command, "")
     }
 
@@ -77,18 +102,13 @@ impl Pando {
 
     /// Serves the node on a free port of 127.0.0.1.
     pub fn serve(&mut self) {
-        self.serve_as(&mut Command::new(program()));
-    }
-
-    /// Serves the node through a command that ends in the program (`prlimit … pando`).
-    pub fn serve_as(&mut self, command: &mut Command) {
         assert!(self.running.is_none(), "one process per folder");
+        let mut command = self.command(&[]);
         command
             .arg("serve")
             .arg(self.node())
             .args(["--listen", "ldap://127.0.0.1:0"]);
-        command.current_dir(self.folder.path());
-        let mut running = Running::start("pando", command);
+        let mut running = Running::start("pando", &mut command);
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;
             address

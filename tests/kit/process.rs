@@ -140,6 +140,20 @@ impl Running {
         self.status("RssAnon:")
     }
 
+    /// Processor time used so far, in clock ticks (a hundredth of a second).
+    pub fn processor_ticks(&self) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
+        // After the name in parentheses: state is field 3, utime 14, stime 15 (proc(5)).
+        let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let fields: Vec<u64> = after_name
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .flat_map(str::parse)
+            .collect();
+        fields.iter().sum()
+    }
+
     /// Number of open files, sockets included.
     pub fn open_files(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.pid())).map_or(0, Iterator::count)

@@ -1,0 +1,70 @@
+//! A full disk: writes are refused with a clear code, reads go on, writes resume with room.
+
+use kit::process::until;
+use kit::{Client, Disk, Entry, Outcome, Pando, SUFFIX, people};
+use protocol::{ResultCode, Scope};
+
+/// A person with 8 KB of text, so that a small disk is soon full.
+fn large(number: usize) -> Entry {
+    let mut person = people::person(&format!("large{number}"));
+    person.name = format!("uid=large{number},{SUFFIX}");
+    person.push("description", vec![b'x'; 8000]);
+    person
+}
+
+fn names(client: &mut Client) -> Vec<String> {
+    let found = client.search(SUFFIX, Scope::SingleLevel, "(objectClass=person)", &["1.1"]);
+    found.outcome.clone().expect_success();
+    found.names()
+}
+
+fn assert_refused_clearly(outcome: &Outcome) {
+    assert!(outcome.code == ResultCode::UNAVAILABLE, "{outcome:?}");
+    assert!(outcome.diagnostic.contains("space"), "{outcome:?}");
+}
+
+#[test]
+fn writes_stop_and_resume_reads_go_on() {
+    let mut disk = Disk::new();
+    let mut pando = Pando::init_on(&disk);
+    pando.serve();
+    let mut client = pando.admin();
+
+    let mut acknowledged = 0;
+    let refusal = loop {
+        let outcome = client.add(&large(acknowledged));
+        if outcome.code != ResultCode::SUCCESS {
+            break outcome;
+        }
+        acknowledged += 1;
+        assert!(acknowledged < 100_000, "the small disk never fills");
+    };
+    assert_refused_clearly(&refusal);
+    assert!(acknowledged > 100, "only {acknowledged} entries fit");
+
+    // Refused writes leave nothing, on this connection or another.
+    for number in acknowledged..acknowledged + 20 {
+        let mut other = pando.admin();
+        assert_refused_clearly(&other.add(&large(number)));
+        assert_eq!(names(&mut other).len(), acknowledged);
+    }
+    let one = format!("uid=large{},{SUFFIX}", acknowledged / 2);
+    let entry = client.read(&one).expect("acknowledged");
+    assert_eq!(entry.values("description")[0].len(), 8000);
+
+    let pid = pando.process().pid();
+    disk.make_room(pid);
+    until("writes resume", || {
+        (client.add(&large(acknowledged)).code == ResultCode::SUCCESS).then_some(())
+    });
+    assert_eq!(names(&mut client).len(), acknowledged + 1);
+
+    pando.stop();
+    pando.assert_clean();
+    pando.serve();
+    let mut client = pando.admin();
+    assert_eq!(names(&mut client).len(), acknowledged + 1);
+    client.delete(&one).expect_success();
+    pando.stop();
+    pando.assert_clean();
+}

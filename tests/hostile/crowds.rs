@@ -1,0 +1,177 @@
+//! Too many, too slow, deaf: connections that cost and give nothing.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use kit::process::until;
+use kit::{Client, SUFFIX};
+use protocol::Scope;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{Bystander, served};
+
+/// Lets this process open as many sockets as the system allows, and says how many may be used.
+fn sockets_max(wanted: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    )
+    .ok();
+    let now = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    wanted.min(
+        usize::try_from(now)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(200),
+    )
+}
+
+#[test]
+fn thousands_of_half_open_connections() {
+    let mut pando = served();
+    let bystander = Bystander::of(pando.address());
+    let before = pando.process().anonymous_memory_kib();
+    let count = sockets_max(8_000);
+    let mut crowd = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut stream = TcpStream::connect(pando.address()).expect("the server accepts");
+        // Half of them say the beginning of a bind and never the rest.
+        if number % 2 == 0 {
+            stream
+                .write_all(b"\x30\x0c\x02\x01")
+                .expect("the connection is fresh");
+        }
+        crowd.push(stream);
+    }
+    until("the server has them all", || {
+        (pando.process().open_files() >= count).then_some(())
+    });
+    let mut client = Client::connect(pando.address());
+    assert_eq!(
+        client
+            .search(SUFFIX, Scope::BaseObject, "(dc=*)", &["dc"])
+            .entries
+            .len(),
+        1
+    );
+    let during = pando.process().anonymous_memory_kib();
+    let each = (during.saturating_sub(before)) * 1024 / count as u64;
+    eprintln!("{count} connections, {each} bytes each");
+    assert!(
+        each < 16 * 1024,
+        "{each} bytes for a connection that does nothing"
+    );
+    drop(crowd);
+    until("the server lets them go", || {
+        (pando.process().open_files() < 200).then_some(())
+    });
+    bystander.noticed_nothing();
+}
+
+#[test]
+fn clients_that_never_read() {
+    let mut pando = served();
+    let bystander = Bystander::of(pando.address());
+    let before = pando.process().anonymous_memory_kib();
+    let mut deaf = Vec::new();
+    for _ in 0..50 {
+        let mut client = pando.client();
+        let timeout = std::time::Duration::from_millis(200);
+        client
+            .stream()
+            .set_write_timeout(Some(timeout))
+            .expect("a positive timeout");
+        // Each asks for 400 KB a thousand times: 20 GB in all, if somebody kept it.
+        for _ in 0..1_000 {
+            let sent = send_large_search(&mut client);
+            if sent.is_err() {
+                break;
+            }
+        }
+        deaf.push(client);
+    }
+    let during = pando.process().anonymous_memory_kib();
+    eprintln!("50 deaf clients: {before} KiB before, {during} KiB during");
+    assert!(
+        during < before + 256 * 1024,
+        "{before} KiB before, {during} KiB during"
+    );
+    bystander.noticed_nothing();
+    drop(deaf);
+}
+
+fn send_large_search(client: &mut Client) -> std::io::Result<()> {
+    let filter = protocol::Filter::Present("objectClass");
+    let request = protocol::SearchRequest {
+        base: SUFFIX,
+        scope: Scope::WholeSubtree,
+        deref_aliases: protocol::DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter,
+        attributes: vec!["*"],
+    };
+    client
+        .try_send(&protocol::Request::Search(request), &[])
+        .map(|_| ())
+}
+
+#[test]
+fn clients_that_dribble() {
+    let pando = served();
+    let bystander = Bystander::of(pando.address());
+    let mut message = Vec::new();
+    let request = protocol::Request::Extended(protocol::ExtendedRequest {
+        name: "1.3.6.1.4.1.4203.1.11.3",
+        value: None,
+    });
+    protocol::write_request(&mut message, 1, &request, &[]);
+    let mut crowd: Vec<Client> = (0..200).map(|_| pando.client()).collect();
+    for byte in message.chunks(1) {
+        for client in &mut crowd {
+            client.send_raw(byte).expect("slow is not wrong");
+        }
+    }
+    for client in &mut crowd {
+        let (id, _) = client.receive();
+        assert_eq!(id, 1);
+    }
+    bystander.noticed_nothing();
+}
+
+#[test]
+fn endless_pipelines_share_time_fairly() {
+    let mut pando = served();
+    let bystander = Bystander::of(pando.address());
+    let before = pando.process().anonymous_memory_kib();
+    let address = pando.address();
+    let greedy: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let mut client = Client::connect(address);
+                for _ in 0..200 {
+                    let scope = Scope::WholeSubtree;
+                    let ids: Vec<_> = (0..20)
+                        .map(|_| client.send_search(SUFFIX, scope, "(cn=*x*)", &[], &[], |_| {}))
+                        .collect();
+                    for id in ids {
+                        client.try_finish(id).expect("answered in order");
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in greedy {
+        thread.join().expect("every request is answered");
+    }
+    let after = pando.process().anonymous_memory_kib();
+    assert!(
+        after < before + 64 * 1024,
+        "{before} KiB before, {after} KiB after"
+    );
+    bystander.noticed_nothing();
+}
