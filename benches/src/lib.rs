@@ -1,1 +1,4 @@
-//! Benchmarks: see README.md in this folder.
+//! Benchmarks: a null responder as the floor, and the comparison with slapd. See README.md here.
+
+pub mod null;
+pub mod process;

@@ -4,7 +4,7 @@
 //! order. So the output does not depend on the number of threads, and memory does not depend on
 //! the size of an entry, be it a group of ten million members.
 
-mod encode;
+pub(crate) mod encode;
 #[cfg(test)]
 mod tests;
 

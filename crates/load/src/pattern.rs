@@ -112,7 +112,10 @@ impl Turn {
 
     /// Where a bracket's octets stand, by its number from 1; nowhere when there is none.
     fn component(&self, number: usize) -> std::ops::Range<usize> {
-        let start = number.checked_sub(2).and_then(|before| self.ends.get(before)).copied();
+        let start = number
+            .checked_sub(2)
+            .and_then(|before| self.ends.get(before))
+            .copied();
         match number.checked_sub(1).and_then(|at| self.ends.get(at)) {
             Some(&end) => start.unwrap_or(0)..end,
             None => 0..0,
@@ -177,6 +180,26 @@ impl Pattern {
             [Part::Text(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// The text between brackets.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// The same pattern with sequences of its own, at their begin.
+    pub(crate) fn fork(mut self) -> Pattern {
+        for part in &mut self.parts {
+            if let Part::Number { order, .. } | Part::Line { order, .. } = part
+                && let Order::Sequential(taken) = order
+            {
+                *taken = Arc::new(AtomicU64::new(0));
+            }
+        }
+        self
     }
 
     /// Appends the next value; each bracket's octets pass through `put`.

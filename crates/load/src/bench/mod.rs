@@ -6,9 +6,20 @@ use std::time::Duration;
 
 use crate::template::Generator;
 
+mod answer;
+mod client;
+mod connect;
+mod html;
+mod job;
+mod measure;
+mod process;
 mod report;
+mod run;
+#[cfg(test)]
+mod tests;
 
-pub use report::{JobReport, Latency, Report, Second, ServerCpu};
+pub use report::{JobReport, Latency, Report, Second, ServerUse};
+pub use run::run;
 
 /// What one operation of a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -40,9 +51,77 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Reads `search`, or `search=65,bind=16,compare=16,modify=3`.
-    pub fn parse(_text: &str) -> Result<Mix, BenchError> {
-        unimplemented!()
+    /// Reads `search`, or `search=65,bind=16,compare=16,modify=3`; `mixed` is short for the latter.
+    pub fn parse(text: &str) -> Result<Mix, BenchError> {
+        let text = if text == "mixed" { MIXED } else { text };
+        let mut shares = Vec::new();
+        for item in text.split(',') {
+            let (name, weight) = item.split_once('=').unwrap_or((item, "1"));
+            let kind = JobKind::parse(name.trim())?;
+            let weight = weight.trim().trim_end_matches('%').parse().ok();
+            let Some(weight) = weight.filter(|weight: &f64| weight.is_finite() && *weight >= 0.0)
+            else {
+                return Err(BenchError::new(format!(
+                    "expected a share such as 65 in {item:?}"
+                )));
+            };
+            shares.push((kind, weight));
+        }
+        Ok(Mix { shares })
+    }
+
+    /// One kind only.
+    pub fn only(kind: JobKind) -> Mix {
+        Mix {
+            shares: vec![(kind, 1.0)],
+        }
+    }
+
+    fn has(&self, wanted: impl Fn(JobKind) -> bool) -> bool {
+        self.shares
+            .iter()
+            .any(|(kind, weight)| *weight > 0.0 && wanted(*kind))
+    }
+}
+
+/// The mix of Oracle's measurements with 500 million entries.
+const MIXED: &str = "search=65,bind=16,compare=16,modify=3";
+
+impl JobKind {
+    /// All kinds, in the order of RFC 4511.
+    pub const ALL: [JobKind; 8] = [
+        JobKind::Bind,
+        JobKind::Search,
+        JobKind::Auth,
+        JobKind::Modify,
+        JobKind::Add,
+        JobKind::Delete,
+        JobKind::ModifyDn,
+        JobKind::Compare,
+    ];
+
+    /// As it is written in a mix.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobKind::Search => "search",
+            JobKind::Auth => "auth",
+            JobKind::Bind => "bind",
+            JobKind::Compare => "compare",
+            JobKind::Modify => "modify",
+            JobKind::Add => "add",
+            JobKind::Delete => "delete",
+            JobKind::ModifyDn => "modify-dn",
+        }
+    }
+
+    fn parse(name: &str) -> Result<JobKind, BenchError> {
+        let found = JobKind::ALL
+            .into_iter()
+            .find(|kind| kind.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            let names = JobKind::ALL.map(JobKind::name).join(", ");
+            BenchError::new(format!("expected one of {names}, found {name:?}"))
+        })
     }
 }
 
@@ -161,14 +240,65 @@ impl fmt::Display for BenchError {
 
 impl std::error::Error for BenchError {}
 
-/// Runs a job. `progress` hears of every finished second.
-pub fn run(_options: &Options, _progress: &mut dyn FnMut(&Second)) -> Result<Report, BenchError> {
-    unimplemented!()
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [(kind, _)] = self.shares.as_slice() {
+            return f.write_str(kind.name());
+        }
+        for (position, (kind, weight)) in self.shares.iter().enumerate() {
+            let comma = if position > 0 { "," } else { "" };
+            write!(f, "{comma}{}={weight}", kind.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl BenchError {
+    fn new(message: impl Into<String>) -> BenchError {
+        BenchError {
+            message: message.into(),
+        }
+    }
 }
 
 impl Options {
-    /// Usual settings: 32 connections, depth 1, one thread, 10 s after 1 s of warm-up.
-    pub fn new(_url: &str, _mix: Mix) -> Options {
-        unimplemented!()
+    /// Usual settings: 32 connections, one request in flight on each, one thread, 10 s after 1 s
+    /// of warm-up, anonymous; search and auth look below `base` for `(objectClass=*)`.
+    pub fn new(url: &str, mix: Mix) -> Options {
+        Options {
+            url: url.to_owned(),
+            mix,
+            search: SearchJob {
+                base: String::new(),
+                scope: Scope::Subtree,
+                filter: "(objectClass=*)".to_owned(),
+                attributes: vec!["1.1".to_owned()],
+                expect_entries: Some(1),
+            },
+            dn: String::new(),
+            attribute: "description".to_owned(),
+            value: "[random:11]".to_owned(),
+            expect_compare: None,
+            password: "password".to_owned(),
+            binds_file: None,
+            add: AddSource::Patterns {
+                dn: String::new(),
+                attributes: Vec::new(),
+            },
+            new_rdn: String::new(),
+            new_superior: None,
+            delete_old_rdn: true,
+            bind_as: None,
+            connections: 32,
+            depth: 1,
+            threads: 1,
+            rate: None,
+            duration: Some(Duration::from_secs(10)),
+            operations: None,
+            warm_up: Duration::from_secs(1),
+            drain: Duration::from_secs(5),
+            server_pid: None,
+            seed: 0,
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! What a run found out: text, JSON and one HTML page.
 
-use std::time::Duration;
+use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::JobKind;
+use super::{JobKind, html};
 
 /// Latencies in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -40,13 +40,15 @@ pub struct JobReport {
     pub entries: u64,
     /// Latency; in an open loop from the moment at which the operation was due.
     pub latency: Latency,
+    /// (share of operations that were slower, latency in microseconds), ten for each factor of ten.
+    pub curve: Vec<(f64, f64)>,
 }
 
 /// One second of a run.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Second {
-    /// Second since the begin of the run, warm-up included.
-    pub second: u64,
+    /// From 0 at the begin of the measured part; negative during the warm-up.
+    pub second: i64,
     /// Part of the warm-up: not in the totals.
     pub warm_up: bool,
     /// Completed.
@@ -57,13 +59,13 @@ pub struct Second {
     pub p50_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
-    /// Server CPU, in cores.
+    /// CPU of the server, in cores; 0 when not watched.
     pub server_cores: f64,
 }
 
 /// What the server's process used in the measured part.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct ServerCpu {
+pub struct ServerUse {
     /// CPU time of all threads.
     pub cpu_us: f64,
     /// The same for each operation.
@@ -79,18 +81,20 @@ pub struct ServerCpu {
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Free text that names the run.
+    /// Names the run; at first the job. A caller may put something better.
     pub title: String,
     /// The settings, as shown to a reader.
     pub settings: Vec<(String, String)>,
     /// Length of the measured part.
-    pub elapsed: Duration,
+    pub elapsed_s: f64,
     /// Completed within it.
     pub operations: u64,
     /// Of these, answered otherwise than expected.
     pub failures: u64,
-    /// Never answered.
+    /// Sent but never answered.
     pub lost: u64,
+    /// Open loop: due but never sent, because no connection was free.
+    pub never_started: u64,
     /// Operations each second.
     pub rate: f64,
     /// All operations.
@@ -99,27 +103,83 @@ pub struct Report {
     pub jobs: Vec<JobReport>,
     /// By second.
     pub seconds: Vec<Second>,
-    /// Unexpected answers: what, how often.
+    /// Unexpected answers and how often they came, most frequent first.
     pub surprises: Vec<(String, u64)>,
     /// CPU time of the client threads for each operation.
     pub client_us_per_operation: f64,
-    /// CPU of the server, when its pid was given.
-    pub server: Option<ServerCpu>,
+    /// The server's process, when its pid was given.
+    pub server: Option<ServerUse>,
 }
 
 impl Report {
+    /// Every operation was answered as expected.
+    pub fn is_clean(&self) -> bool {
+        self.failures == 0 && self.lost == 0 && self.surprises.is_empty()
+    }
+
     /// A few lines for a terminal.
     pub fn text(&self) -> String {
-        unimplemented!()
+        let mut out = String::new();
+        let mut line = |text: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            let _ = out.write_fmt(text);
+            out.push('\n');
+        };
+        line(format_args!(
+            "{}: {:.0} operations/s ({} in {:.2} s)",
+            self.title, self.rate, self.operations, self.elapsed_s
+        ));
+        line(format_args!(
+            "{:<10} {:>11} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "latency us", "operations", "failures", "mean", "p50", "p99", "p99.9", "max"
+        ));
+        let mut row = |name: &str, operations: u64, failures: u64, latency: &Latency| {
+            line(format_args!(
+                "{name:<10} {operations:>11} {failures:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1}",
+                latency.mean_us, latency.p50_us, latency.p99_us, latency.p999_us, latency.max_us
+            ));
+        };
+        for job in &self.jobs {
+            row(job.kind.name(), job.operations, job.failures, &job.latency);
+        }
+        if self.jobs.len() > 1 {
+            row("all", self.operations, self.failures, &self.latency);
+        }
+        if let Some(server) = &self.server {
+            line(format_args!(
+                "server: {:.2} us CPU each ({:.0} % in the kernel), {} MB resident, {} MB of it no file",
+                server.us_per_operation,
+                server.system_share * 100.0,
+                server.resident_bytes >> 20,
+                server.anonymous_bytes >> 20
+            ));
+        }
+        line(format_args!(
+            "client: {:.2} us CPU each",
+            self.client_us_per_operation
+        ));
+        if self.lost > 0 {
+            line(format_args!("{} operations were never answered", self.lost));
+        }
+        if self.never_started > 0 {
+            line(format_args!(
+                "{} operations were due but no connection was free",
+                self.never_started
+            ));
+        }
+        for (what, count) in &self.surprises {
+            line(format_args!("unexpected, {count} times: {what}"));
+        }
+        out
     }
 
     /// Everything, for programs.
     pub fn json(&self) -> String {
-        unimplemented!()
+        serde_json::to_string_pretty(self).expect("a report holds nothing that is not JSON")
     }
 
     /// One page that needs no other file, with plots over time.
     pub fn html(&self) -> String {
-        unimplemented!()
+        html::page(self)
     }
 }

@@ -1,0 +1,81 @@
+//! Servers as child processes: the null responder, slapd, Pando. Each ends with its value.
+
+use std::io::{self, BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    /// Where it listens.
+    pub url: String,
+}
+
+impl Server {
+    /// Starts the null responder, which stands beside this program.
+    pub fn null(value_octets: usize) -> io::Result<Server> {
+        let mut command = Command::new(beside("null")?);
+        command
+            .args(["127.0.0.1:0", &value_octets.to_string()])
+            .stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let mut address = String::new();
+        let stdout = child
+            .stdout
+            .take()
+            .ok_or_else(|| io::Error::other("no standard output"))?;
+        BufReader::new(stdout).read_line(&mut address)?;
+        Ok(Server {
+            child,
+            url: format!("ldap://{}", address.trim()),
+        })
+    }
+
+    /// Starts a command that will listen at `url`; does not wait for it.
+    pub fn start(command: &mut Command, url: &str) -> io::Result<Server> {
+        Ok(Server {
+            child: command.spawn()?,
+            url: url.to_owned(),
+        })
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How the process ended, if it has.
+    pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
+        self.child.try_wait()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A clean end lets slapd and Pando close their databases.
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let asked = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        if asked.is_err() || self.child.wait().is_err() {
+            // It is gone already.
+            let _ = self.child.kill();
+        }
+    }
+}
+
+/// A program of this package, built into the same folder as this one.
+pub fn beside(name: &str) -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name(name);
+    match path.is_file() {
+        true => Ok(path),
+        false => Err(io::Error::other(format!(
+            "expected {} to be built",
+            path.display()
+        ))),
+    }
+}
+
+/// A port of the loopback interface that nobody listens on at the moment.
+pub fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

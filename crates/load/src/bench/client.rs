@@ -1,0 +1,710 @@
+//! One client thread: an epoll loop over its connections.
+//!
+//! A member is one virtual client: a connection for everything but binds, and, when the job binds,
+//! one for binds, so that a bind never changes who the other operations are done as. It has as many
+//! slots as requests may be in flight; a message id names its slot, so an answer is matched without
+//! a search. All answers of one read are handled, and all requests they give rise to are written,
+//! with one system call each.
+//!
+//! Latency ends at the read that brings the answer. It begins at the read that freed the slot, or
+//! in an open loop at the moment the operation was due, however late it could be sent.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use super::answer::{Answer, Verdict};
+use super::connect::Stream;
+use super::job::{Jobs, NotWritten, Scratch};
+use super::measure::{Message, Recorder, ThreadEnd};
+use super::{BenchError, JobKind};
+use crate::pattern::Turn;
+
+/// Octets taken from a connection in one read.
+const READ_BYTES: usize = 256 << 10;
+/// Longest answer that is accepted.
+const MESSAGE_BYTES_MAX: usize = 1 << 30;
+/// Longest time a thread waits before it looks at the clock.
+const LOOK_NS: i64 = 50_000_000;
+const EVENTS_MAX: usize = 1024;
+
+/// What the threads of a run share.
+pub(crate) struct Run {
+    pub jobs: Jobs,
+    /// The begin of the measured part.
+    pub begin: Instant,
+    /// Its length.
+    pub duration_ns: i64,
+    /// How long to wait for answers after it.
+    pub drain_ns: i64,
+    /// Measured operations that may still be started.
+    pub budget: Option<AtomicI64>,
+    /// A thread has failed: all end.
+    pub failed: AtomicBool,
+    /// Open loop: nanoseconds between two operations of one thread.
+    pub interval_ns: Option<f64>,
+}
+
+impl Run {
+    /// Nanoseconds from the begin of the measured part; negative during the warm-up.
+    fn now(&self) -> i64 {
+        let now = Instant::now();
+        match now.checked_duration_since(self.begin) {
+            Some(after) => after.as_nanos() as i64,
+            None => -((self.begin - now).as_nanos() as i64),
+        }
+    }
+}
+
+pub(crate) struct Slot {
+    /// Message id of the request in flight; 0: none.
+    pub id: i32,
+    /// Position in `Jobs::kinds`.
+    pub kind: usize,
+    /// The request in flight is the bind of an auth.
+    pub binding: bool,
+    pub start_ns: i64,
+    /// Started in the measured part.
+    pub measured: bool,
+    pub entries: u64,
+    /// An entry had another name than it should.
+    pub wrong_entry: bool,
+    /// Name that is worked on; after the search of an auth, the name to bind as.
+    pub dn: Vec<u8>,
+}
+
+pub(crate) struct Member {
+    main: Option<Link>,
+    binder: Option<Link>,
+    slots: Vec<Slot>,
+    /// Slots whose bind waits for the one in flight.
+    waiting: VecDeque<usize>,
+    /// Distinguishes requests that use the same slot.
+    generation: i32,
+    /// Has unsent octets and stands in `Client::dirty`.
+    dirty: bool,
+}
+
+struct Link {
+    stream: Stream,
+    /// Octets before `sent` are sent.
+    out: Vec<u8>,
+    sent: usize,
+    /// The begin of an answer whose end has not come yet.
+    partial: Vec<u8>,
+    /// The socket is full; epoll tells when it takes more.
+    blocked: bool,
+    /// A bind is in flight.
+    busy: bool,
+}
+
+impl Link {
+    fn new(stream: Stream) -> Link {
+        let (out, partial) = (Vec::new(), Vec::new());
+        Link {
+            stream,
+            out,
+            sent: 0,
+            partial,
+            blocked: false,
+            busy: false,
+        }
+    }
+}
+
+impl Member {
+    pub fn new(main: Option<Stream>, binder: Option<Stream>, slots: usize) -> Member {
+        let slot = |_| Slot {
+            id: 0,
+            kind: 0,
+            binding: false,
+            start_ns: 0,
+            measured: false,
+            entries: 0,
+            wrong_entry: false,
+            dn: Vec::new(),
+        };
+        Member {
+            main: main.map(Link::new),
+            binder: binder.map(Link::new),
+            slots: (0..slots.next_power_of_two()).map(slot).collect(),
+            waiting: VecDeque::new(),
+            generation: 0,
+            dirty: false,
+        }
+    }
+
+    fn link(&mut self, binder: bool) -> Option<&mut Link> {
+        if binder {
+            self.binder.as_mut()
+        } else {
+            self.main.as_mut()
+        }
+    }
+
+    /// A message id for the next request of a slot; never 0.
+    fn next_id(&mut self, slot: usize) -> i32 {
+        let slots = self.slots.len() as i32;
+        let generations = i32::MAX / slots - 1;
+        self.generation = if self.generation >= generations {
+            1
+        } else {
+            self.generation + 1
+        };
+        self.generation * slots + slot as i32
+    }
+}
+
+pub(crate) struct Client<'a> {
+    run: &'a Run,
+    thread: usize,
+    sender: Sender<Message>,
+    epoll: OwnedFd,
+    members: Vec<Member>,
+    /// Requests in flight for each member; its slots may be more, up to a power of two.
+    depth: usize,
+    turn: Turn,
+    scratch: Scratch,
+    recorder: Recorder,
+    buffer: Vec<u8>,
+    /// Open loop: slots without a request.
+    free: VecDeque<(usize, usize)>,
+    /// Open loop: when the next operation is due.
+    due_ns: f64,
+    /// Members with unsent requests.
+    dirty: Vec<usize>,
+    in_flight: u64,
+    /// New operations are started.
+    issuing: bool,
+    cpu_begin_ns: Option<i64>,
+    end: ThreadEnd,
+}
+
+impl<'a> Client<'a> {
+    pub fn new(
+        run: &'a Run,
+        thread: usize,
+        sender: Sender<Message>,
+        members: Vec<Member>,
+        depth: usize,
+        seed: u64,
+    ) -> io::Result<Client<'a>> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (position, member) in members.iter().enumerate() {
+            let links = [(&member.main, 0), (&member.binder, 1)];
+            for (link, which) in links
+                .iter()
+                .filter_map(|(it, at)| Some((it.as_ref()?, *at)))
+            {
+                let data = EventData::new_u64(position as u64 * 2 + which);
+                epoll::add(&epoll, &link.stream, data, EventFlags::IN)?;
+                link.stream.set_nonblocking()?;
+            }
+        }
+        Ok(Client {
+            run,
+            thread,
+            sender,
+            epoll,
+            members,
+            depth,
+            turn: Turn::new(crate::random::mix(seed, thread as u64)),
+            scratch: Scratch::default(),
+            recorder: Recorder::new(run.jobs.kinds.len(), run.now()),
+            buffer: vec![0; READ_BYTES],
+            free: VecDeque::new(),
+            due_ns: run.now() as f64,
+            dirty: Vec::new(),
+            in_flight: 0,
+            issuing: true,
+            cpu_begin_ns: None,
+            end: ThreadEnd {
+                thread,
+                last_ns: i64::MIN,
+                ..ThreadEnd::default()
+            },
+        })
+    }
+
+    /// Runs until the job is done and reports to the main thread.
+    pub fn work(mut self) {
+        if let Err(error) = self.serve() {
+            self.run.failed.store(true, Ordering::Relaxed);
+            self.end.error = Some(error);
+        }
+        self.stop_cpu_clock();
+        self.end.lost = self.in_flight;
+        let (second, counts) = self.recorder.finish();
+        // The main thread outlives this one; a closed channel only means that it has failed.
+        let _ = self.sender.send(Message::Second {
+            thread: self.thread,
+            second,
+            counts,
+        });
+        let _ = self.sender.send(Message::End(self.end));
+    }
+
+    fn serve(&mut self) -> Result<(), BenchError> {
+        let failed = |error: io::Error| BenchError::new(format!("waiting for answers: {error}"));
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        // The kernel may otherwise wake an open loop 50 us late; a refusal is only imprecise.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1_000));
+        self.start_all()?;
+        while self.goes_on() {
+            self.flush_dirty();
+            events.clear();
+            let timeout = self.timeout();
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, spare, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+            for event in &events {
+                let (data, flags) = (event.data.u64(), event.flags);
+                let (member, binder) = ((data / 2) as usize, data % 2 == 1);
+                if flags.contains(EventFlags::OUT) {
+                    self.mark(member);
+                }
+                if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
+                    self.receive(member, binder)?;
+                }
+                // At once: the server can work while the other answers are read here.
+                self.flush_dirty();
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the clock; false when the run is over for this thread.
+    fn goes_on(&mut self) -> bool {
+        let now = self.run.now();
+        if let Some((second, counts)) = self.recorder.roll(now) {
+            let _ = self.sender.send(Message::Second {
+                thread: self.thread,
+                second,
+                counts,
+            });
+        }
+        if now >= 0 && self.cpu_begin_ns.is_none() {
+            self.cpu_begin_ns = Some(thread_cpu_ns());
+        }
+        if now >= self.run.duration_ns || self.run.failed.load(Ordering::Relaxed) {
+            self.stop_issuing();
+        }
+        if self.issuing {
+            // A failure to start is kept and ends the loop.
+            if let Err(error) = self.start_due(now) {
+                self.end.error = Some(error);
+                self.run.failed.store(true, Ordering::Relaxed);
+                self.stop_issuing();
+            }
+        }
+        let drained = now >= self.run.duration_ns.saturating_add(self.run.drain_ns);
+        let answered = self.in_flight == 0 && !self.issuing;
+        !(answered || drained || self.run.failed.load(Ordering::Relaxed))
+    }
+
+    fn stop_issuing(&mut self) {
+        if self.issuing {
+            self.issuing = false;
+            if let Some(interval) = self.run.interval_ns.filter(|_| self.run.budget.is_none()) {
+                let behind = self.run.duration_ns as f64 - self.due_ns;
+                self.end.never_started = (behind / interval).max(0.0) as u64;
+            }
+            if self.run.duration_ns < i64::MAX {
+                self.stop_cpu_clock();
+            }
+        }
+    }
+
+    fn stop_cpu_clock(&mut self) {
+        if let Some(begin) = self.cpu_begin_ns.filter(|_| self.end.cpu_ns == 0) {
+            self.end.cpu_ns = (thread_cpu_ns() - begin).max(0) as u64;
+        }
+    }
+
+    fn timeout(&self) -> Timespec {
+        let mut ns = LOOK_NS;
+        if self.issuing && self.run.interval_ns.is_some() && !self.free.is_empty() {
+            ns = ns
+                .min((self.due_ns as i64).saturating_sub(self.run.now()))
+                .max(0);
+        }
+        Timespec {
+            tv_sec: 0,
+            tv_nsec: ns as _,
+        }
+    }
+
+    fn start_all(&mut self) -> Result<(), BenchError> {
+        let now = self.run.now();
+        // Slots first, so that the connections fill evenly when operations are few.
+        for slot in 0..self.depth {
+            for member in 0..self.members.len() {
+                if self.run.interval_ns.is_some() {
+                    self.free.push_back((member, slot));
+                } else {
+                    self.start(member, slot, now)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Open loop: starts what is due, as far as slots are free.
+    fn start_due(&mut self, now: i64) -> Result<(), BenchError> {
+        let Some(interval) = self.run.interval_ns else {
+            return Ok(());
+        };
+        while self.issuing && self.due_ns as i64 <= now {
+            let Some((member, slot)) = self.free.pop_front() else {
+                break;
+            };
+            let due = self.due_ns as i64;
+            self.due_ns += interval;
+            self.start(member, slot, due)?;
+        }
+        Ok(())
+    }
+
+    /// Begins an operation in a free slot, unless there is none to begin any more.
+    fn start(&mut self, member: usize, slot: usize, due_ns: i64) -> Result<(), BenchError> {
+        if !self.issuing {
+            return Ok(());
+        }
+        let measured = due_ns >= 0;
+        if let Some(budget) = self.run.budget.as_ref().filter(|_| measured)
+            && budget.fetch_sub(1, Ordering::Relaxed) <= 0
+        {
+            self.stop_issuing();
+            return Ok(());
+        }
+        let kind = self.run.jobs.pick(&mut self.turn);
+        let it = &mut self.members[member].slots[slot];
+        it.kind = kind;
+        it.binding = false;
+        it.start_ns = due_ns;
+        it.measured = measured;
+        it.entries = 0;
+        it.wrong_entry = false;
+        self.in_flight += 1;
+        if self.run.jobs.kinds[kind] == JobKind::Bind {
+            return self.queue_bind(member, slot);
+        }
+        self.send(member, slot, false)
+    }
+
+    /// Sends a bind, or lets it wait for the one in flight.
+    fn queue_bind(&mut self, member: usize, slot: usize) -> Result<(), BenchError> {
+        let it = &mut self.members[member];
+        match &mut it.binder {
+            Some(link) if link.busy => {
+                it.waiting.push_back(slot);
+                Ok(())
+            }
+            _ => self.send(member, slot, true),
+        }
+    }
+
+    fn send(&mut self, member: usize, slot: usize, binder: bool) -> Result<(), BenchError> {
+        let it = &mut self.members[member];
+        let id = it.next_id(slot);
+        let link = if binder { &mut it.binder } else { &mut it.main };
+        let Some(link) = link else {
+            // The server has closed the connection.
+            it.slots[slot].id = 0;
+            self.in_flight -= 1;
+            return Ok(());
+        };
+        link.busy = binder;
+        let target = &mut it.slots[slot];
+        target.id = id;
+        let (jobs, turn, scratch) = (&self.run.jobs, &mut self.turn, &mut self.scratch);
+        let kind = jobs.kinds[target.kind];
+        if target.binding {
+            jobs.write_auth_bind(id, &target.dn, turn, scratch, &mut link.out);
+        } else {
+            let before = link.out.len();
+            match jobs.write(kind, id, turn, scratch, &mut target.dn, &mut link.out) {
+                Ok(()) => {}
+                Err(NotWritten::Failed(error)) => return Err(error),
+                Err(NotWritten::Exhausted) => {
+                    link.out.truncate(before);
+                    link.busy = false;
+                    target.id = 0;
+                    self.in_flight -= 1;
+                    self.stop_issuing();
+                    return Ok(());
+                }
+            }
+        }
+        self.mark(member);
+        Ok(())
+    }
+
+    fn mark(&mut self, member: usize) {
+        if !self.members[member].dirty {
+            self.members[member].dirty = true;
+            self.dirty.push(member);
+        }
+    }
+
+    fn flush_dirty(&mut self) {
+        while let Some(member) = self.dirty.pop() {
+            self.members[member].dirty = false;
+            self.flush(member, false);
+            self.flush(member, true);
+        }
+    }
+
+    fn flush(&mut self, member: usize, binder: bool) {
+        let Some(link) = self.members[member].link(binder) else {
+            return;
+        };
+        if link.out.is_empty() {
+            return;
+        }
+        let blocked = loop {
+            match link.stream.write(&link.out[link.sent..]) {
+                Ok(count) => {
+                    link.sent += count;
+                    if link.sent == link.out.len() {
+                        link.out.clear();
+                        link.sent = 0;
+                        break false;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.close(member, binder, &error.to_string()),
+            }
+        };
+        if blocked != link.blocked {
+            link.blocked = blocked;
+            let flags = if blocked {
+                EventFlags::IN | EventFlags::OUT
+            } else {
+                EventFlags::IN
+            };
+            let data = EventData::new_u64(member as u64 * 2 + u64::from(binder));
+            if let Err(error) = epoll::modify(&self.epoll, &link.stream, data, flags) {
+                self.close(member, binder, &error.to_string());
+            }
+        }
+    }
+
+    fn receive(&mut self, member: usize, binder: bool) -> Result<(), BenchError> {
+        loop {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let Some(link) = self.members[member].link(binder) else {
+                self.buffer = buffer;
+                return Ok(());
+            };
+            let count = link.stream.read(&mut buffer);
+            let full = matches!(count, Ok(count) if count == buffer.len());
+            let done = match count {
+                Ok(0) => {
+                    self.close(member, binder, "closed by the server");
+                    Ok(())
+                }
+                Ok(count) => self.take_octets(member, binder, &buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+                Err(error) => {
+                    self.close(member, binder, &error.to_string());
+                    Ok(())
+                }
+            };
+            self.buffer = buffer;
+            done?;
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take_octets(
+        &mut self,
+        member: usize,
+        binder: bool,
+        octets: &[u8],
+    ) -> Result<(), BenchError> {
+        let now = self.run.now();
+        let Some(link) = self.members[member].link(binder) else {
+            return Ok(());
+        };
+        if link.partial.is_empty() {
+            let taken = self.take_frames(member, binder, octets, now)?;
+            if let Some(link) = self.members[member].link(binder) {
+                link.partial.extend_from_slice(&octets[taken..]);
+            }
+            return Ok(());
+        }
+        let mut partial = std::mem::take(&mut link.partial);
+        partial.extend_from_slice(octets);
+        let taken = self.take_frames(member, binder, &partial, now)?;
+        partial.drain(..taken);
+        if let Some(link) = self.members[member].link(binder) {
+            link.partial = partial;
+        }
+        Ok(())
+    }
+
+    /// Handles all whole answers; how many octets they were.
+    fn take_frames(
+        &mut self,
+        member: usize,
+        binder: bool,
+        octets: &[u8],
+        now: i64,
+    ) -> Result<usize, BenchError> {
+        let mut taken = 0;
+        loop {
+            match protocol::frame(&octets[taken..], MESSAGE_BYTES_MAX) {
+                Ok(None) => return Ok(taken),
+                Ok(Some(length)) => {
+                    self.take_answer(member, binder, &octets[taken..taken + length], now)?;
+                    taken += length;
+                }
+                Err(error) => {
+                    self.close(member, binder, &format!("unreadable answer: {error}"));
+                    return Ok(octets.len());
+                }
+            }
+        }
+    }
+
+    fn take_answer(
+        &mut self,
+        member: usize,
+        binder: bool,
+        octets: &[u8],
+        now: i64,
+    ) -> Result<(), BenchError> {
+        let Some(answer) = Answer::read(octets) else {
+            self.surprise("unreadable answer".to_owned());
+            return Ok(());
+        };
+        let it = &mut self.members[member];
+        let position = answer.id as usize & (it.slots.len() - 1);
+        let slot = &mut it.slots[position];
+        if answer.id == 0 || slot.id != answer.id {
+            let what = if answer.id == 0 {
+                "notice"
+            } else {
+                "answer to no request"
+            };
+            self.surprise(format!("{what}: {}", answer.described(octets)));
+            return Ok(());
+        }
+        let jobs = &self.run.jobs;
+        match answer.judge(octets, jobs, jobs.kinds[slot.kind], slot) {
+            Verdict::More => Ok(()),
+            Verdict::BindNow => {
+                slot.binding = true;
+                self.queue_bind(member, position)
+            }
+            Verdict::Done(surprise) => {
+                let failed = surprise.is_some();
+                if let Some(surprise) = surprise {
+                    self.surprise(surprise);
+                }
+                if binder {
+                    self.bind_answered(member)?;
+                }
+                self.complete(member, position, now, failed)
+            }
+        }
+    }
+
+    /// The bind connection is free for the next bind.
+    fn bind_answered(&mut self, member: usize) -> Result<(), BenchError> {
+        let it = &mut self.members[member];
+        if let Some(link) = &mut it.binder {
+            link.busy = false;
+        }
+        match it.waiting.pop_front() {
+            Some(slot) => self.send(member, slot, true),
+            None => Ok(()),
+        }
+    }
+
+    fn complete(
+        &mut self,
+        member: usize,
+        position: usize,
+        now: i64,
+        failed: bool,
+    ) -> Result<(), BenchError> {
+        let slot = &mut self.members[member].slots[position];
+        slot.id = 0;
+        self.in_flight -= 1;
+        // With a number of operations exactly these count, otherwise those that end in time.
+        let counts = match self.run.budget {
+            Some(_) => slot.measured || now < 0,
+            None => now < self.run.duration_ns,
+        };
+        if counts {
+            let latency = (now - slot.start_ns).max(0) as u64;
+            let (kind, entries) = (slot.kind, slot.entries);
+            self.recorder.record(kind, latency, entries, failed);
+            self.end.last_ns = self.end.last_ns.max(now);
+        }
+        if self.run.interval_ns.is_some() {
+            self.free.push_back((member, position));
+            return Ok(());
+        }
+        if now >= self.run.duration_ns {
+            self.stop_issuing();
+        }
+        self.start(member, position, now)
+    }
+
+    fn surprise(&mut self, what: String) {
+        *self.end.surprises.entry(what).or_default() += 1;
+    }
+
+    /// Gives a connection up; what was in flight on it is lost.
+    fn close(&mut self, member: usize, binder: bool, why: &str) {
+        self.surprise(format!("connection lost: {why}"));
+        let it = &mut self.members[member];
+        if binder {
+            it.binder = None;
+        } else {
+            it.main = None;
+        }
+        let jobs = &self.run.jobs;
+        for slot in it.slots.iter_mut().filter(|slot| slot.id != 0) {
+            let on_binder = slot.binding || jobs.kinds[slot.kind] == JobKind::Bind;
+            if on_binder == binder {
+                slot.id = 0;
+                self.in_flight -= 1;
+                self.recorder.fail(slot.kind);
+            }
+        }
+        if binder {
+            let waiting = std::mem::take(&mut it.waiting);
+            // Binds that were never sent have no message id yet.
+            let unsent = waiting
+                .iter()
+                .filter(|slot| !it.slots[**slot].binding)
+                .count();
+            self.in_flight -= unsent as u64;
+        }
+        let gone = |member: &Member| member.main.is_none() && member.binder.is_none();
+        if self.members.iter().all(gone) {
+            self.stop_issuing();
+        }
+    }
+}
+
+/// CPU time of this thread.
+fn thread_cpu_ns() -> i64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,1 @@
+//! Tests of load jobs against a small server of their own.
