@@ -17,6 +17,8 @@ pub(crate) const CONFIG_NAME: &str = "cn=config";
 pub(crate) struct Catalog {
     pub schema: Schema,
     pub indexes: IndexSet,
+    /// The first snapshot that has everything `indexes` calls ready.
+    pub least_version: u64,
     pub access: Access,
     pub limits: LimitSettings,
     pub known: Knowledge,

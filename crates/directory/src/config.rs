@@ -32,9 +32,6 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let base = Schema::standard()
         .with_dictionary(&schema.dictionary_rows())
         .map_err(|error| Failure::Configuration(error.to_string()))?;
-    let base = base
-        .with_dictionary(schema.unresolved_rows())
-        .map_err(|error| Failure::Configuration(error.to_string()))?;
     let schema = load_schema(snapshot, base)?;
     let known = Knowledge::of(&schema).ok_or_else(|| {
         Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
@@ -53,6 +50,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
         indexes,
+        least_version: 0,
         known,
         computed,
         config,

@@ -219,8 +219,14 @@ impl Worker {
     fn with_parts<T>(&mut self, body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>) -> Result<T, Stop> {
         // The snapshot first: a catalog is published before the commit that needs it, so one
         // loaded afterwards knows every attribute the snapshot holds.
-        let snapshot = self.reader.snapshot()?;
+        let mut version = self.reader.snapshot()?.version();
         let catalog = self.shared.catalog.load();
+        if version < catalog.least_version {
+            self.reader.refresh()?;
+            version = catalog.least_version;
+        }
+        let snapshot = self.reader.snapshot()?;
+        debug_assert!(snapshot.version() >= version, "a newer snapshot was just taken");
         let parts = Parts {
             snapshot: &snapshot,
             catalog: &catalog,

@@ -18,10 +18,11 @@ use crate::worker::failed;
 use crate::write::Submission;
 use arc_swap::ArcSwap;
 use protocol::{LdapResult, ResultCode};
+use schema::Schema;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use store::Store;
+use store::{IndexSet, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
@@ -214,16 +215,17 @@ impl Desk {
         noticed: Noticed,
     ) -> Result<Result<(), Refusal>, Failure> {
         if noticed.configuration {
-            let next = match crate::config::load(&batch.snapshot(), &noticed.schema) {
-                Ok(next) => next,
+            match reconfigure(batch, &noticed.schema) {
+                Ok(mut next) => {
+                    next.limits = before.limits;
+                    next.least_version = before.least_version;
+                    self.catalog.store(Arc::new(next));
+                }
                 Err(Failure::Configuration(text)) => {
                     return Ok(Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text)));
                 }
                 Err(failure) => return Err(failure),
-            };
-            crate::config::apply_indexes(batch, &next)?;
-            let next = crate::config::load(&batch.snapshot(), &noticed.schema)?;
-            self.catalog.store(Arc::new(next));
+            }
         } else if noticed.new_knowledge {
             let mut next = Catalog::clone(before);
             next.indexes.schema = noticed.schema.clone();
@@ -255,12 +257,23 @@ impl Desk {
         let before = self.catalog.load_full();
         let mut batch = self.store.begin(&before.indexes)?;
         let progress = batch.build_indexes(INDEX_SLICE)?;
-        let states = crate::config::load(&batch.snapshot(), &before.schema)?;
+        let states = batch.snapshot().index_states()?;
+        let version = batch.snapshot().version();
         batch.commit()?;
         // After the commit: a search must not use an index that its snapshot has not finished.
-        self.catalog.store(Arc::new(states));
+        let mut next = Catalog::clone(&before);
+        next.indexes = IndexSet::from_states(before.schema.clone(), &states);
+        next.least_version = version;
+        self.catalog.store(Arc::new(next));
         Ok(!progress.is_finished())
     }
+}
+
+/// Reads the changed configuration and makes the indexes those that it asks for.
+fn reconfigure(batch: &mut store::Batch<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+    let next = crate::config::load(&batch.snapshot(), schema)?;
+    crate::config::apply_indexes(batch, &next)?;
+    crate::config::load(&batch.snapshot(), schema)
 }
 
 /// Delivers results, one call per mailbox.

@@ -64,7 +64,7 @@ impl Channel {
     /// Reaches the node in a folder and authenticates as the owner of the process.
     pub fn open(dir: &Path) -> Result<Channel, Problem> {
         let data = data_folder(dir)?;
-        let way = match UnixStream::connect(dir.join(server::SOCKET_FILE)) {
+        let way = match UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)) {
             Ok(stream) => Way::Online(stream),
             Err(_) => Way::Offline(Box::new(Offline::open(&data)?)),
         };

@@ -11,7 +11,7 @@ pub fn check(it: &Check) -> Result<(), Problem> {
     for problem in &report.problems {
         note(problem);
     }
-    if report.problems.is_empty() {
+    if report.problem_count == 0 {
         return say(format_args!(
             "{} entries, digest {}: no problem found",
             report.entries, report.digest
@@ -19,7 +19,7 @@ pub fn check(it: &Check) -> Result<(), Problem> {
     }
     note(format_args!(
         "pando: {} problems in {} entries; restore a backup, or export and import again",
-        report.problems.len(),
+        report.problem_count,
         report.entries
     ));
     Err(Problem::Reported)

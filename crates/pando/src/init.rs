@@ -75,8 +75,8 @@ fn refuse_used(dir: &Path) -> Result<(), Problem> {
 }
 
 fn write_settings(dir: &Path) -> Result<(), Problem> {
-    let path = dir.join(server::SETTINGS_FILE);
-    std::fs::write(&path, server::sample_settings()).map_err(|error| Problem::file(&path, error))
+    let path = dir.join(server::settings::FILE_NAME);
+    std::fs::write(&path, server::settings::sample()).map_err(|error| Problem::file(&path, error))
 }
 
 /// `ATTRIBUTE[:KIND[+KIND]…]`

@@ -1,6 +1,7 @@
 //! The program: from what was typed to a subcommand to an exit status.
 
 mod channel;
+mod bench;
 mod check;
 mod cli;
 mod index;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Init(it) => init::init(&it),
         Command::Serve(it) => serve::serve(&it),
+        Command::Bench(it) => bench::bench(&it),
         Command::Check(it) => check::check(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),

@@ -84,9 +84,7 @@ fn add(dir: &Path, files: &[PathBuf]) -> Result<(), Problem> {
 
 fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
     let mut rdn = String::from("cn=");
-    let mut escaped = Vec::new();
-    protocol::escape_value(&mut escaped, file.name.as_bytes());
-    rdn.push_str(&String::from_utf8_lossy(&escaped));
+    protocol::escape_value(&mut rdn, file.name.as_bytes());
     let entry = format!("{rdn},cn=schema,cn=config");
     let kept = [("attributeTypes", &file.attribute_types), ("objectClasses", &file.object_classes)];
     let mut encoded = Vec::new();

@@ -203,11 +203,5 @@ fn missing_row(id: EntryId) -> Stop {
 
 /// The refusal for an entry that would break its object classes.
 fn violation(violation: &Violation) -> Stop {
-    let code = match violation {
-        Violation::UnknownClass(_) => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
-        Violation::SeveralValues(_) => ResultCode::CONSTRAINT_VIOLATION,
-        Violation::NamingAttributeMissing(_) => ResultCode::NAMING_VIOLATION,
-        _ => ResultCode::OBJECT_CLASS_VIOLATION,
-    };
-    Stop::Refused(Refusal::new(code, violation.to_string()))
+    Stop::Refused(Refusal::new(violation.result_code(), violation.to_string()))
 }

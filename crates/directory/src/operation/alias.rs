@@ -50,6 +50,17 @@ fn target(context: &Context<'_>, id: EntryId) -> Result<Option<Name>, Stop> {
     }
 }
 
+/// Whether a region to be searched holds the entry already: nothing is returned twice.
+fn is_covered(context: &Context<'_>, id: EntryId, regions: &[Region]) -> Result<bool, Stop> {
+    let Some(entry) = context.entry(id)? else { return Ok(true) };
+    for region in regions {
+        if context.in_region(&entry, region)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Adds the subtrees and entries that aliases inside the regions stand for, each once.
 pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> Result<(), Stop> {
     let filter = super::class_filter(&context.catalog.schema, "alias");
@@ -71,6 +82,7 @@ pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> R
             let Some(name) = target(context, entry.id)? else { continue };
             if let Place::Found(base) = find(context, &name)?
                 && seen.insert(base)
+                && !is_covered(context, base, regions)?
             {
                 let scope = match region.scope {
                     RegionScope::OneLevel => RegionScope::Base,

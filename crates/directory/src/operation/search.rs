@@ -327,9 +327,9 @@ fn resolve_base(
     } else {
         context.find(&name)?
     };
-    context.require(Right::Search, &name, None)?;
     match place {
         Place::Found(base) => {
+            context.require(Right::Search, &name, None)?;
             if catalog.has_referrals && !controls.manage_dsa_it {
                 referral::refuse_if_referral(context, base, request.base, None)?;
             }

@@ -21,6 +21,12 @@ pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop>
 /// An attribute with its values checked against the syntax and against each other.
 pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
     let description = describe(schema, attribute.description)?;
+    if description.is_selection() {
+        return Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{}: a range selects values and cannot hold any", attribute.description),
+        );
+    }
     let values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
     for value in &values {
         check(schema, description.type_id, attribute.description, value)?;

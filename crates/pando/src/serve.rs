@@ -1,0 +1,54 @@
+//! `pando serve`: serves the directory in a folder until told to stop.
+
+use crate::cli::Serve;
+use crate::init::data_folder;
+use crate::report::{Problem, note};
+use server::{Config, Listen, Overrides, Server};
+use std::path::{Path, PathBuf};
+
+/// The socket below a node's folder through which its owner administers it.
+pub const SOCKET_FILE: &str = "ldapi";
+/// The longest path of a Unix domain socket on Linux, with its final zero.
+const SOCKET_PATH_BYTES_MAX: usize = 108;
+
+/// Serves until a signal.
+pub fn serve(it: &Serve) -> Result<(), Problem> {
+    data_folder(&it.dir)?;
+    let overrides = Overrides {
+        listen: it.listen.clone(),
+        threads: it.threads,
+        log_level: it.log_level.clone(),
+        ..Overrides::default()
+    };
+    let server = start(&it.dir, &overrides)?;
+    announce(&server);
+    server.wait();
+    Ok(())
+}
+
+/// Starts a node's server, with the owner's socket beside the listeners that were asked for.
+pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
+    let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
+    if let Some(socket) = socket_path(dir) {
+        let own = Listen::Unix(socket);
+        if !config.listen.contains(&own) {
+            config.listen.push(own);
+        }
+    }
+    config.stop_on_signals = true;
+    server::logging::start(&config.log);
+    server::start(config).map_err(Problem::failed)
+}
+
+/// One line for each listener.
+pub fn announce(server: &Server) {
+    for address in server.addresses() {
+        note(format_args!("listening on {address}"));
+    }
+}
+
+/// The owner's socket, if its path is not too long for one.
+pub fn socket_path(dir: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(dir.join(SOCKET_FILE)).ok()?;
+    (path.as_os_str().len() < SOCKET_PATH_BYTES_MAX).then_some(path)
+}
