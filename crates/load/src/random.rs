@@ -67,7 +67,7 @@ impl Random {
     /// No member is favoured by more than `set.len()` / 65,536 of its share.
     pub fn characters(&mut self, out: &mut Vec<u8>, set: &[u8], count: usize) {
         let size = set.len() as u64;
-        let pick = |lane: u64| set[((lane & 0xffff) * size >> 16) as usize];
+        let pick = |lane: u64| set[(((lane & 0xffff) * size) >> 16) as usize];
         let start = out.len();
         out.resize(start + count, 0);
         let mut chunks = out[start..].chunks_exact_mut(4);

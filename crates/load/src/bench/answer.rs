@@ -5,8 +5,8 @@ use protocol::response::tag;
 use protocol::{Response, ResponseMessage, ResultCode};
 
 use super::JobKind;
-use super::client::Slot;
 use super::job::Jobs;
+use super::member::Slot;
 
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;

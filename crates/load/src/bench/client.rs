@@ -20,9 +20,9 @@ use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::answer::{Answer, Verdict};
-use super::connect::Stream;
 use super::job::{Jobs, NotWritten, Scratch};
 use super::measure::{Message, Recorder, ThreadEnd};
+use super::member::Member;
 use super::{BenchError, JobKind};
 use crate::pattern::Turn;
 
@@ -59,105 +59,6 @@ impl Run {
             Some(after) => after.as_nanos() as i64,
             None => -((self.begin - now).as_nanos() as i64),
         }
-    }
-}
-
-pub(crate) struct Slot {
-    /// Message id of the request in flight; 0: none.
-    pub id: i32,
-    /// Position in `Jobs::kinds`.
-    pub kind: usize,
-    /// The request in flight is the bind of an auth.
-    pub binding: bool,
-    pub start_ns: i64,
-    /// Started in the measured part.
-    pub measured: bool,
-    pub entries: u64,
-    /// An entry had another name than it should.
-    pub wrong_entry: bool,
-    /// Name that is worked on; after the search of an auth, the name to bind as.
-    pub dn: Vec<u8>,
-}
-
-pub(crate) struct Member {
-    main: Option<Link>,
-    binder: Option<Link>,
-    slots: Vec<Slot>,
-    /// Slots whose bind waits for the one in flight.
-    waiting: VecDeque<usize>,
-    /// Distinguishes requests that use the same slot.
-    generation: i32,
-    /// Has unsent octets and stands in `Client::dirty`.
-    dirty: bool,
-}
-
-struct Link {
-    stream: Stream,
-    /// Octets before `sent` are sent.
-    out: Vec<u8>,
-    sent: usize,
-    /// The begin of an answer whose end has not come yet.
-    partial: Vec<u8>,
-    /// The socket is full; epoll tells when it takes more.
-    blocked: bool,
-    /// A bind is in flight.
-    busy: bool,
-}
-
-impl Link {
-    fn new(stream: Stream) -> Link {
-        let (out, partial) = (Vec::new(), Vec::new());
-        Link {
-            stream,
-            out,
-            sent: 0,
-            partial,
-            blocked: false,
-            busy: false,
-        }
-    }
-}
-
-impl Member {
-    pub fn new(main: Option<Stream>, binder: Option<Stream>, slots: usize) -> Member {
-        let slot = |_| Slot {
-            id: 0,
-            kind: 0,
-            binding: false,
-            start_ns: 0,
-            measured: false,
-            entries: 0,
-            wrong_entry: false,
-            dn: Vec::new(),
-        };
-        Member {
-            main: main.map(Link::new),
-            binder: binder.map(Link::new),
-            slots: (0..slots.next_power_of_two()).map(slot).collect(),
-            waiting: VecDeque::new(),
-            generation: 0,
-            dirty: false,
-        }
-    }
-
-    fn link(&mut self, binder: bool) -> Option<&mut Link> {
-        if binder {
-            self.binder.as_mut()
-        } else {
-            self.main.as_mut()
-        }
-    }
-
-    /// A message id for the next request of a slot; never 0.
-    fn next_id(&mut self, slot: usize) -> i32 {
-        let slots = self.slots.len() as i32;
-        let generations = i32::MAX / slots - 1;
-        self.generation = if self.generation >= generations {
-            1
-        } else {
-            self.generation + 1
-        };
-        self.generation * slots + slot as i32
     }
 }
 

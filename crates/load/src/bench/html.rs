@@ -20,7 +20,8 @@ td{text-align:right}td:first-child,th:first-child{text-align:left}th{font-weight
 svg{width:100%;height:auto}.grid{stroke:#e3e6ee}.axis{font-size:11px;fill:#667}
 .l0{stroke:#2463c9}.l1{stroke:#d3572a}.l2{stroke:#2a8f5d}.l3{stroke:#8a4fbf}.l4{stroke:#b08a10}
 .l5{stroke:#1f8f9f}.l6{stroke:#b03060}.l7{stroke:#555}
-path{fill:none;stroke-width:1.8}.k{display:inline-block;width:1.2em;height:3px;margin:0 .4em .25em 1em}
+path{fill:none;stroke-width:1.8}
+.k{display:inline-block;width:1.2em;height:3px;margin:0 .4em .25em 1em}
 ";
 
 const COLOURS: [&str; 8] = [
@@ -111,9 +112,10 @@ fn resource_table(out: &mut String, report: &Report) {
     }
     let _ = write!(
         out,
-        "<tr><td>client CPU for each operation<td>{:.2} us</table>\n",
+        "<tr><td>client CPU for each operation<td>{:.2} us",
         report.client_us_per_operation
     );
+    out.push_str("</table>\n");
 }
 
 fn plots(report: &Report) -> Vec<Plot> {

@@ -22,6 +22,8 @@ const EQUALITY: u8 = 0xa3;
 /// Entries of a template that a thread encodes in one go.
 const ADDS_AHEAD: u64 = 32;
 
+type NameAndPassword = (Vec<u8>, Vec<u8>);
+
 /// Everything that is the same for all operations of a run; shared by the threads.
 pub(crate) struct Jobs {
     pub kinds: Vec<JobKind>,
@@ -32,7 +34,7 @@ pub(crate) struct Jobs {
     attribute: Vec<u8>,
     value: Pattern,
     password: Pattern,
-    binds: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    binds: Option<Vec<NameAndPassword>>,
     add: AddPlan,
     new_rdn: Pattern,
     new_superior: Option<Pattern>,
@@ -164,20 +166,7 @@ impl Jobs {
                 put_message(out, id, tag::SEARCH, content);
             }
             JobKind::Bind => {
-                match &self.binds {
-                    Some(binds) => {
-                        let (name, password) =
-                            &binds[turn.random.below(binds.len() as u64) as usize];
-                        dn.extend_from_slice(name);
-                        scratch.value.clear();
-                        scratch.value.extend_from_slice(password);
-                    }
-                    None => {
-                        self.dn.write(dn, turn);
-                        scratch.value.clear();
-                        self.password.write(&mut scratch.value, turn);
-                    }
-                }
+                self.write_identity(turn, &mut scratch.value, dn);
                 put_bind(out, id, dn, &scratch.value, content);
             }
             JobKind::Compare => {
@@ -205,16 +194,7 @@ impl Jobs {
             }
             JobKind::ModifyDn => {
                 self.dn.write(dn, turn);
-                scratch.value.clear();
-                self.new_rdn.write(&mut scratch.value, turn);
-                put_octets(content, OCTET_STRING, dn);
-                put_octets(content, OCTET_STRING, &scratch.value);
-                content.extend_from_slice(&[0x01, 1, if self.delete_old_rdn { 0xff } else { 0 }]);
-                if let Some(superior) = &self.new_superior {
-                    scratch.value.clear();
-                    superior.write(&mut scratch.value, turn);
-                    put_octets(content, CONTEXT_0, &scratch.value);
-                }
+                self.put_modify_dn(dn, turn, content, &mut scratch.value);
                 put_message(out, id, tag::MODIFY_DN, content);
             }
         }
@@ -223,6 +203,41 @@ impl Jobs {
             Err(NotWritten::Exhausted)
         } else {
             Ok(())
+        }
+    }
+
+    /// DN and password of a bind.
+    fn write_identity(&self, turn: &mut Turn, password: &mut Vec<u8>, dn: &mut Vec<u8>) {
+        password.clear();
+        match &self.binds {
+            Some(binds) => {
+                let (name, word) = &binds[turn.random.below(binds.len() as u64) as usize];
+                dn.extend_from_slice(name);
+                password.extend_from_slice(word);
+            }
+            None => {
+                self.dn.write(dn, turn);
+                self.password.write(password, turn);
+            }
+        }
+    }
+
+    fn put_modify_dn(
+        &self,
+        dn: &[u8],
+        turn: &mut Turn,
+        content: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) {
+        value.clear();
+        self.new_rdn.write(value, turn);
+        put_octets(content, OCTET_STRING, dn);
+        put_octets(content, OCTET_STRING, value);
+        content.extend_from_slice(&[0x01, 1, if self.delete_old_rdn { 0xff } else { 0 }]);
+        if let Some(superior) = &self.new_superior {
+            value.clear();
+            superior.write(value, turn);
+            put_octets(content, CONTEXT_0, value);
         }
     }
 
@@ -484,7 +499,7 @@ fn pattern(what: &str, text: &str) -> Result<Pattern, BenchError> {
     Pattern::parse(text).map_err(|problem| BenchError::new(format!("{what} {text:?}: {problem}")))
 }
 
-fn read_binds(path: &Path) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BenchError> {
+fn read_binds(path: &Path) -> Result<Vec<NameAndPassword>, BenchError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| BenchError::new(format!("cannot read {}: {error}", path.display())))?;
     let mut binds = Vec::new();

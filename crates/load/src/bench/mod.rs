@@ -12,6 +12,7 @@ mod connect;
 mod html;
 mod job;
 mod measure;
+mod member;
 mod process;
 mod report;
 mod run;

@@ -147,7 +147,7 @@ impl Report {
         }
         if let Some(server) = &self.server {
             line(format_args!(
-                "server: {:.2} us CPU each ({:.0} % in the kernel), {} MB resident, {} MB of it no file",
+                "server: {:.2} us CPU each ({:.0} % in the kernel); {} MB memory, {} MB anonymous",
                 server.us_per_operation,
                 server.system_share * 100.0,
                 server.resident_bytes >> 20,

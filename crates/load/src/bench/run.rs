@@ -6,10 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::client::{Client, Member, Run};
+use super::client::{Client, Run};
 use super::connect::{Address, Stream, raise_file_limit};
 use super::job::Jobs;
 use super::measure::{Gathering, Message, ThreadEnd, latency_of};
+use super::member::Member;
 use super::process::{CpuSample, Memory};
 use super::report::{Report, Second, ServerUse};
 use super::{BenchError, JobKind, Options};

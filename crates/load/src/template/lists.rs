@@ -64,7 +64,7 @@ pub(crate) fn octets(path: &str, options: &ParseOptions) -> Result<Vec<u8>, Stri
             .map(|folder| folder.join(path))
             .collect();
     }
-    for candidate in candidates.iter().filter(|candidate| candidate.is_file()) {
+    if let Some(candidate) = candidates.iter().find(|candidate| candidate.is_file()) {
         return std::fs::read(candidate).map_err(|error| format!("cannot read {path}: {error}"));
     }
     match SHIPPED.iter().find(|(name, _)| *name == path) {

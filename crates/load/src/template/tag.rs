@@ -210,24 +210,7 @@ fn simple_tag(
         false => Err(format!("expected <{name}> without arguments")),
     };
     match name {
-        "sequential" => {
-            let (start, reset) = match arguments {
-                [] => ("0", true),
-                [start] => (*start, true),
-                [start, reset] => (*start, boolean(reset)?),
-                _ => return Err("expected <sequential:start:reset>".to_owned()),
-            };
-            let start = if start.trim().is_empty() {
-                0
-            } else {
-                number(start)?
-            };
-            Ok(Part::Sequential {
-                start,
-                step: 1,
-                within_parent: reset,
-            })
-        }
+        "sequential" => sequential_tag(arguments),
         "guid" => bare(Part::Guid),
         "first" => bare(Part::FirstName(Names::load(scope.options)?)),
         "last" => bare(Part::LastName(Names::load(scope.options)?)),
@@ -268,6 +251,25 @@ fn simple_tag(
             "<{name}> is no tag; write \\< for the character itself"
         )),
     }
+}
+
+fn sequential_tag(arguments: &[&str]) -> Result<Part, String> {
+    let (start, within_parent) = match arguments {
+        [] => ("", true),
+        [start] => (*start, true),
+        [start, reset] => (*start, boolean(reset)?),
+        _ => return Err("expected <sequential:start:reset>".to_owned()),
+    };
+    let start = if start.trim().is_empty() {
+        0
+    } else {
+        number(start)?
+    };
+    Ok(Part::Sequential {
+        start,
+        step: 1,
+        within_parent,
+    })
 }
 
 fn base64_tag(text: Option<&str>, scope: &Scope<'_>, nesting: usize) -> Result<Part, String> {

@@ -335,7 +335,8 @@ fn values_may_be_base64() {
 
 #[test]
 fn names_of_the_entry_and_above() {
-    let lines = "rdnAttr: uid\nuid: a\\{<sequential>\nx: <dn>|<_dn>|<rdn>|<dn:1>|<dn:-1>|<parentdn>\n\
+    let lines = "rdnAttr: uid\nuid: a\\{<sequential>\n\
+                 x: <dn>|<_dn>|<rdn>|<dn:1>|<dn:-1>|<parentdn>\n\
                  y: <ancestordn:1>|<ancestordn:2>|<parent:dc>|<parent:none>\n";
     let entries = below(1, lines);
     assert_eq!(
