@@ -41,7 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("pando-tests", &["pando-protocol"]),
-    ("pando-benches", &["pando-protocol"]),
+    ("pando-benches", &["pando-protocol", "pando-load"]),
 ];
 
 /// Licences that go with Apache-2.0 in one binary. An SPDX expression passes when one of its
