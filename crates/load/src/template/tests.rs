@@ -512,3 +512,37 @@ fn attributes_are_listed_with_their_lines() {
         [(0, "objectClass"), (0, "dc"), (2, "x"), (4, "cn")]
     );
 }
+
+#[test]
+fn the_examples_run() {
+    let examples = [
+        (
+            include_str!("../../../../examples/company.template"),
+            "PeopleEach=3",
+            2 + 20 * 8,
+        ),
+        (
+            include_str!("../../../../examples/small-entries.template"),
+            "NumUsers=2",
+            3,
+        ),
+        (
+            include_str!("../../../../examples/oid-with-password.template"),
+            "NumUsers=2",
+            3,
+        ),
+        (
+            include_str!("../../../../examples/large-groups.template"),
+            "NumMembers=3",
+            51,
+        ),
+    ];
+    for (text, define, total) in examples {
+        let mut defines = Defines::new();
+        defines.add(define).unwrap();
+        let template = Template::parse(text, &defines).unwrap();
+        assert!(template.unused_defines().is_empty(), "{define}");
+        assert_eq!(template.total_entries(), total);
+        entries_of(template, 0, 0, total);
+    }
+}
