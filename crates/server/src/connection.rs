@@ -108,6 +108,8 @@ impl<S: Service> Connection<S> {
             self.input.extend_from_slice(bytes);
             if self.parked.is_none() && !self.stalled {
                 self.execute_input(service, rules, out);
+            } else {
+                self.more = true;
             }
         } else {
             let taken = self.execute(service, rules, bytes, out);
@@ -171,6 +173,11 @@ impl<S: Service> Connection<S> {
         if self.state != State::Closed {
             self.disconnect(ResultCode::UNAVAILABLE, why, out);
         }
+    }
+
+    /// Whether a notice can still be given.
+    pub fn may_say_farewell(&self) -> bool {
+        self.state != State::Closed
     }
 
     /// TLS is established.

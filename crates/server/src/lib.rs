@@ -7,6 +7,8 @@
 mod acceptor;
 mod admission;
 pub mod connection;
+#[cfg(test)]
+mod fake;
 mod inbox;
 mod link;
 mod listener;

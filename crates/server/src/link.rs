@@ -304,7 +304,7 @@ impl<S: Service> State<S> {
         desk.out.clear();
         if (desk.stopping || self.expired)
             && self.connection.is_quiet()
-            && !self.connection.is_closed()
+            && self.connection.may_say_farewell()
         {
             let why = if desk.stopping {
                 "the server is stopping"

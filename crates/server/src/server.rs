@@ -306,3 +306,6 @@ impl Drop for Server {
         self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests;

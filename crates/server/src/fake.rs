@@ -1,0 +1,314 @@
+//! A service of few lines that answers like a directory, for tests of what stands before it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use directory::Peer;
+use protocol::{
+    Authentication, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid,
+    write_extended_result, write_result,
+};
+
+use crate::inbox::Inbox;
+use crate::service::{Service, Step};
+
+/// Answers searches as their base says, `entries bytes slice`: so many entries of so many bytes,
+/// so many of them at a time. Writes wait until somebody completes them.
+#[derive(Default)]
+pub struct Fake {
+    /// What was done, in order.
+    pub log: Vec<String>,
+    /// Where writes go.
+    pub writer: Option<Sender<Done>>,
+    /// Entries that have been written to an output.
+    pub entries: Arc<AtomicUsize>,
+    /// Rounds of waiting.
+    pub sleeps: Arc<AtomicUsize>,
+    /// Operations that may wait.
+    pub pending_max: u32,
+}
+
+pub struct FakeSession {
+    pub id: u64,
+    pub peer: Peer,
+    pub name: String,
+}
+
+pub struct FakeCursor {
+    id: MessageId,
+    entries: usize,
+    bytes: usize,
+    slice: usize,
+}
+
+/// A write that is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    pub session: u64,
+    pub id: MessageId,
+    pub kind: ResultKind,
+}
+
+/// Gives finished writes back, as a writer thread does, until the senders are gone.
+pub fn complete_all(writes: &Receiver<Done>, inbox: &Inbox<Done>) {
+    while let Ok(first) = writes.recv() {
+        inbox.completions(std::iter::once(first).chain(writes.try_iter()).collect());
+    }
+}
+
+impl Fake {
+    fn search(&mut self, mut cursor: FakeCursor, out: &mut Vec<u8>) -> Step<FakeCursor> {
+        for _ in 0..cursor.slice.min(cursor.entries) {
+            let mark = protocol::begin_search_entry(out, cursor.id, &vec![b'x'; cursor.bytes]);
+            protocol::finish_search_entry(out, mark, &[]);
+            cursor.entries -= 1;
+            self.entries.fetch_add(1, Ordering::SeqCst);
+        }
+        if cursor.entries > 0 {
+            return Step::More(cursor);
+        }
+        write_result(
+            out,
+            cursor.id,
+            ResultKind::SearchDone,
+            &LdapResult::success(),
+            &[],
+        );
+        Step::Done
+    }
+}
+
+impl Service for Fake {
+    type Session = FakeSession;
+    type Cursor = FakeCursor;
+    type Completion = Done;
+
+    fn open_session(&mut self, id: u64, peer: Peer) -> FakeSession {
+        FakeSession {
+            id,
+            peer,
+            name: String::new(),
+        }
+    }
+
+    fn execute(
+        &mut self,
+        session: &mut FakeSession,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Step<FakeCursor> {
+        let id = message.id;
+        self.log.push(format!("{} {id}", message.request.name()));
+        let success = LdapResult::success();
+        match &message.request {
+            Request::Unbind => return Step::Close,
+            Request::Abandon(_) => {}
+            Request::Bind(it) => {
+                if let Authentication::Simple(b"wrong") = it.authentication {
+                    let refused = LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
+                    write_result(out, id, ResultKind::Bind, &refused, &[]);
+                } else {
+                    session.name = it.name.to_owned();
+                    write_result(out, id, ResultKind::Bind, &success, &[]);
+                }
+            }
+            Request::Search(it) => {
+                let mut numbers = it.base.split(' ').map(|it| it.parse().unwrap_or(1));
+                let mut next = || numbers.next().unwrap_or(1);
+                let (entries, bytes, slice) = (next(), next(), next());
+                return self.search(
+                    FakeCursor {
+                        id,
+                        entries,
+                        bytes,
+                        slice,
+                    },
+                    out,
+                );
+            }
+            Request::Compare(_) => {
+                let result = LdapResult::new(ResultCode::COMPARE_TRUE, "");
+                write_result(out, id, ResultKind::Compare, &result, &[]);
+            }
+            Request::Extended(it) if it.name == oid::START_TLS => {
+                write_extended_result(out, id, &success, Some(oid::START_TLS), None, &[]);
+                return Step::StartTls;
+            }
+            Request::Extended(it) if it.name == oid::WHO_AM_I => {
+                let name = format!("{:?} {}", session.peer, session.name);
+                write_extended_result(out, id, &success, None, Some(name.as_bytes()), &[]);
+            }
+            Request::Extended(_) => {
+                let unknown = LdapResult::new(ResultCode::PROTOCOL_ERROR, "unknown");
+                write_extended_result(out, id, &unknown, None, None, &[]);
+            }
+            Request::Modify(_) | Request::Add(_) | Request::Delete(_) | Request::ModifyDn(_) => {
+                let kind = ResultKind::of(message.request.tag()).unwrap();
+                if let Some(writer) = &self.writer {
+                    writer
+                        .send(Done {
+                            session: session.id,
+                            id,
+                            kind,
+                        })
+                        .unwrap();
+                }
+                return Step::Waiting;
+            }
+        }
+        Step::Done
+    }
+
+    fn resume(
+        &mut self,
+        _: &mut FakeSession,
+        cursor: FakeCursor,
+        out: &mut Vec<u8>,
+    ) -> Step<FakeCursor> {
+        self.search(cursor, out)
+    }
+
+    fn complete(&mut self, _: &mut FakeSession, done: Done, out: &mut Vec<u8>) -> Step<FakeCursor> {
+        write_result(out, done.id, done.kind, &LdapResult::success(), &[]);
+        Step::Done
+    }
+
+    fn abandon(&mut self, _: &mut FakeSession, cursor: FakeCursor) {
+        self.log.push(format!("abandoned {}", cursor.id));
+    }
+
+    fn secured(&mut self, session: &mut FakeSession) {
+        session.peer.secure = true;
+    }
+
+    fn pending_operations_max(&self, _: &FakeSession) -> u32 {
+        self.pending_max
+    }
+
+    fn is_anonymous(&self, session: &FakeSession) -> bool {
+        session.name.is_empty()
+    }
+
+    fn session_of(done: &Done) -> u64 {
+        done.session
+    }
+
+    fn sleep(&mut self) {
+        self.sleeps.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Requests as bytes.
+pub mod say {
+    use protocol::{
+        Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases, ExtendedRequest,
+        Filter, MessageId, Request, Scope, SearchRequest, write_request,
+    };
+
+    fn request(id: MessageId, request: &Request<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_request(&mut out, id, request, &[]);
+        out
+    }
+
+    pub fn search(id: MessageId, base: &str) -> Vec<u8> {
+        let search = SearchRequest {
+            base,
+            scope: Scope::BaseObject,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter: Filter::Present("objectClass"),
+            attributes: Vec::new(),
+        };
+        request(id, &Request::Search(search))
+    }
+
+    pub fn compare(id: MessageId) -> Vec<u8> {
+        let (entry, attribute) = ("cn=a", "cn");
+        request(
+            id,
+            &Request::Compare(CompareRequest {
+                entry,
+                attribute,
+                value: b"a",
+            }),
+        )
+    }
+
+    pub fn delete(id: MessageId) -> Vec<u8> {
+        request(id, &Request::Delete(DeleteRequest { entry: "cn=a" }))
+    }
+
+    pub fn bind(id: MessageId, name: &str, password: &[u8]) -> Vec<u8> {
+        let authentication = Authentication::Simple(password);
+        request(
+            id,
+            &Request::Bind(BindRequest {
+                version: 3,
+                name,
+                authentication,
+            }),
+        )
+    }
+
+    pub fn abandon(id: MessageId, target: MessageId) -> Vec<u8> {
+        request(id, &Request::Abandon(target))
+    }
+
+    pub fn unbind(id: MessageId) -> Vec<u8> {
+        request(id, &Request::Unbind)
+    }
+
+    pub fn extended(id: MessageId, name: &str) -> Vec<u8> {
+        request(
+            id,
+            &Request::Extended(ExtendedRequest { name, value: None }),
+        )
+    }
+
+    pub fn cancel(id: MessageId, target: u8) -> Vec<u8> {
+        let value = [0x30, 3, 2, 1, target];
+        let extended = ExtendedRequest {
+            name: protocol::oid::CANCEL,
+            value: Some(&value),
+        };
+        request(id, &Request::Extended(extended))
+    }
+}
+
+/// Responses in words: `name id code`, one for each message.
+pub fn heard(mut bytes: &[u8]) -> Vec<String> {
+    let mut words = Vec::new();
+    while let Ok(Some(length)) = protocol::frame(bytes, usize::MAX) {
+        words.push(word(&bytes[..length]));
+        bytes = &bytes[length..];
+    }
+    assert!(bytes.is_empty(), "the output ends inside a message");
+    words
+}
+
+/// One response in words.
+pub fn word(bytes: &[u8]) -> String {
+    use protocol::{Response, ResponseMessage};
+    let message = ResponseMessage::decode(bytes).unwrap();
+    let id = message.id;
+    match message.response {
+        Response::SearchEntry { .. } => format!("entry {id}"),
+        Response::SearchDone(it) => format!("done {id} {}", it.code.name()),
+        Response::Bind { result, .. } => format!("bind {id} {}", result.code.name()),
+        Response::Compare(it) => format!("compare {id} {}", it.code.name()),
+        Response::Delete(it) => format!("delete {id} {}", it.code.name()),
+        Response::Extended {
+            result,
+            name: Some(oid::NOTICE_OF_DISCONNECTION),
+            ..
+        } => {
+            format!("notice {} {}", result.code.name(), result.diagnostic)
+        }
+        Response::Extended { result, .. } => format!("extended {id} {}", result.code.name()),
+        other => format!("{other:?}"),
+    }
+}
