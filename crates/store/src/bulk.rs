@@ -32,7 +32,7 @@ use crate::tables::NameKey;
 
 /// Bytes of entries written in one transaction: few enough that its dirty pages stay in the cache
 /// of the machine, many enough that commits cost nothing.
-const TRANSACTION_BYTES: usize = 16 << 20;
+const TRANSACTION_BYTES: usize = 4 << 20;
 
 /// Where an entry of a bulk load goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,6 +265,3 @@ impl BulkLoader {
 fn group_slot(kind: IndexKind, base: u16) -> usize {
     usize::from(base) * 8 + kind as usize
 }
-
-#[cfg(test)]
-mod tests;

@@ -233,6 +233,3 @@ fn check_entry(id: EntryId, view: &EntryView<'_>, schema: &Schema, report: &mut 
         format!("entry {id}: the directory does not cover all attributes")
     });
 }
-
-#[cfg(test)]
-mod tests;

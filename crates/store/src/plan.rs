@@ -235,6 +235,3 @@ impl Snapshot<'_> {
         fetch::fetch(self, &plan.step, after)
     }
 }
-
-#[cfg(test)]
-mod tests;

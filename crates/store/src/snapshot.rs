@@ -131,10 +131,10 @@ impl<'a> Snapshot<'a> {
                 .containers
                 .borrow()
                 .by_name(name.prefix_bytes(depth - 1));
-            if let Some(superior) = superior {
-                if let Some(id) = self.child(superior, name.rdn(depth - 1))? {
-                    return Ok(Lookup::Found(id));
-                }
+            if let Some(superior) = superior
+                && let Some(id) = self.child(superior, name.rdn(depth - 1))?
+            {
+                return Ok(Lookup::Found(id));
             }
         }
         self.walk_down(name)

@@ -62,7 +62,7 @@ const RDN_BYTES_MAX: usize = 480;
 /// Of a longer one, this many bytes and the hash stand there: one byte more than any whole RDN,
 /// so that the two kinds never meet.
 const RDN_PREFIX_BYTES: usize = RDN_BYTES_MAX + 1 - 16;
-const _: () = assert!(8 + RDN_BYTES_MAX + 1 <= 511, "LMDB's keys end at 511 bytes");
+const _: () = assert!(8 + RDN_BYTES_MAX < 511, "LMDB's keys end at 511 bytes");
 
 /// A key of the name table, built on the stack.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,15 @@
 //! Random writes against an obvious model in memory: after each batch the tables agree with the
 //! model and with each other, and every plan finds what a scan finds.
 
+#![allow(clippy::unwrap_used)]
+
 mod kit;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use kit::*;
-use store::{EntryId, Error, IndexKinds, IndexSet, Lookup, Region, RegionScope, Store};
+use store::{EntryId, Error, IndexKinds, IndexSet, Lookup, Reader, Region, RegionScope, Store};
 
 const ROUNDS: usize = 40;
 const INDEXED: [&str; 5] = ["cn", "sn", "mail", "l", "uidNumber"];
@@ -60,6 +63,8 @@ impl Model {
 }
 
 struct Run {
+    /// Kept between batches, so that what it remembers has to be forgotten in time.
+    reader: Reader,
     store: Store,
     indexes: IndexSet,
     model: Model,
@@ -69,7 +74,7 @@ struct Run {
 #[test]
 fn random_writes_agree_with_a_model() {
     for seed in seeds() {
-        println!("seed {seed}");
+        let _seed = Seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let schema = schema();
         let equality = IndexKinds {
@@ -78,25 +83,53 @@ fn random_writes_agree_with_a_model() {
         };
         let indexes = indexes(&schema, &[("cn", equality), ("objectClass", equality)]);
         let store = create(folder.path(), &indexes, 6);
+        let (reader, random) = (store.reader().unwrap(), Random::new(seed));
         let mut run = Run {
+            reader,
             store,
             indexes,
             model: Model::default(),
-            random: Random::new(seed),
+            random,
         };
         for round in 0..ROUNDS {
             run.batch();
             run.compare();
             if round % 13 == 12 {
-                drop(run.store);
-                run.store = reopen(folder.path());
+                let Run {
+                    reader,
+                    store,
+                    indexes,
+                    model,
+                    random,
+                } = run;
+                drop((reader, store));
+                let store = reopen(folder.path());
+                run = Run {
+                    reader: store.reader().unwrap(),
+                    store,
+                    indexes,
+                    model,
+                    random,
+                };
                 run.compare();
             }
         }
     }
 }
 
-/// One seed, or the one in `STORE_SEED` to repeat a failure.
+/// Names the seed when a test fails.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut text = std::io::stderr();
+            writeln!(text, "repeat with STORE_SEED={}", self.0).unwrap_or_default();
+        }
+    }
+}
+
+/// Three seeds, or the one in `STORE_SEED` to repeat a failure.
 fn seeds() -> Vec<u64> {
     match std::env::var("STORE_SEED").map(|it| it.parse()) {
         Ok(Ok(seed)) => vec![seed],
@@ -147,8 +180,8 @@ impl Run {
     }
 
     fn compare(&mut self) {
-        let mut reader = self.store.reader().unwrap();
-        let snapshot = reader.snapshot().unwrap();
+        self.reader.reset();
+        let snapshot = self.reader.snapshot().unwrap();
         assert_sound(&snapshot, &self.indexes);
         assert_eq!(
             snapshot.entry_count().unwrap(),
@@ -172,31 +205,36 @@ impl Run {
             let children = snapshot.children(*id).count() as u64;
             assert_eq!(snapshot.child_count(*id).unwrap(), children);
         }
-        self.compare_searches(&snapshot);
+        compare_searches(&snapshot, &self.indexes, &self.model, &mut self.random);
     }
+}
 
-    fn compare_searches(&mut self, snapshot: &store::Snapshot<'_>) {
-        if self.model.entries.is_empty() {
-            return;
-        }
-        for _ in 0..20 {
-            let scopes = [
-                RegionScope::OneLevel,
-                RegionScope::Subtree,
-                RegionScope::Subordinates,
-            ];
-            let base = self.model.any(&mut self.random);
-            let region = Region {
-                base,
-                scope: *self.random.of(&scopes),
-            };
-            let text = random_filter(&mut self.random, 2);
-            let filter = filter(&self.indexes.schema, &text);
-            let plan = store::plan(snapshot, &self.indexes, &filter, &region).unwrap();
-            let found = search(snapshot, &self.indexes, &filter, &region);
-            let expected = scan(snapshot, &self.indexes, &filter, &region);
-            assert_eq!(found, expected, "{text} {region:?}: {plan}");
-        }
+fn compare_searches(
+    snapshot: &store::Snapshot<'_>,
+    indexes: &IndexSet,
+    model: &Model,
+    random: &mut Random,
+) {
+    if model.entries.is_empty() {
+        return;
+    }
+    for _ in 0..20 {
+        let scopes = [
+            RegionScope::OneLevel,
+            RegionScope::Subtree,
+            RegionScope::Subordinates,
+        ];
+        let base = model.any(random);
+        let region = Region {
+            base,
+            scope: *random.of(&scopes),
+        };
+        let text = random_filter(random, 2);
+        let filter = filter(&indexes.schema, &text);
+        let plan = store::plan(snapshot, indexes, &filter, &region).unwrap();
+        let found = search(snapshot, indexes, &filter, &region);
+        let expected = scan(snapshot, indexes, &filter, &region);
+        assert_eq!(found, expected, "{text} {region:?}: {plan}");
     }
 }
 

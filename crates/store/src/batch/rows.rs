@@ -129,7 +129,7 @@ impl Batch<'_> {
     /// fewer where the limit is small. Ids are mixed so that no pattern of writes evades it.
     fn is_sampled(&self, id: EntryId, times_more_often: u64) -> bool {
         let every = (self.holders_max / 16 / times_more_often).clamp(1, 256);
-        (id.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % every == 0
+        (id.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32).is_multiple_of(every)
     }
 
     /// Moves the holders of a key to the posting table if there are too many for a bucket.

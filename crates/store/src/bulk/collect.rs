@@ -50,11 +50,9 @@ impl Group {
             self.postings.entry(hash).or_default().push(id);
             return;
         }
-        if !sampling {
-            if let Some((_, chunks)) = self.hot.iter_mut().find(|(it, _)| *it == hash) {
-                chunks.push(id);
-                return;
-            }
+        if !sampling && let Some((_, chunks)) = self.hot.iter_mut().find(|(it, _)| *it == hash) {
+            chunks.push(id);
+            return;
         }
         self.items.push(item(hash, id));
     }

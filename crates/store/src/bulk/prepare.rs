@@ -46,11 +46,16 @@ impl Prepared {
         self.rows.len()
     }
 
-    pub(super) fn entry(&self, at: usize) -> &[u8] {
+    /// The row of an entry, by its place among those added.
+    ///
+    /// # Panics
+    /// If there is no such place; so does [`Prepared::name`].
+    pub fn entry(&self, at: usize) -> &[u8] {
         part(&self.rows, &self.row_ends, at)
     }
 
-    pub(super) fn name(&self, at: usize) -> &[u8] {
+    /// The name an entry was added with.
+    pub fn name(&self, at: usize) -> &[u8] {
         part(&self.names, &self.name_ends, at)
     }
 

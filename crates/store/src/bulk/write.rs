@@ -43,10 +43,10 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Loaded, Error> {
     for kind in IndexKind::ALL {
         for (slot, group) in groups.iter_mut().enumerate() {
             let base = (slot / 8) as u16;
-            if slot == group_slot(kind, base) {
-                if let Some(group) = group.take() {
-                    append_group(&mut loader, kind, base, *group)?;
-                }
+            if slot == group_slot(kind, base)
+                && let Some(group) = group.take()
+            {
+                append_group(&mut loader, kind, base, *group)?;
             }
         }
     }
@@ -196,7 +196,7 @@ impl Bucket {
             .transaction()?
             .put(table, &key, &item(hash, id), put)?;
         self.rows += 1;
-        if self.rows % TRANSACTION_ROWS == 0 {
+        if self.rows.is_multiple_of(TRANSACTION_ROWS) {
             loader.commit()?;
         }
         Ok(())

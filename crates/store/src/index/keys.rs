@@ -168,10 +168,10 @@ pub(crate) fn changed_bases(
 ) {
     changed.clear();
     let mut note = |number: AttributeNumber| {
-        if let Some(indexed) = plan.of(number) {
-            if !changed.contains(&indexed.base) {
-                changed.push(indexed.base);
-            }
+        if let Some(indexed) = plan.of(number)
+            && !changed.contains(&indexed.base)
+        {
+            changed.push(indexed.base);
         }
     };
     for attribute in old.attributes() {

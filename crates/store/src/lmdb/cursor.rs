@@ -83,7 +83,6 @@ impl<'t> Cursor<'t> {
         mut data: ffi::MDB_val,
         operation: ffi::MDB_cursor_op,
     ) -> Result<Option<Row<'t>>, Error> {
-        let (given_key, given_data) = (key.mv_data, data.mv_data);
         // SAFETY: the cursor is open and its transaction borrowed, hence alive; LMDB only reads
         // through what the two values point to and replaces the pointers by its answer.
         let code =
@@ -91,16 +90,19 @@ impl<'t> Cursor<'t> {
         if found(code)?.is_none() {
             return Ok(None);
         }
-        // Some operations leave a value as it was given (GET_BOTH_RANGE the key). Those bytes are the caller's and must not be handed out for `'t`.
-        if key.mv_data == given_key {
-            key = no_value();
-        }
-        if data.mv_data == given_data {
-            data = no_value();
-        }
-        // SAFETY: both are now LMDB's answer or empty, and live as long as the transaction is
-        // neither ended nor changed, which the shared borrow for `'t` excludes.
-        Ok(Some(unsafe { (bytes(&key), bytes(&data)) }))
+        // SAFETY: every operation used here points `data` at the row found, and all but
+        // GET_BOTH_RANGE, which is told apart, also `key` (`mdb_cursor_set` and its siblings set
+        // both before they return success; NEXT_DUP may leave the empty key it was given). Those
+        // bytes live as long as the transaction is neither ended nor changed, which the shared
+        // borrow for `'t` excludes.
+        Ok(Some(unsafe {
+            let key = if operation == ffi::MDB_GET_BOTH_RANGE {
+                &[]
+            } else {
+                bytes(&key)
+            };
+            (key, bytes(&data))
+        }))
     }
 }
 

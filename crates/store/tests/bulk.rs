@@ -1,0 +1,243 @@
+//! Bulk load makes the database that single writes make, and postings come and go.
+
+#![allow(clippy::unwrap_used)]
+
+mod kit;
+
+use kit::*;
+use store::{
+    BulkLoader, EntryId, Error, IndexKind, IndexKinds, IndexSet, Place, Preparer, Snapshot, Store,
+    StoreOptions,
+};
+
+const ENTRIES: u64 = 9000;
+
+fn definitions() -> [(&'static str, IndexKinds); 4] {
+    let kinds = IndexKinds::of(&IndexKind::ALL);
+    let equality = IndexKinds::of(&[IndexKind::Equality]);
+    [
+        ("objectClass", equality),
+        ("cn", kinds),
+        ("uidNumber", kinds),
+        ("uid", equality),
+    ]
+}
+
+fn person(n: u64) -> Attributes {
+    let class = if n.is_multiple_of(3) {
+        "person"
+    } else {
+        "account"
+    };
+    let city = ["Bonn", "Rome", "Oslo"][n as usize % 3];
+    attributes(&format!(
+        "objectClass: {class}; uid: u{n}; cn: {city} {}; uidNumber: {n}",
+        n % 50
+    ))
+}
+
+/// The same entries by bulk load into `folder`, through preparers that take turns.
+fn load(folder: &std::path::Path, indexes: &IndexSet, holders_max: u32) -> store::Loaded {
+    let schema = &indexes.schema;
+    let options = StoreOptions {
+        holders_max,
+        ..StoreOptions::default()
+    };
+    let mut loader = BulkLoader::create_with(folder, indexes, &options).unwrap();
+    loader.put_dictionary(&schema.dictionary_rows()).unwrap();
+    loader.put_meta(b"key", b"value").unwrap();
+    loader.set_position(7);
+    let mut preparer = Preparer::new(indexes);
+    let top = row(
+        schema,
+        EntryId(99),
+        "dc=example",
+        &attributes("objectClass: domain"),
+    );
+    preparer
+        .add(name(schema, "dc=example").bytes(), &top)
+        .unwrap();
+    let mut places = vec![Some(Place {
+        id: EntryId(1),
+        parent: EntryId::ROOT,
+    })];
+    for n in 2..=ENTRIES {
+        let rdn = format!("uid=u{n}");
+        let bytes = row(schema, EntryId::ROOT, &rdn, &person(n));
+        preparer.add(&rdn_normal(schema, &rdn), &bytes).unwrap();
+        places.push(Some(Place {
+            id: EntryId(n),
+            parent: EntryId(1),
+        }));
+        if n % 11 == 0 {
+            // A rejected entry has no place.
+            preparer.add(b"uid=rejected", &bytes).unwrap();
+            places.push(None);
+        }
+        if n % 1000 == 0 || n == ENTRIES {
+            loader.append(&preparer.take(), &places).unwrap();
+            places.clear();
+        }
+    }
+    loader.finish().unwrap()
+}
+
+#[test]
+fn bulk_load_and_single_writes_make_the_same() {
+    let schema = schema();
+    let indexes = indexes(&schema, &definitions());
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(&folder.path().join("one"), &indexes, 100);
+    let mut batch = store.begin(&indexes).unwrap();
+    let top = attributes("objectClass: domain");
+    insert(&mut batch, &schema, EntryId::ROOT, "dc=example", &top).unwrap();
+    for n in 2..=ENTRIES {
+        insert(
+            &mut batch,
+            &schema,
+            EntryId(1),
+            &format!("uid=u{n}"),
+            &person(n),
+        )
+        .unwrap();
+    }
+    batch.commit().unwrap();
+    let loaded = load(&folder.path().join("two"), &indexes, 100);
+    let options = StoreOptions {
+        holders_max: 100,
+        ..StoreOptions::default()
+    };
+    let bulk = Store::open_with(&folder.path().join("two"), &options).unwrap();
+    let (mut one, mut two) = (store.reader().unwrap(), bulk.reader().unwrap());
+    let (one, two) = (one.snapshot().unwrap(), two.snapshot().unwrap());
+    assert_same(&one, &two, &indexes);
+    assert_eq!(
+        (loaded.entries, loaded.digest),
+        (ENTRIES, two.digest().unwrap())
+    );
+    assert_eq!(
+        (two.position().unwrap(), two.last_id().unwrap()),
+        (7, EntryId(ENTRIES))
+    );
+    assert_eq!(two.meta(b"key").unwrap(), Some(&b"value"[..]));
+    assert_eq!(two.dictionary().unwrap(), schema.dictionary_rows());
+}
+
+fn assert_same(one: &Snapshot<'_>, two: &Snapshot<'_>, indexes: &IndexSet) {
+    assert_sound(one, indexes);
+    assert_sound(two, indexes);
+    assert_eq!(one.digest().unwrap(), two.digest().unwrap());
+    let states = two.index_states().unwrap();
+    assert!(
+        states
+            .iter()
+            .all(|it| it.building == IndexKinds::NONE && it.ready.equality)
+    );
+    assert_eq!(states.len(), definitions().len());
+    for text in [
+        "(uid=u77)",
+        "(objectClass=person)",
+        "(cn=*onn 1*)",
+        "(uidNumber>=8990)",
+        "(cn=oslo 2)",
+    ] {
+        let filter = filter(&indexes.schema, text);
+        let found = search(two, indexes, &filter, &subtree(EntryId(1)));
+        assert!(!found.is_empty(), "{text}");
+        assert_eq!(
+            found,
+            search(one, indexes, &filter, &subtree(EntryId(1))),
+            "{text}"
+        );
+        assert_eq!(
+            found,
+            scan(two, indexes, &filter, &subtree(EntryId(1))),
+            "{text}"
+        );
+    }
+    for view in two.entries_after(EntryId::ROOT).map(|it| it.unwrap()) {
+        assert_eq!(
+            Some(view.1.bytes()),
+            one.entry(view.0).unwrap().map(|it| it.bytes())
+        );
+    }
+}
+
+#[test]
+fn two_entries_of_one_name_are_refused() {
+    let schema = schema();
+    let indexes = indexes(&schema, &definitions());
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = BulkLoader::create(folder.path(), &indexes).unwrap();
+    let mut preparer = Preparer::new(&indexes);
+    let bytes = row(
+        &schema,
+        EntryId::ROOT,
+        "dc=example",
+        &attributes("dc: example"),
+    );
+    preparer.add(b"dc=example", &bytes).unwrap();
+    preparer.add(b"dc=example", &bytes).unwrap();
+    let place = |id| {
+        Some(Place {
+            id: EntryId(id),
+            parent: EntryId::ROOT,
+        })
+    };
+    let prepared = preparer.take();
+    assert!(matches!(
+        loader.append(&prepared, &[place(1)]),
+        Err(Error::Conflict { .. })
+    ));
+    loader.append(&prepared, &[place(1), place(2)]).unwrap();
+    assert!(matches!(loader.finish(), Err(Error::Conflict { .. })));
+}
+
+#[test]
+fn a_value_moves_to_a_posting_and_back() {
+    let schema = schema();
+    let equality = IndexKinds::of(&[IndexKind::Equality]);
+    let indexes = indexes(&schema, &[("l", equality)]);
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path(), &indexes, 64);
+    let mut batch = store.begin(&indexes).unwrap();
+    let top = attributes("objectClass: domain");
+    insert(&mut batch, &schema, EntryId::ROOT, "dc=example", &top).unwrap();
+    batch.commit().unwrap();
+    let wanted = filter(&schema, "(l=Bonn)");
+    let rows = |table: &str| {
+        let mut reader = store.reader().unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        assert_sound(&snapshot, &indexes);
+        let tables = snapshot.table_statistics().unwrap();
+        tables.iter().find(|it| it.0 == table).unwrap().1.rows
+    };
+    let mut batch = store.begin(&indexes).unwrap();
+    for n in 0..200 {
+        let text = format!("uid: u{n}; l: Bonn");
+        insert(
+            &mut batch,
+            &schema,
+            EntryId(1),
+            &format!("uid=u{n}"),
+            &attributes(&text),
+        )
+        .unwrap();
+    }
+    // The batch sees what it has not written yet.
+    let found = search(&batch.snapshot(), &indexes, &wanted, &subtree(EntryId(1)));
+    assert_eq!(found.len(), 200);
+    batch.commit().unwrap();
+    assert_eq!((rows("index"), rows("posting")), (1, 1));
+    let mut batch = store.begin(&indexes).unwrap();
+    for n in 10..200 {
+        let name = rdn_normal(&schema, &format!("uid=u{n}"));
+        batch.delete(EntryId(2 + n), (EntryId(1), &name)).unwrap();
+    }
+    batch.commit().unwrap();
+    assert_eq!((rows("index"), rows("posting")), (10, 0));
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    let found = search(&snapshot, &indexes, &wanted, &subtree(EntryId(1)));
+    assert_eq!(found, (2..12).map(EntryId).collect::<Vec<_>>());
+}
