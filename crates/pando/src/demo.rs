@@ -1,0 +1,94 @@
+//! `pando demo`: a sample directory, served, with commands to try.
+
+use crate::cli::Demo;
+use crate::import::{Made, run};
+use crate::report::{Problem, note};
+use crate::serve::{announce, start};
+use directory::import::ImportOptions;
+use directory::{Directory, InitOptions};
+use load::template::{Defines, Generator, Template};
+use policy::password::{self, Scheme};
+use server::{Listen, Overrides};
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("../../../examples/demo.template");
+const SUFFIX: &str = "dc=example,dc=com";
+/// Everybody's password, the administrator's too: it is a demo, on the loopback address.
+const PASSWORD: &str = "password";
+
+/// Makes the sample if it is not there, and serves it until a signal.
+pub fn demo(it: &Demo) -> Result<(), Problem> {
+    let dir = match &it.dir {
+        Some(dir) => dir.clone(),
+        None => temporary_folder()?,
+    };
+    let done = serve(it, &dir);
+    if it.dir.is_none()
+        && let Err(error) = std::fs::remove_dir_all(&dir)
+    {
+        note(format_args!("pando: {}: {error}", dir.display()));
+    }
+    done
+}
+
+fn serve(it: &Demo, dir: &Path) -> Result<(), Problem> {
+    if !dir.join("data").exists() {
+        make(it, dir)?;
+    }
+    let overrides = Overrides { listen: it.listen.clone(), ..Overrides::default() };
+    let server = start(dir, &overrides)?;
+    announce(&server);
+    let url = server
+        .addresses()
+        .iter()
+        .find(|it| matches!(it, Listen::Tcp { .. }))
+        .map_or_else(|| it.listen.join(" "), ToString::to_string);
+    note(tour(&url));
+    server.wait();
+    Ok(())
+}
+
+fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
+    let data = dir.join("data");
+    std::fs::create_dir_all(&data).map_err(|error| Problem::file(&data, error))?;
+    let hashed = password::hash(Scheme::Ssha512, PASSWORD.as_bytes()).map_err(Problem::failed)?;
+    let options = InitOptions::new(SUFFIX, hashed.clone());
+    Directory::create(&data, &options).map_err(Problem::failed)?;
+    let settings = dir.join(server::settings::FILE_NAME);
+    std::fs::write(&settings, server::settings::sample())
+        .map_err(|error| Problem::file(&settings, error))?;
+    let mut defines = Defines::new();
+    defines.set("People", &it.people.to_string());
+    // In a template, braces refer to attributes unless they are escaped.
+    defines.set("Hash", &hashed.replace('{', "\\{").replace('}', "\\}"));
+    let template = Template::parse(TEMPLATE, &defines).map_err(Problem::failed)?;
+    let generator = Generator::new(template, 0);
+    let total = generator.total_entries();
+    let source = Box::new(Made::new(Path::new("demo"), generator));
+    let options = ImportOptions::new(dir.join("demo-rejects.ldif"));
+    let imported = run(&data, source, &options, Some(total), true)?;
+    note(format_args!("{} entries in {}", imported.total, dir.display()));
+    Ok(())
+}
+
+/// A folder of our own that no other process has.
+fn temporary_folder() -> Result<PathBuf, Problem> {
+    let dir = std::env::temp_dir().join(format!("pando-demo-{}", std::process::id()));
+    std::fs::create_dir(&dir).map_err(|error| Problem::file(&dir, error))?;
+    Ok(dir)
+}
+
+fn tour(url: &str) -> String {
+    format!(
+        "
+The administrator is cn=admin,{SUFFIX}; every password is \"{PASSWORD}\". Try in another terminal:
+
+  ldapsearch -x -H {url} -b {SUFFIX} '(uid=user.42)'
+  ldapsearch -x -H {url} -b {SUFFIX} -LLL '(&(l=Ber*)(title=Engineer))' cn mail
+  ldapwhoami -x -H {url} -D uid=user.42,ou=people,{SUFFIX} -w {PASSWORD}
+  ldapsearch -x -H {url} -b {SUFFIX} -E pr=100/noprompt '(objectClass=person)' 1.1
+  pando bench search --url {url} -b {SUFFIX} -f '(uid=user.[1-10000])' -s 5
+
+Stop it with Ctrl-C."
+    )
+}
