@@ -4,14 +4,9 @@ use crate::{Entry, SUFFIX};
 
 /// The base entry, as `pando init` makes it too.
 pub fn base() -> Entry {
-    Entry::of(
-        SUFFIX,
-        &[
-            ("objectClass", &["top", "dcObject", "organization"]),
-            ("dc", &["example"]),
-            ("o", &["Example"]),
-        ],
-    )
+    let attributes: &[(&str, &[&str])] =
+        &[("objectClass", &["top", "domain"]), ("dc", &["example"])];
+    Entry::of(SUFFIX, attributes)
 }
 
 /// An organizational unit below the base.

@@ -36,6 +36,9 @@ impl Subject {
                 pando
                     .run_on_node(&["schema", "add"], &[&file.to_string_lossy()])
                     .expect(0);
+                pando
+                    .run_on_node(&["index", "add"], &[indexed, "equality"])
+                    .expect(0);
                 pando.serve();
                 Server::Pando(pando)
             }

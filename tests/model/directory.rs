@@ -129,16 +129,10 @@ impl Directory {
     }
 
     fn modify(&mut self, name: &str, changes: &[Modification]) -> Expected {
-        // Wrong whatever the entry holds, so a server may say so before it looks for the entry.
-        let mut reasons: Vec<ResultCode> = changes
-            .iter()
-            .filter(|change| change.values.len() > 1 && is_single_valued(&change.attribute))
-            .map(|_| ResultCode::CONSTRAINT_VIOLATION)
-            .collect();
         let Some(entry) = self.entries.get_mut(&name.to_lowercase()) else {
-            reasons.push(ResultCode::NO_SUCH_OBJECT);
-            return verdict(reasons);
+            return ResultCode::NO_SUCH_OBJECT.into();
         };
+        let mut reasons = Vec::new();
         let mut changed = entry.clone();
         for change in changes {
             reasons.extend(apply_change(&mut changed, change));

@@ -35,7 +35,7 @@ const KNOWN: &[&str] = &[
     "name",
 ];
 /// Subtypes of `name` that entries of the model have.
-const NAMES: &[&str] = &["cn", "sn", "title", "ou", "o"];
+const NAMES: &[&str] = &["cn", "sn", "title", "ou"];
 
 impl Filter {
     /// True, False or (`None`) Undefined.
