@@ -11,7 +11,6 @@ mod rows;
 pub(crate) use rows::keeps_buckets;
 
 use std::cell::RefCell;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use schema::{AttributeNumber, DictionaryRow, Schema};
@@ -45,7 +44,7 @@ pub struct Batch<'s> {
     /// Holders from which on a value's holders move to the posting table.
     pub(crate) holders_max: u64,
     pub(crate) scratch: Scratch,
-    _store: PhantomData<&'s Shared>,
+    store: &'s Shared,
 }
 
 /// Memory that is used again by each operation.
@@ -75,7 +74,7 @@ impl<'s> Batch<'s> {
             containers: RefCell::new(Containers::default()),
             holders_max: shared.holders_max,
             scratch: Scratch::default(),
-            _store: PhantomData,
+            store: shared,
         })
     }
 
@@ -319,7 +318,9 @@ impl<'s> Batch<'s> {
             self.transaction
                 .put(self.tables.meta, STATE_KEY, &row, Put::Upsert)?;
         }
-        self.transaction.commit()
+        self.transaction
+            .commit()
+            .map_err(|error| self.store.explain(error))
     }
 
     /// Stores where an index stands, and uses it from now on.

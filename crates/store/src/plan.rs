@@ -38,6 +38,12 @@ pub(crate) enum Step {
     Everything,
     /// Ids found while planning.
     Found { why: Why, ids: Found },
+    /// One value's holders in a bucket, more than were looked up while planning.
+    Bucket {
+        key: HashedKey,
+        type_id: TypeId,
+        estimate: u64,
+    },
     /// One posting.
     Posting {
         key: HashedKey,
@@ -80,6 +86,8 @@ pub(crate) enum Found {
 
 /// At most this many entries are cheaper to look at than to narrow down further.
 const ENOUGH: u64 = 8;
+/// Holders of a value that are looked up while planning; of more only the number matters then.
+const HOLDERS_FOUND_MAX: usize = 64;
 /// Regions up to this many entries are listed while planning when no index does better.
 const REGION_MAX: u64 = 4096;
 /// A scan reads entries in their order; looking up as many ids costs this much more for each.
@@ -177,6 +185,11 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
             out.push_str(&format!(" ({count})"));
         }
         Step::Posting {
+            key,
+            type_id,
+            estimate,
+        }
+        | Step::Bucket {
             key,
             type_id,
             estimate,

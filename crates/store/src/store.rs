@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +19,14 @@ pub const DATABASE_FILE: &str = "pando.mdb";
 /// The file whose lock says that a process has the folder open.
 pub const LOCK_FILE: &str = "lock";
 
+/// LMDB's table of readers, beside the database file.
+const READERS_FILE: &str = "pando.mdb-lock";
+/// Room for its header and [`READERS_MAX`] slots.
+const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
+/// Written and removed to learn whether the disk is full.
+const PROBE_FILE: &str = "probe";
+/// More than one write of LMDB, which hands the system at most 64 pages at a time.
+const PROBE_BYTES: usize = 512 << 10;
 /// Address space to reserve: a limit nobody meets, and no memory or disk is taken for it.
 const MAP_BYTES: usize = 1 << 40;
 /// The smallest map worth trying where address space is scarce.
@@ -115,6 +124,7 @@ impl Store {
 
     fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
         let file = folder.join(DATABASE_FILE);
+        allocate_readers(&folder.join(READERS_FILE))?;
         let environment = Arc::new(open_environment(&file, options)?);
         environment.clear_dead_readers()?;
         let mut transaction = WriteTransaction::begin(&environment)?;
@@ -196,7 +206,11 @@ impl Store {
         if file.exists() {
             return Err(Error::Exists { file });
         }
-        self.shared.environment.copy_compact(&file)?;
+        if let Err(error) = self.shared.environment.copy_compact(&file) {
+            // Half a copy must not be taken for one; that it cannot be removed is no news.
+            std::fs::remove_file(&file).unwrap_or_default();
+            return Err(self.shared.explain(error));
+        }
         sync_folder(folder)
     }
 
@@ -224,6 +238,26 @@ impl Store {
 
     /// Closes this handle; the database closes with the last handle and reader.
     pub fn close(self) {}
+}
+
+impl Shared {
+    /// Tells a full disk from a broken one: LMDB reports a write that the disk took only in part as
+    /// EIO, which is what happens on the last write before it is full.
+    pub fn explain(&self, error: Error) -> Error {
+        let Error::Lmdb {
+            code: libc::EIO, ..
+        } = error
+        else {
+            return error;
+        };
+        let probe = self.folder.join(PROBE_FILE);
+        let written = std::fs::write(&probe, vec![1; PROBE_BYTES]);
+        std::fs::remove_file(&probe).unwrap_or_default();
+        match written.map_err(Error::system("writing a probe")) {
+            Err(Error::Full) => Error::Full,
+            _ => error,
+        }
+    }
 }
 
 /// Makes the names of new files in a folder durable.
@@ -264,6 +298,23 @@ fn lock_folder(folder: &Path) -> Result<File, Error> {
         Ok(()) | Err(Error::Full) => Ok(file),
         Err(error) => Err(error),
     }
+}
+
+/// Gives the table of readers its disk blocks. LMDB makes it a file with holes and writes to it
+/// through a map, so on a full disk the first reader in a hole would end the process (SIGBUS).
+fn allocate_readers(file: &Path) -> Result<(), Error> {
+    let allocated = std::fs::metadata(file).map_or(0, |it| it.blocks() * 512);
+    if allocated >= READERS_BYTES {
+        return Ok(());
+    }
+    let mut table = File::create(file).map_err(Error::system("creating the table of readers"))?;
+    let zeros = vec![0; READERS_BYTES as usize];
+    table
+        .write_all(&zeros)
+        .map_err(Error::system("writing the table of readers"))?;
+    table
+        .sync_all()
+        .map_err(Error::system("writing the table of readers"))
 }
 
 /// Opens the environment with the largest map that the address space grants.

@@ -241,3 +241,49 @@ fn a_value_moves_to_a_posting_and_back() {
     let found = search(&snapshot, &indexes, &wanted, &subtree(EntryId(1)));
     assert_eq!(found, (2..12).map(EntryId).collect::<Vec<_>>());
 }
+
+#[test]
+fn many_holders_are_counted_before_they_are_fetched() {
+    let schema = schema();
+    let equality = IndexKinds::of(&[IndexKind::Equality]);
+    let indexes = indexes(&schema, &[("l", equality), ("sn", equality)]);
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path(), &indexes, 4096);
+    let mut batch = store.begin(&indexes).unwrap();
+    let top = attributes("objectClass: domain");
+    insert(&mut batch, &schema, EntryId::ROOT, "dc=example", &top).unwrap();
+    for n in 0..5000 {
+        let city = if n % 5 == 0 { "Bonn" } else { "Rome" };
+        let text = format!("uid: u{n}; l: {city}; sn: {}", n % 100);
+        insert(
+            &mut batch,
+            &schema,
+            EntryId(1),
+            &format!("uid=u{n}"),
+            &attributes(&text),
+        )
+        .unwrap();
+    }
+    let snapshot = batch.snapshot();
+    let region = subtree(EntryId(1));
+    for (text, why) in [
+        ("(l=bonn)", "equality index of l (1000)"),
+        (
+            "(&(l=bonn)(sn=7))",
+            "all of [equality index of sn (50), equality index of l (1000)]",
+        ),
+        (
+            "(|(l=bonn)(sn=7))",
+            "any of [equality index of l (1000), equality index of sn (50)]",
+        ),
+        ("(l=rome)", "equality index of l (4000)"),
+        ("(!(l=rome))", "scan of all entries"),
+    ] {
+        let filter = filter(&schema, text);
+        let plan = store::plan(&snapshot, &indexes, &filter, &region).unwrap();
+        let plan = plan.explain(&schema);
+        assert!(plan.starts_with(why), "{text}: {plan}");
+        let found = search(&snapshot, &indexes, &filter, &region);
+        assert_eq!(found, scan(&snapshot, &indexes, &filter, &region), "{text}");
+    }
+}

@@ -410,3 +410,44 @@ fn readers_agree_on_a_state() {
         .collect();
     assert_eq!(versions, [versions[0]; 3]);
 }
+
+#[test]
+fn the_check_finds_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, indexes) = small(folder.path());
+    let schema = &indexes.schema;
+    // Writes that forget the indexes, a name that is not the entry's, and a wrong digest.
+    let forgetful = store::IndexSet {
+        schema: schema.clone(),
+        definitions: Vec::new(),
+    };
+    let mut batch = store.begin(&forgetful).unwrap();
+    let text = "objectClass: person; uid: c; cn: Carl; uidNumber: 7";
+    insert(&mut batch, schema, EntryId(2), "uid=c", &attributes(text)).unwrap();
+    let mut bytes = row(schema, EntryId(2), "uid=d", &attributes("description: d"));
+    bytes[24] ^= 1;
+    batch
+        .insert(EntryId(7), EntryId(2), b"uid=other", &bytes)
+        .unwrap();
+    batch
+        .delete(
+            EntryId(5),
+            (EntryId::ROOT, name(schema, "cn=config").bytes()),
+        )
+        .unwrap();
+    batch.commit().unwrap();
+    let mut reader = store.reader().unwrap();
+    let report = store::check(&reader.snapshot().unwrap(), &indexes, &mut |_| {}).unwrap();
+    let text = report.problems.join("\n");
+    for problem in [
+        "the name row of entry 7 (uid=d) has another name",
+        "the digest of entry 7 is wrong",
+        "entry 6 is missing in the equality index of attribute 4",
+        "entry 6 is missing in the substring index of attribute 2",
+        "entry 6 is missing in the ordering index",
+    ] {
+        assert!(text.contains(problem), "{problem}\n{text}");
+    }
+    assert_eq!(report.problem_count, report.problems.len() as u64);
+    assert_eq!(report.entries, 6);
+}

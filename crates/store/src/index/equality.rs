@@ -50,16 +50,19 @@ pub(crate) enum Holders {
     One(EntryId),
     /// Several, by id.
     Few(Vec<EntryId>),
+    /// More than were asked for: at most this many.
+    Many(u64),
     /// They stand in the posting table.
     Posted,
 }
 
-/// Looks up the holders of a key.
+/// Looks up the holders of a key, if there are no more than `most`.
 #[inline]
 pub(crate) fn holders(
     transaction: &Transaction,
     table: Table,
     key: &HashedKey,
+    most: usize,
 ) -> Result<Holders, Error> {
     let mut cursor = transaction.cursor(table)?;
     let first = cursor.seek_item(&bucket(key), &item(key.hash, EntryId::ROOT))?;
@@ -76,6 +79,8 @@ pub(crate) fn holders(
         };
         if several.is_empty() {
             several.push(first);
+        } else if several.len() == most {
+            return Ok(Holders::Many(cursor.item_count()?));
         }
         several.push(id);
     }

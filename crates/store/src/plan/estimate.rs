@@ -6,7 +6,7 @@ use schema::{
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{ENOUGH, Found, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
+use super::{ENOUGH, Found, HOLDERS_FOUND_MAX, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{Holders, holders};
@@ -333,8 +333,9 @@ impl Planner<'_> {
             hash,
         };
         let why = Why::Index(kind, type_id);
+        let (transaction, table) = (self.snapshot.transaction, self.snapshot.tables.index);
         Ok(
-            match holders(self.snapshot.transaction, self.snapshot.tables.index, &key)? {
+            match holders(transaction, table, &key, HOLDERS_FOUND_MAX)? {
                 Holders::Nobody => Step::Nothing,
                 Holders::One(id) => Step::Found {
                     why,
@@ -343,6 +344,11 @@ impl Planner<'_> {
                 Holders::Few(ids) => Step::Found {
                     why,
                     ids: Found::Several(ids),
+                },
+                Holders::Many(estimate) => Step::Bucket {
+                    key,
+                    type_id,
+                    estimate,
                 },
                 Holders::Posted => self.posting(kind, base, type_id, hash)?,
             },

@@ -7,6 +7,7 @@ use super::{Found, Step};
 use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
+use crate::index::equality::{self, Holders};
 use crate::index::{order, posting};
 use crate::snapshot::Snapshot;
 
@@ -37,6 +38,19 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             ids: Found::Several(ids),
             ..
         } => Candidates::from_ids(ids.clone()),
+        Step::Bucket { key, .. } => {
+            let table = snapshot.tables.index;
+            match equality::holders(snapshot.transaction, table, key, usize::MAX)? {
+                Holders::Nobody | Holders::Many(_) => Candidates::None,
+                Holders::One(id) => Candidates::One(id),
+                Holders::Few(ids) => Candidates::from_ids(ids),
+                // It has moved there since the plan was made on an older snapshot.
+                Holders::Posted => {
+                    let table = snapshot.tables.posting;
+                    Candidates::from_set(posting::ids(snapshot.transaction, table, pending, key)?)
+                }
+            }
+        }
         Step::Posting { key, .. } => {
             let table = snapshot.tables.posting;
             Candidates::from_set(posting::ids(snapshot.transaction, table, pending, key)?)
@@ -110,7 +124,9 @@ impl Step {
                 ids: Found::Several(ids),
                 ..
             } => ids.len() as u64,
-            Step::Posting { estimate, .. } | Step::Order { estimate, .. } => *estimate,
+            Step::Bucket { estimate, .. }
+            | Step::Posting { estimate, .. }
+            | Step::Order { estimate, .. } => *estimate,
             Step::Union(parts) => parts
                 .iter()
                 .fold(0, |sum, part| sum.saturating_add(part.rough_size())),
