@@ -32,7 +32,9 @@ pub fn bench(it: &Bench) -> Result<(), Problem> {
     if report.is_clean() {
         return Ok(());
     }
-    Err(Problem::failed("not every answer was as expected: see the report"))
+    Err(Problem::failed(
+        "not every answer was as expected: see the report",
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Problem> {
@@ -44,7 +46,9 @@ fn options(it: &Bench) -> Result<Options, Problem> {
     let expect_entries = match it.expect_entries.as_str() {
         "any" => None,
         text => Some(text.parse().map_err(|_| {
-            Problem::usage(format_args!("--expect-entries: expected a number or any, got {text}"))
+            Problem::usage(format_args!(
+                "--expect-entries: expected a number or any, got {text}"
+            ))
         })?),
     };
     let mut options = Options::new(&it.url, mix);
@@ -95,20 +99,28 @@ fn add_source(it: &Bench) -> Result<AddSource, Problem> {
         let mut attributes = Vec::new();
         for text in &it.add {
             let Some((name, value)) = text.split_once('=') else {
-                return Err(Problem::usage(format_args!("--add {text}: expected NAME=VALUE")));
+                return Err(Problem::usage(format_args!(
+                    "--add {text}: expected NAME=VALUE"
+                )));
             };
             attributes.push((name.to_owned(), value.to_owned()));
         }
-        return Ok(AddSource::Patterns { dn: it.dn.clone(), attributes });
+        return Ok(AddSource::Patterns {
+            dn: it.dn.clone(),
+            attributes,
+        });
     };
     let text = std::fs::read_to_string(path).map_err(|error| Problem::file(path, error))?;
     let mut defines = Defines::new();
     for define in &it.define {
         defines.add(define).map_err(Problem::usage)?;
     }
-    let template =
-        Template::parse(&text, &defines).map_err(|error| Problem::file(path, error))?;
+    let template = Template::parse(&text, &defines).map_err(|error| Problem::file(path, error))?;
     let generator = Generator::new(template, it.seed);
     let to = generator.total_entries();
-    Ok(AddSource::Template { generator, from: 0, to })
+    Ok(AddSource::Template {
+        generator,
+        from: 0,
+        to,
+    })
 }

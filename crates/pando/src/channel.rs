@@ -43,7 +43,10 @@ struct Inbox {
 
 impl Mailbox for Inbox {
     fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived.lock().unwrap_or_else(PoisonError::into_inner).extend(completions);
+        self.arrived
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(completions);
         self.wake.notify_one();
     }
 }
@@ -55,7 +58,10 @@ impl Inbox {
             if let Some(completion) = arrived.pop() {
                 return completion;
             }
-            arrived = self.wake.wait(arrived).unwrap_or_else(PoisonError::into_inner);
+            arrived = self
+                .wake
+                .wait(arrived)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -72,7 +78,10 @@ impl Channel {
         let bind = Request::Bind(BindRequest {
             version: 3,
             name: "",
-            authentication: Authentication::Sasl { mechanism: "EXTERNAL", credentials: None },
+            authentication: Authentication::Sasl {
+                mechanism: "EXTERNAL",
+                credentials: None,
+            },
         });
         channel.succeed(&bind)?;
         Ok(channel)
@@ -173,21 +182,31 @@ impl Offline {
         let mailbox: Arc<dyn Mailbox> = Arc::clone(&inbox) as Arc<dyn Mailbox>;
         let mut worker = directory.worker(mailbox).map_err(Problem::failed)?;
         // Whoever may open the folder may administer it.
-        let peer = Peer { address: None, secure: true, unix_uid: Some(0), local: true };
+        let peer = Peer {
+            address: None,
+            secure: true,
+            unix_uid: Some(0),
+            local: true,
+        };
         let session = worker.open_session(1, peer);
-        Ok(Offline { directory, worker, session, inbox })
+        Ok(Offline {
+            directory,
+            worker,
+            session,
+            inbox,
+        })
     }
 
     fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
-        let message =
-            Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
+        let message = Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
         let mut out = Vec::new();
         let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
         loop {
             flow = match flow {
                 Flow::Waiting => {
                     let completion = self.inbox.take();
-                    self.worker.complete(&mut self.session, completion, &mut out)
+                    self.worker
+                        .complete(&mut self.session, completion, &mut out)
                 }
                 Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
                 Flow::Done | Flow::Close | Flow::StartTls => break,

@@ -19,8 +19,7 @@ pub fn check(it: &Check) -> Result<(), Problem> {
     }
     note(format_args!(
         "pando: {} problems in {} entries; restore a backup, or export and import again",
-        report.problem_count,
-        report.entries
+        report.problem_count, report.entries
     ));
     Err(Problem::Reported)
 }

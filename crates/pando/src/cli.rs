@@ -6,7 +6,12 @@ use std::path::PathBuf;
 
 /// An LDAP directory server: one tree on many identical trunks.
 #[derive(Debug, Parser)]
-#[command(name = "pando", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "pando",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 #[command(after_help = "Exit status: 0 done, 1 failed, 2 wrong usage.\n\
     First steps: `pando demo`, or `pando init DIR --suffix dc=example,dc=com` and \
     `pando serve DIR`.")]
@@ -376,7 +381,13 @@ pub struct Bench {
     #[arg(short, long, value_name = "FILTER", default_value = "(objectClass=*)")]
     pub filter: String,
     /// Attributes to ask for
-    #[arg(short, long, value_name = "ATTRIBUTE", value_delimiter = ',', default_value = "1.1")]
+    #[arg(
+        short,
+        long,
+        value_name = "ATTRIBUTE",
+        value_delimiter = ',',
+        default_value = "1.1"
+    )]
     pub attributes: Vec<String>,
     /// Entries that every search must return; `any` checks nothing
     #[arg(long, value_name = "N", default_value = "1")]

@@ -35,7 +35,10 @@ fn serve(it: &Demo, dir: &Path) -> Result<(), Problem> {
     if !dir.join("data").exists() {
         make(it, dir)?;
     }
-    let overrides = Overrides { listen: it.listen.clone(), ..Overrides::default() };
+    let overrides = Overrides {
+        listen: it.listen.clone(),
+        ..Overrides::default()
+    };
     let server = start(dir, &overrides)?;
     announce(&server);
     let url = server
@@ -67,7 +70,11 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     let source = Box::new(Made::new(Path::new("demo"), generator));
     let options = ImportOptions::new(dir.join("demo-rejects.ldif"));
     let imported = run(&data, source, &options, Some(total), true)?;
-    note(format_args!("{} entries in {}", imported.total, dir.display()));
+    note(format_args!(
+        "{} entries in {}",
+        imported.total,
+        dir.display()
+    ));
     Ok(())
 }
 

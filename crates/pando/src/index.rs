@@ -16,7 +16,11 @@ use std::path::Path;
 pub fn index(action: &IndexAction) -> Result<(), Problem> {
     match action {
         IndexAction::Status { dir } => status(dir),
-        IndexAction::Add { dir, attribute, kinds } => add(dir, attribute, kinds),
+        IndexAction::Add {
+            dir,
+            attribute,
+            kinds,
+        } => add(dir, attribute, kinds),
         IndexAction::Drop { dir, attribute } => {
             let entry = entry_name(attribute);
             Channel::open(dir)?.succeed(&Request::Delete(DeleteRequest { entry: &entry }))
@@ -38,17 +42,28 @@ fn add(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
         encode("pandoIndexAttribute", &[attribute.as_bytes()]),
         encode("pandoIndexKind", &names),
     ];
-    let attributes: Vec<PartialAttribute<'_>> =
-        encoded.iter().filter_map(|it| PartialAttribute::from_checked(it)).collect();
+    let attributes: Vec<PartialAttribute<'_>> = encoded
+        .iter()
+        .filter_map(|it| PartialAttribute::from_checked(it))
+        .collect();
     let entry = entry_name(attribute);
     let change = attributes[3].clone();
-    let result = channel.result(&Request::Add(AddRequest { entry: &entry, attributes }))?;
+    let result = channel.result(&Request::Add(AddRequest {
+        entry: &entry,
+        attributes,
+    }))?;
     match result.code {
         ResultCode::SUCCESS => Ok(()),
         ResultCode::ENTRY_ALREADY_EXISTS => {
-            let change = Change { operation: ChangeOperation::Replace, attribute: change };
+            let change = Change {
+                operation: ChangeOperation::Replace,
+                attribute: change,
+            };
             let changes = vec![change];
-            channel.succeed(&Request::Modify(ModifyRequest { object: &entry, changes }))
+            channel.succeed(&Request::Modify(ModifyRequest {
+                object: &entry,
+                changes,
+            }))
         }
         _ => Err(crate::channel::refused(&result)),
     }
@@ -72,16 +87,27 @@ fn status(dir: &Path) -> Result<(), Problem> {
         filter: Filter::Present("objectClass"),
         attributes: vec!["pandoIndexAttribute", "pandoIndexKind", "pandoIndexState"],
     }))?;
-    say(format_args!("{:<28} {:<32} {}", "ATTRIBUTE", "KINDS", "STATE"))?;
+    say(format_args!(
+        "{:<28} {:<32} {}",
+        "ATTRIBUTE", "KINDS", "STATE"
+    ))?;
     for answer in &answers {
         let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else { continue };
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
         let values = |name: &str| {
-            let found = attributes.iter().find(|it| it.description.eq_ignore_ascii_case(name));
+            let found = attributes
+                .iter()
+                .find(|it| it.description.eq_ignore_ascii_case(name));
             let texts = found.map(|it| {
-                it.values.into_iter().map(|value| String::from_utf8_lossy(value).into_owned())
+                it.values
+                    .into_iter()
+                    .map(|value| String::from_utf8_lossy(value).into_owned())
             });
-            texts.map(|it| it.collect::<Vec<_>>().join(",")).unwrap_or_default()
+            texts
+                .map(|it| it.collect::<Vec<_>>().join(","))
+                .unwrap_or_default()
         };
         say(format_args!(
             "{:<28} {:<32} {}",

@@ -24,7 +24,11 @@ pub fn init(it: &Init) -> Result<(), Problem> {
         options.administrator.clone_from(administrator);
     }
     if !it.index.is_empty() {
-        options.indexes = it.index.iter().map(|text| parse_index(text)).collect::<Result<_, _>>()?;
+        options.indexes = it
+            .index
+            .iter()
+            .map(|text| parse_index(text))
+            .collect::<Result<_, _>>()?;
     }
     let existed = it.dir.exists();
     let data = it.dir.join("data");
@@ -64,7 +68,9 @@ pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
 }
 
 fn refuse_used(dir: &Path) -> Result<(), Problem> {
-    let Ok(mut entries) = std::fs::read_dir(dir) else { return Ok(()) };
+    let Ok(mut entries) = std::fs::read_dir(dir) else {
+        return Ok(());
+    };
     if entries.next().is_none() {
         return Ok(());
     }
@@ -89,10 +95,14 @@ pub fn parse_index(text: &str) -> Result<(String, IndexKinds), Problem> {
 pub fn parse_kinds<'t>(names: impl Iterator<Item = &'t str>) -> Result<IndexKinds, Problem> {
     let mut kinds = IndexKinds::NONE;
     for name in names {
-        let kind = IndexKind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+        let kind = IndexKind::ALL
+            .into_iter()
+            .find(|kind| kind.name().eq_ignore_ascii_case(name));
         let Some(kind) = kind else {
             let known = IndexKind::ALL.map(IndexKind::name).join(", ");
-            return Err(Problem::usage(format_args!("index kind {name}: expected one of {known}")));
+            return Err(Problem::usage(format_args!(
+                "index kind {name}: expected one of {known}"
+            )));
         };
         kinds = kinds | IndexKinds::of(&[kind]);
     }

@@ -1,13 +1,18 @@
 //! The program: from what was typed to a subcommand to an exit status.
 
-mod channel;
 mod bench;
+mod channel;
 mod check;
 mod cli;
+mod demo;
+mod export;
+mod generate;
+mod import;
 mod index;
 mod init;
 mod man;
 mod passwd;
+mod progress;
 mod report;
 mod schema;
 mod serve;
@@ -25,13 +30,16 @@ fn main() -> ExitCode {
         Command::Init(it) => init::init(&it),
         Command::Serve(it) => serve::serve(&it),
         Command::Bench(it) => bench::bench(&it),
+        Command::Demo(it) => demo::demo(&it),
+        Command::Import(it) => import::import(&it),
+        Command::Export(it) => export::export(&it),
+        Command::Generate(it) => generate::generate(&it),
         Command::Check(it) => check::check(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Completions(it) => man::completions(it.shell),
         Command::Man(it) => man::man(&it.dir),
-        _ => Err(report::Problem::usage("not built yet")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,7 +35,10 @@ pub fn passwd(it: &Passwd) -> Result<(), Problem> {
         new_password: Some(&new),
     };
     request.encode(&mut value);
-    let request = ExtendedRequest { name: oid::PASSWORD_MODIFY, value: Some(&value) };
+    let request = ExtendedRequest {
+        name: oid::PASSWORD_MODIFY,
+        value: Some(&value),
+    };
     channel.succeed(&Request::Extended(request))?;
     note(format_args!("the password of {dn} is changed"));
     Ok(())
@@ -51,7 +54,10 @@ pub fn first_line(file: &Path) -> Result<Vec<u8>, Problem> {
             .and_then(|it| std::io::BufReader::new(it).read_until(b'\n', &mut line))
     };
     read.map_err(|error| Problem::file(file, error))?;
-    while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+    while line
+        .last()
+        .is_some_and(|byte| matches!(byte, b'\n' | b'\r'))
+    {
         line.pop();
     }
     Ok(line)
@@ -70,10 +76,17 @@ fn administrator(channel: &mut Channel) -> Result<String, Problem> {
     }))?;
     for answer in &answers {
         let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else { continue };
-        if let Some(value) = attributes.first().and_then(|it| it.values.into_iter().next()) {
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
+        if let Some(value) = attributes
+            .first()
+            .and_then(|it| it.values.into_iter().next())
+        {
             return Ok(String::from_utf8_lossy(value).into_owned());
         }
     }
-    Err(Problem::failed("this node has no administrator: name the DN whose password to set"))
+    Err(Problem::failed(
+        "this node has no administrator: name the DN whose password to set",
+    ))
 }

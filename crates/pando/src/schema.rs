@@ -5,8 +5,7 @@ use crate::cli::SchemaAction;
 use crate::report::{Problem, note, say};
 use protocol::{
     AddRequest, Change, ChangeOperation, DerefAliases, Filter, ModifyRequest, PartialAttribute,
-    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
-    put_partial_attribute,
+    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, put_partial_attribute,
 };
 use schema::{Definition, Schema};
 use std::path::{Path, PathBuf};
@@ -31,9 +30,15 @@ fn read(path: &Path) -> Result<(SchemaFile, Vec<Definition>), Problem> {
     let text = std::fs::read_to_string(path).map_err(|error| Problem::file(path, error))?;
     let definitions =
         schema::read_schema_file(&text).map_err(|error| Problem::file(path, error))?;
-    let stem = path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut file =
-        SchemaFile { name: stem, attribute_types: Vec::new(), object_classes: Vec::new() };
+    let stem = path
+        .file_stem()
+        .map(|it| it.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let mut file = SchemaFile {
+        name: stem,
+        attribute_types: Vec::new(),
+        object_classes: Vec::new(),
+    };
     let mut used = Vec::new();
     for definition in definitions {
         match &definition {
@@ -47,7 +52,10 @@ fn read(path: &Path) -> Result<(SchemaFile, Vec<Definition>), Problem> {
         used.push(definition);
     }
     if used.is_empty() {
-        return Err(Problem::file(path, "expected attributetype or objectclass, found neither"));
+        return Err(Problem::file(
+            path,
+            "expected attributetype or objectclass, found neither",
+        ));
     }
     Ok((file, used))
 }
@@ -56,7 +64,9 @@ fn check(files: &[PathBuf]) -> Result<(), Problem> {
     let mut schema = Schema::standard();
     for path in files {
         let (file, definitions) = read(path)?;
-        schema = schema.extended(&definitions).map_err(|error| Problem::file(path, error))?;
+        schema = schema
+            .extended(&definitions)
+            .map_err(|error| Problem::file(path, error))?;
         say(format_args!(
             "{}: {} attribute types and {} object classes can be used",
             path.display(),
@@ -86,7 +96,10 @@ fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
     let mut rdn = String::from("cn=");
     protocol::escape_value(&mut rdn, file.name.as_bytes());
     let entry = format!("{rdn},cn=schema,cn=config");
-    let kept = [("attributeTypes", &file.attribute_types), ("objectClasses", &file.object_classes)];
+    let kept = [
+        ("attributeTypes", &file.attribute_types),
+        ("objectClasses", &file.object_classes),
+    ];
     let mut encoded = Vec::new();
     encoded.push(encode("objectClass", &["pandoSchema".to_owned()]));
     encoded.push(encode("cn", std::slice::from_ref(&file.name)));
@@ -95,9 +108,14 @@ fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
             encoded.push(encode(attribute, values));
         }
     }
-    let attributes: Vec<PartialAttribute<'_>> =
-        encoded.iter().filter_map(|it| PartialAttribute::from_checked(it)).collect();
-    let request = Request::Add(AddRequest { entry: &entry, attributes: attributes.clone() });
+    let attributes: Vec<PartialAttribute<'_>> = encoded
+        .iter()
+        .filter_map(|it| PartialAttribute::from_checked(it))
+        .collect();
+    let request = Request::Add(AddRequest {
+        entry: &entry,
+        attributes: attributes.clone(),
+    });
     let result = channel.result(&request)?;
     match result.code {
         ResultCode::SUCCESS => Ok(()),
@@ -106,9 +124,15 @@ fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
             let changes = attributes
                 .into_iter()
                 .skip(2)
-                .map(|attribute| Change { operation: ChangeOperation::Replace, attribute })
+                .map(|attribute| Change {
+                    operation: ChangeOperation::Replace,
+                    attribute,
+                })
                 .collect();
-            channel.succeed(&Request::Modify(ModifyRequest { object: &entry, changes }))
+            channel.succeed(&Request::Modify(ModifyRequest {
+                object: &entry,
+                changes,
+            }))
         }
         _ => Err(crate::channel::refused(&result)),
     }
@@ -136,7 +160,9 @@ fn show(dir: &Path, text: Option<&str>) -> Result<(), Problem> {
     let mut shown = 0;
     for answer in &answers {
         let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else { continue };
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
         for attribute in attributes {
             for value in attribute.values {
                 let value = String::from_utf8_lossy(value);
@@ -148,7 +174,9 @@ fn show(dir: &Path, text: Option<&str>) -> Result<(), Problem> {
         }
     }
     if shown == 0 {
-        return Err(Problem::failed(format_args!("no definition contains \"{wanted}\"")));
+        return Err(Problem::failed(format_args!(
+            "no definition contains \"{wanted}\""
+        )));
     }
     Ok(())
 }

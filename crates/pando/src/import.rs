@@ -1,0 +1,203 @@
+//! `pando import`: entries from files or a template into a node that is not running.
+
+use crate::cli::{self, Import};
+use crate::generate::{generator, interrupted};
+use crate::init::data_folder;
+use crate::progress::{Progress, Standing};
+use crate::report::{Problem, note};
+use directory::Failure;
+use directory::import::{
+    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source,
+};
+use load::template::{Entry, GenerateError, Generator};
+use policy::password::Scheme;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The rejects file in the node's folder.
+const REJECTS_FILE: &str = "pando-rejects.ldif";
+/// Entries of a template that one thread makes in one turn.
+const MADE_ENTRIES: u64 = 256;
+
+/// Imports; exit status 1 when entries were rejected.
+pub fn import(it: &Import) -> Result<(), Problem> {
+    let data = data_folder(&it.dir)?;
+    let rejects = it
+        .rejects
+        .clone()
+        .unwrap_or_else(|| it.dir.join(REJECTS_FILE));
+    let options = ImportOptions {
+        check_schema: !it.no_schema_check,
+        create_suffix: !it.no_create_suffix,
+        hash_passwords: it.hash_passwords.then_some(Scheme::Argon2id),
+        ..ImportOptions::new(rejects.clone())
+    };
+    let (source, total): (Box<dyn Source>, _) = match &it.template {
+        Some(template) => {
+            let generator = generator(template, &it.define, it.seed)?;
+            let total = generator.total_entries();
+            (Box::new(Made::new(template, generator)), Some(total))
+        }
+        None => {
+            let files = Files::new(it.files.clone(), format(it.format));
+            (Box::new(files), bytes_of(&it.files))
+        }
+    };
+    let started = Instant::now();
+    let imported = run(&data, source, &options, total, it.template.is_some())?;
+    report(&imported, &rejects, started)
+}
+
+/// Imports while showing progress and listening for an interrupt.
+pub fn run(
+    data: &Path,
+    source: Box<dyn Source>,
+    options: &ImportOptions,
+    total: Option<u64>,
+    counts_entries: bool,
+) -> Result<Imported, Problem> {
+    let meter = Arc::new(Meter::default());
+    let interrupts = {
+        let meter = Arc::clone(&meter);
+        interrupted(move || meter.cancel())?
+    };
+    let progress = {
+        let meter = Arc::clone(&meter);
+        let look = move || Standing {
+            entries: meter.entries(),
+            bytes: meter.bytes(),
+            done: if counts_entries {
+                meter.entries()
+            } else {
+                meter.bytes()
+            },
+            total,
+            finishing: meter.finishing(),
+        };
+        Progress::show("sorting and writing indexes", Arc::new(look))
+    };
+    let imported = directory::import::import(data, source, options, &meter);
+    drop(progress);
+    drop(interrupts);
+    imported.map_err(|failure| match failure {
+        Failure::Store(store::Error::Locked { .. }) => Problem::failed(format_args!(
+            "{failure}; stop the server first, or add entries over LDAP"
+        )),
+        failure => Problem::failed(failure),
+    })
+}
+
+fn format(format: cli::Format) -> Format {
+    match format {
+        cli::Format::Ldif => Format::Ldif,
+        cli::Format::Ber => Format::Ber,
+        cli::Format::BareBer => Format::BareBer,
+    }
+}
+
+/// Bytes of all files together; `None` when one of them has no size to speak of.
+fn bytes_of(files: &[PathBuf]) -> Option<u64> {
+    files
+        .iter()
+        .map(|path| {
+            std::fs::metadata(path)
+                .ok()
+                .filter(|it| it.is_file())
+                .map(|it| it.len())
+        })
+        .sum()
+}
+
+fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(), Problem> {
+    let seconds = started.elapsed().as_secs_f64();
+    let mut line = format!(
+        "{} entries imported in {seconds:.1} s ({:.0} entries/s)",
+        imported.entries,
+        imported.entries as f64 / seconds.max(0.001)
+    );
+    if imported.created > 0 {
+        line.push_str(&format!(", {} created above them", imported.created));
+    }
+    for context in &imported.contexts {
+        line.push_str(&format!(", new naming context {context}"));
+    }
+    line.push_str(&format!(
+        "; {} entries, {}, digest {}",
+        imported.total,
+        indicatif::HumanBytes(imported.bytes),
+        imported.digest
+    ));
+    note(line);
+    if imported.rejected == 0 {
+        return Ok(());
+    }
+    note(format_args!(
+        "pando: {} entries were rejected; {} holds them with the reasons: correct it and import it",
+        imported.rejected,
+        rejects.display()
+    ));
+    Err(Problem::Reported)
+}
+
+/// Entries of a template, made by the threads that import them.
+pub struct Made {
+    origin: Arc<str>,
+    generator: Generator,
+    next: u64,
+}
+
+impl Made {
+    /// All entries of a template.
+    pub fn new(template: &Path, generator: Generator) -> Made {
+        Made {
+            origin: template.display().to_string().into(),
+            generator,
+            next: 0,
+        }
+    }
+}
+
+impl Source for Made {
+    fn next(&mut self, _: &Meter) -> Result<Option<Piece>, Failure> {
+        let (from, total) = (self.next, self.generator.total_entries());
+        if from >= total {
+            return Ok(None);
+        }
+        let to = (from + MADE_ENTRIES).min(total);
+        self.next = to;
+        let generator = self.generator.clone();
+        let make = Box::new(move |sink: &mut dyn EntrySink| {
+            let made = generator.generate_range(from, to, |entry| give(entry, sink));
+            made.map_err(|Impossible(reason)| reason)
+        });
+        let content = Content::Made {
+            make,
+            first: from + 1,
+        };
+        Ok(Some(Piece {
+            origin: Arc::clone(&self.origin),
+            content,
+        }))
+    }
+}
+
+struct Impossible(String);
+
+impl From<GenerateError> for Impossible {
+    fn from(error: GenerateError) -> Impossible {
+        Impossible(error.to_string())
+    }
+}
+
+fn give(entry: &Entry<'_>, sink: &mut dyn EntrySink) -> Result<(), Impossible> {
+    sink.begin(entry.dn());
+    for attribute in entry.attributes() {
+        let description = attribute.description();
+        match attribute.slices() {
+            Some(values) => values.for_each(|value| sink.value(description, value)),
+            None => attribute.for_each(|value| sink.value(description, value)),
+        }
+    }
+    sink.end().map_err(Impossible)
+}
