@@ -2,3 +2,6 @@
 
 pub mod null;
 pub mod process;
+pub mod row;
+pub mod subject;
+pub mod table;

@@ -25,7 +25,7 @@ const PIECES_AHEAD: usize = 4;
 /// How entries are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// RFC 2849 content records.
+    /// RFC 2849 content records, without a version line: slapadd takes it for an entry.
     Ldif {
         /// Columns after which a line is folded; 0: never.
         fold_columns: usize,
@@ -164,9 +164,6 @@ type Pieces = SyncSender<Result<Piece, GenerateError>>;
 /// Makes one run; false when no more runs are wanted.
 fn make_run(generator: &Generator, from: u64, to: u64, wanted: &Wanted, pieces: &Pieces) -> bool {
     let mut encoder = Encoder::new(wanted, |piece| pieces.send(Ok(piece)).is_ok());
-    if from == 0 {
-        encoder.begin();
-    }
     let made = generator.generate_range(from, to, |entry| encoder.entry(entry));
     match made {
         Ok(()) => encoder.finish(),

@@ -20,7 +20,7 @@ mod run;
 mod tests;
 
 pub use report::{JobReport, Latency, Report, Second, ServerUse};
-pub use run::run;
+pub use run::{can_bind, run};
 
 /// What one operation of a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

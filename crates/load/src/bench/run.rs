@@ -54,6 +54,14 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
     })
 }
 
+/// Whether a server answers at `url` and lets this identity in.
+pub fn can_bind(url: &str, dn: &str, password: &str) -> bool {
+    let stream = Address::parse(url)
+        .ok()
+        .and_then(|address| address.connect(0).ok());
+    stream.is_some_and(|stream| stream.bind(dn, password).is_ok())
+}
+
 fn check(options: &Options) -> Result<(), BenchError> {
     if options.connections == 0 || options.depth == 0 {
         return Err(BenchError::new(

@@ -37,13 +37,6 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
         }
     }
 
-    /// What stands before the first entry of all.
-    pub fn begin(&mut self) {
-        if let Some(Format::Ldif { fold_columns }) = self.wanted.entries {
-            LdifWriter::new(fold_columns).put_version(&mut self.piece.octets[0]);
-        }
-    }
-
     /// Hands on what is left; false when no more runs are wanted.
     pub fn finish(mut self) -> bool {
         self.piece.last = true;

@@ -1,0 +1,372 @@
+//! Pando beside Debian's slapd and the null responder, in turns, with the same jobs.
+//!
+//! `compare [--entries N] [--seconds S] [--rounds N] [--folder DIR] [--pando FILE] [--only TEXT]
+//! [--output FILE] [--without-pando] [--growth]`
+//!
+//! Makes the entries, loads both databases, measures every row in turns (slapd, Pando, null, again)
+//! and writes a table with the ratios, which are what counts: a machine's speed drifts.
+//! `--growth` measures one server, Pando unless left out, with small entries: a hundredth of
+//! `--entries`, `--entries`, and ten times as many.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use load::output::{Format, Outputs, write_range};
+use load::template::Generator;
+use pando_benches::process::{Server, beside};
+use pando_benches::row::{self, Data, Extent, ROWS, Row};
+use pando_benches::subject::{Folder, Subject};
+use pando_benches::table::{self, Results, Sum};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+struct Arguments {
+    extent: Extent,
+    rounds: usize,
+    folder: PathBuf,
+    pando: Option<PathBuf>,
+    /// Only rows whose name holds this text; no imports and exports then.
+    only: Option<String>,
+    output: Option<PathBuf>,
+    growth: bool,
+}
+
+fn main() -> io::Result<()> {
+    let arguments = Arguments::read()?;
+    // Enough for 10,000 connections. slapd reserves memory for as many as it may open.
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = maximum.map_or(25_000, |most| most.min(25_000));
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(current),
+            maximum,
+        },
+    )?;
+    fs::create_dir_all(&arguments.folder)?;
+    let folder = Folder {
+        path: fs::canonicalize(&arguments.folder)?,
+        pando: arguments.pando.clone().unwrap_or_default(),
+    };
+    let mut journal = Journal {
+        text: String::new(),
+    };
+    let users = arguments.extent.entries;
+    journal.line(&format!(
+        "# slapd, Pando and a null responder: {users} entries\n"
+    ))?;
+    journal.line(&table::facts(arguments.pando.as_deref())?)?;
+    make_entries(&folder, &row::generator(users)?)?;
+    databases(&arguments, &folder, &mut journal)?;
+    rows(&arguments, &folder, &mut journal)?;
+    let place = match &arguments.output {
+        Some(place) => place.clone(),
+        None => default_place()?,
+    };
+    fs::write(&place, &journal.text)?;
+    writeln!(io::stdout(), "written to {}", place.display())
+}
+
+impl Arguments {
+    fn read() -> io::Result<Arguments> {
+        let mut arguments = Arguments {
+            extent: Extent {
+                entries: 1_000_000,
+                seconds: 10.0,
+            },
+            rounds: 2,
+            folder: std::env::temp_dir().join("pando-compare"),
+            pando: beside("pando").ok(),
+            only: None,
+            output: None,
+            growth: false,
+        };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            if word == "--without-pando" {
+                arguments.pando = None;
+                continue;
+            }
+            let value = words
+                .next()
+                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
+            let wrong = || usage(&format!("{word}: expected a number, found {value}"));
+            match word.as_str() {
+                "--entries" => arguments.extent.entries = value.parse().map_err(|_| wrong())?,
+                "--seconds" => arguments.extent.seconds = value.parse().map_err(|_| wrong())?,
+                "--rounds" => arguments.rounds = value.parse().map_err(|_| wrong())?,
+                "--folder" => arguments.folder = PathBuf::from(value),
+                "--pando" => arguments.pando = Some(fs::canonicalize(value)?),
+                "--only" => arguments.only = Some(value),
+                "--output" => arguments.output = Some(PathBuf::from(value)),
+                _ => return Err(usage(&format!("there is no {word}"))),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Who is measured, in this order.
+    fn subjects(&self) -> Vec<Subject> {
+        let all = [Subject::Slapd, Subject::Pando, Subject::Null];
+        let here = |subject: &Subject| *subject != Subject::Pando || self.pando.is_some();
+        all.into_iter().filter(here).collect()
+    }
+}
+
+fn usage(problem: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{problem}; see the top of compare.rs"),
+    )
+}
+
+/// Shows lines as they come and keeps them for the file.
+struct Journal {
+    text: String,
+}
+
+impl Journal {
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        self.text.push_str(line);
+        self.text.push('\n');
+        writeln!(io::stdout(), "{line}")
+    }
+}
+
+/// Writes the LDIF, unless it is there from an earlier run with as many entries.
+fn make_entries(folder: &Folder, extent: Extent) -> io::Result<()> {
+    let template = extent.data.generator(extent.entries)?.template().clone();
+    let template = template
+        .with_suffix_entries(&[])
+        .map_err(io::Error::other)?;
+    let total = template.total_entries();
+    let done = folder.path.join("entries.done");
+    let content = format!("{:?} {total}", extent.data);
+    if fs::read_to_string(&done).is_ok_and(|text| text == content) {
+        return Ok(());
+    }
+    // It may never have been there.
+    let _ = fs::remove_file(&done);
+    let mut file = fs::File::create(folder.ldif())?;
+    let format = Format::Ldif { fold_columns: 76 };
+    let outputs = Outputs {
+        entries: Some((format, &mut file)),
+        ..Outputs::default()
+    };
+    write_range(
+        &Generator::new(template, 0),
+        0,
+        total,
+        2,
+        outputs,
+        &mut |_| {},
+    )?;
+    file.sync_all()?;
+    fs::write(done, content)
+}
+
+/// Imports, sizes and exports of the closed databases. Always imports; the rest with all rows only.
+fn databases(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Result<()> {
+    let both: Vec<Subject> = arguments
+        .subjects()
+        .into_iter()
+        .filter(|subject| *subject != Subject::Null)
+        .collect();
+    let mut import = [None; 2];
+    let mut export = [None; 2];
+    let mut size = [None; 2];
+    let entries = arguments.extent.entries as f64 + 2.0;
+    for subject in &both {
+        let at = table::position(*subject);
+        folder.prepare(*subject)?;
+        import[at] = Some(folder.import(*subject)?.as_secs_f64());
+        size[at] = Some(folder.size(*subject)? as f64 / 1e6);
+    }
+    if arguments.only.is_some() {
+        return Ok(());
+    }
+    for _ in 0..arguments.rounds {
+        for subject in &both {
+            let seconds = folder.export(*subject)?.as_secs_f64();
+            let best = &mut export[table::position(*subject)];
+            *best = Some(best.map_or(seconds, |before: f64| before.min(seconds)));
+        }
+    }
+    let us = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1e6 / entries);
+    journal.line("| whole database | slapd | Pando | slapd / Pando | must reach |")?;
+    journal.line("|---|---|---|---|---|")?;
+    let line = table::plain_line;
+    journal.line(&line(
+        "import of LDIF, seconds",
+        import[0],
+        import[1],
+        "2.5",
+    ))?;
+    journal.line(&line(
+        "export to LDIF, us for each entry",
+        us(export[0]),
+        us(export[1]),
+        "2.5",
+    ))?;
+    journal.line(&line("database, MB", size[0], size[1], "1"))
+}
+
+fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Result<()> {
+    let mut servers = Vec::new();
+    for subject in arguments.subjects() {
+        servers.push((subject, folder.start(subject)?));
+    }
+    let all = arguments.only.is_none();
+    if all {
+        whole(arguments, &servers, journal)?;
+    }
+    journal.line("")?;
+    journal.line(table::HEAD)?;
+    let chosen = |row: &&Row| {
+        arguments
+            .only
+            .as_ref()
+            .is_none_or(|only| row.name.contains(only))
+    };
+    // What an add puts there the delete after it takes away, so rounds go over pairs of rows.
+    let (pair, others): (Vec<&Row>, Vec<&Row>) = ROWS
+        .iter()
+        .filter(chosen)
+        .partition(|row| matches!(row.work, row::Work::Add | row::Work::Delete));
+    let groups = others.iter().map(std::slice::from_ref).chain([&pair[..]]);
+    for group in groups {
+        let mut results: Vec<Results> = vec![[None; 3]; group.len()];
+        for _ in 0..arguments.rounds {
+            for (subject, server) in &servers {
+                for (row, results) in group.iter().zip(&mut results) {
+                    let report = row.run(*subject, server, arguments.extent)?;
+                    warn(row, *subject, &report)?;
+                    let sum = &mut results[table::position(*subject)];
+                    sum.get_or_insert_with(Sum::default).add(&report);
+                }
+            }
+        }
+        for (row, results) in group.iter().zip(&results) {
+            journal.line(&table::line(row, results))?;
+        }
+    }
+    Ok(())
+}
+
+/// One server with three sizes of small entries, every row.
+fn growth(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Result<()> {
+    let middle = arguments.extent.entries;
+    let sizes = [(middle / 100).max(100), middle, middle * 10];
+    let subject = if arguments.pando.is_some() {
+        Subject::Pando
+    } else {
+        Subject::Slapd
+    };
+    let mut cells = vec![String::new(); ROWS.len()];
+    let mut imports = String::new();
+    for entries in sizes {
+        let extent = Extent {
+            entries,
+            ..arguments.extent
+        };
+        make_entries(folder, extent)?;
+        folder.prepare(subject)?;
+        let import = folder.import(subject)?;
+        imports += &format!(" {:.2} |", import.as_secs_f64() * 1e6 / entries as f64);
+        let server = folder.start(subject)?;
+        for (row, cell) in ROWS.iter().zip(&mut cells) {
+            let mut sum = Sum::default();
+            let report = row.run(subject, &server, extent)?;
+            warn(row, subject, &report)?;
+            sum.add(&report);
+            *cell += &format!(" {:.0} | {:.2} |", sum.rate(), sum.cpu());
+        }
+    }
+    let heads = sizes
+        .map(|size| format!(" {size}: ops/s | CPU us |"))
+        .concat();
+    journal.line(&format!(
+        "| {} | connections x in flight |{heads}",
+        subject.name()
+    ))?;
+    journal.line("|---|---|---|---|---|---|---|---|")?;
+    for (row, cell) in ROWS.iter().zip(&cells) {
+        journal.line(&format!(
+            "| {} | {} x {} |{cell}",
+            row.name, row.connections, row.depth
+        ))?;
+    }
+    journal.line(&format!("\nImport, us for each entry, by size: |{imports}"))
+}
+
+fn warn(row: &Row, subject: Subject, report: &load::bench::Report) -> io::Result<()> {
+    if report.is_clean() {
+        return Ok(());
+    }
+    let text = report.text();
+    writeln!(io::stderr(), "{} ({}): {text}", row.name, subject.name())
+}
+
+/// Memory and the export over LDAP, of the running servers.
+fn whole(
+    arguments: &Arguments,
+    servers: &[(Subject, Server)],
+    journal: &mut Journal,
+) -> io::Result<()> {
+    let extent = arguments.extent;
+    let mut idle = [None; 3];
+    let mut many = [None; 3];
+    let mut export = [None; 3];
+    let mut cpu = [None; 3];
+    for (subject, server) in servers
+        .iter()
+        .filter(|(subject, _)| *subject != Subject::Null)
+    {
+        let at = table::position(*subject);
+        idle[at] = Some(row::anonymous_bytes(server, 1, extent)? as f64 / 1e6);
+        // The suffix and the branch stand above the users.
+        let report = row::export_over_ldap(server, extent.entries + 2)?;
+        let entries = report.jobs.iter().map(|job| job.entries).sum::<u64>() as f64;
+        export[at] = Some(report.elapsed_s * 1e6 / entries);
+        cpu[at] = report.server.map(|server| server.cpu_us / entries);
+        if !report.is_clean() {
+            writeln!(
+                io::stderr(),
+                "export ({}): {}",
+                subject.name(),
+                report.text()
+            )?;
+        }
+        many[at] = Some(row::anonymous_bytes(server, 10_000, extent)? as f64 / 1e6);
+    }
+    let line = table::plain_line;
+    journal.line(&line(
+        "export over LDAP, us for each entry",
+        export[0],
+        export[1],
+        "3.5",
+    ))?;
+    journal.line(&line("the same, server CPU us", cpu[0], cpu[1], ""))?;
+    journal.line(&line(
+        "memory beyond files, idle, MB",
+        idle[0],
+        idle[1],
+        "Pando <= 30 MB",
+    ))?;
+    let what = "the same after the export, 10,000 connections, MB";
+    journal.line(&line(what, many[0], many[1], "Pando <= 70 MB"))
+}
+
+/// `benches/results/<date>.md`, or with a number behind when there is one already.
+fn default_place() -> io::Result<PathBuf> {
+    let folder = Path::new("benches/results");
+    fs::create_dir_all(folder)?;
+    let date = table::today();
+    let mut place = folder.join(format!("{date}.md"));
+    let mut number = 2;
+    while place.exists() {
+        place = folder.join(format!("{date}-{number}.md"));
+        number += 1;
+    }
+    Ok(place)
+}

@@ -1,0 +1,258 @@
+//! The servers that are compared, each on a database of its own in the work folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::process::{Server, free_port};
+
+/// The administrator of both servers.
+pub const ADMINISTRATOR: &str = "cn=admin,dc=com";
+/// The password of everybody.
+pub const PASSWORD: &str = "password";
+/// How long a server may take until it answers.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Who is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// Debian's slapd.
+    Slapd,
+    /// This repository's program.
+    Pando,
+    /// The null responder.
+    Null,
+}
+
+impl Subject {
+    /// As written in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subject::Slapd => "slapd",
+            Subject::Pando => "Pando",
+            Subject::Null => "null",
+        }
+    }
+}
+
+/// Where everything lives.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// The work folder.
+    pub path: PathBuf,
+    /// The program `pando`.
+    pub pando: PathBuf,
+}
+
+impl Folder {
+    /// The entries of both databases.
+    pub fn ldif(&self) -> PathBuf {
+        self.path.join("entries.ldif")
+    }
+
+    fn slapd_configuration(&self) -> PathBuf {
+        self.path.join("slapd.conf")
+    }
+
+    /// The database of a server.
+    pub fn database(&self, subject: Subject) -> PathBuf {
+        self.path.join(subject.name().to_lowercase())
+    }
+
+    /// Makes an empty database and the settings to go with it.
+    pub fn prepare(&self, subject: Subject) -> io::Result<()> {
+        let database = self.database(subject);
+        if database.exists() {
+            fs::remove_dir_all(&database)?;
+        }
+        match subject {
+            Subject::Null => Ok(()),
+            Subject::Slapd => {
+                fs::create_dir_all(&database)?;
+                fs::write(self.path.join("cosine.schema"), cosine_schema()?)?;
+                fs::write(self.slapd_configuration(), self.slapd_settings())
+            }
+            Subject::Pando => {
+                let password = self.path.join("password");
+                fs::write(&password, format!("{PASSWORD}\n"))?;
+                let mut command = Command::new(&self.pando);
+                command
+                    .arg("init")
+                    .arg(&database)
+                    .args(["--suffix", "dc=com", "--no-base"]);
+                command.arg("--admin-password-file").arg(&password);
+                command.args(["--index", "objectClass,uid,member"]);
+                self.finish(subject, &mut command)
+            }
+        }
+    }
+
+    /// slapd as an administrator who wants it fast and durable would set it up.
+    fn slapd_settings(&self) -> String {
+        format!(
+            "include /etc/ldap/schema/core.schema\n\
+             include {folder}/cosine.schema\n\
+             include /etc/ldap/schema/inetorgperson.schema\n\
+             modulepath /usr/lib/ldap\n\
+             moduleload back_mdb\n\
+             pidfile {folder}/slapd.pid\n\
+             threads 16\n\
+             tool-threads 2\n\
+             loglevel none\n\
+             sockbuf_max_incoming 4194303\n\
+             sockbuf_max_incoming_auth 67108863\n\
+             conn_max_pending 10000\n\
+             conn_max_pending_auth 10000\n\
+             database mdb\n\
+             suffix dc=com\n\
+             rootdn {ADMINISTRATOR}\n\
+             rootpw {PASSWORD}\n\
+             directory {database}\n\
+             maxsize 68719476736\n\
+             index objectClass,uid,member eq\n\
+             access to attrs=userPassword by self write by anonymous auth by * none\n\
+             access to * by * read\n",
+            folder = self.path.display(),
+            database = self.database(Subject::Slapd).display(),
+        )
+    }
+
+    /// Loads the LDIF into an empty database; how long it took.
+    pub fn import(&self, subject: Subject) -> io::Result<Duration> {
+        let begin = Instant::now();
+        match subject {
+            Subject::Null => {}
+            Subject::Slapd => {
+                let mut command = Command::new("/usr/sbin/slapadd");
+                command.arg("-q").arg("-f").arg(self.slapd_configuration());
+                self.finish(subject, command.arg("-l").arg(self.ldif()))?;
+            }
+            Subject::Pando => {
+                let mut command = Command::new(&self.pando);
+                command
+                    .arg("import")
+                    .arg(self.database(subject))
+                    .arg(self.ldif());
+                self.finish(subject, &mut command)?;
+            }
+        }
+        Ok(begin.elapsed())
+    }
+
+    /// Writes all entries as LDIF to nowhere; how long it took.
+    pub fn export(&self, subject: Subject) -> io::Result<Duration> {
+        let mut command = match subject {
+            Subject::Pando => {
+                let mut command = Command::new(&self.pando);
+                command.arg("export").arg(self.database(subject));
+                command
+            }
+            _ => {
+                let mut command = Command::new("/usr/sbin/slapcat");
+                command.arg("-f").arg(self.slapd_configuration());
+                command
+            }
+        };
+        let begin = Instant::now();
+        self.finish(subject, &mut command)?;
+        Ok(begin.elapsed())
+    }
+
+    /// What the last command of a server has said.
+    fn log(&self, subject: Subject) -> PathBuf {
+        self.path.join(format!("{}.log", subject.name()))
+    }
+
+    /// Runs a command to its end, its output to nowhere.
+    fn finish(&self, subject: Subject, command: &mut Command) -> io::Result<()> {
+        let log = self.log(subject);
+        let status = command
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&log)?)
+            .status()?;
+        match status.success() {
+            true => Ok(()),
+            false => {
+                let said = fs::read_to_string(&log)?;
+                Err(io::Error::other(format!("{command:?}: {status}: {said}")))
+            }
+        }
+    }
+
+    /// Octets that a database takes on disk.
+    pub fn size(&self, subject: Subject) -> io::Result<u64> {
+        size_below(&self.database(subject))
+    }
+
+    /// Starts a server and waits until the administrator can bind.
+    pub fn start(&self, subject: Subject) -> io::Result<Server> {
+        if subject == Subject::Null {
+            return Server::null(2_500);
+        }
+        let url = format!("ldap://127.0.0.1:{}", free_port()?);
+        let mut command = match subject {
+            Subject::Pando => {
+                let mut command = Command::new(&self.pando);
+                command
+                    .arg("serve")
+                    .arg(self.database(subject))
+                    .args(["--listen", &url]);
+                command
+            }
+            _ => {
+                let mut command = Command::new("/usr/sbin/slapd");
+                command
+                    .args(["-d", "0", "-h", &url])
+                    .arg("-f")
+                    .arg(self.slapd_configuration());
+                command
+            }
+        };
+        command
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.log(subject))?);
+        let mut server = Server::start(&mut command, &url)?;
+        let begin = Instant::now();
+        while !load::bench::can_bind(&url, ADMINISTRATOR, PASSWORD) {
+            if let Some(status) = server.ended()? {
+                let message = format!("{} ended: {status}", subject.name());
+                return Err(io::Error::other(message));
+            }
+            if begin.elapsed() > START_TIME_MAX {
+                return Err(io::Error::other(format!(
+                    "{} does not answer",
+                    subject.name()
+                )));
+            }
+            // Nothing tells from outside when a server begins to listen.
+            thread::park_timeout(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+}
+
+/// Debian's schema file with another syntax for `photo`: slapd has no validator for its own one
+/// and would reject every entry of the template.
+fn cosine_schema() -> io::Result<String> {
+    let text = fs::read_to_string("/etc/ldap/schema/cosine.schema")?;
+    let fax = "1.3.6.1.4.1.1466.115.121.1.23";
+    let octet_string = "1.3.6.1.4.1.1466.115.121.1.40";
+    Ok(text.replace(fax, octet_string))
+}
+
+fn size_below(folder: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let mut sum = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        sum += match metadata.is_dir() {
+            true => size_below(&entry.path())?,
+            false => metadata.blocks() * 512,
+        };
+    }
+    Ok(sum)
+}
