@@ -18,6 +18,8 @@ pub fn frame(buffer: &[u8], message_bytes_max: usize) -> Result<Option<usize>, D
             message_bytes_max,
         ),
         [SEQUENCE, 0x80, ..] => Err(DecodeError::IndefiniteLength),
+        // X.690 §8.1.3.5: reserved, and longer than any limit.
+        [SEQUENCE, 0xFF, ..] => Err(DecodeError::beyond(message_bytes_max)),
         [SEQUENCE, first, rest @ ..] => {
             let octets = usize::from(*first & 0x7F);
             let known = rest.get(..octets).unwrap_or(rest);
@@ -109,10 +111,7 @@ mod tests {
             frame(&[SEQUENCE, 0x8A, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], LIMIT),
             beyond
         );
-        assert_eq!(
-            frame(&[SEQUENCE, 0xFF], 100),
-            beyond.map_err(|_| DecodeError::beyond(100))
-        );
+        assert_eq!(frame(&[SEQUENCE, 0xFF], LIMIT), beyond);
         assert_eq!(
             frame(&[SEQUENCE, 0x80], LIMIT),
             Err(DecodeError::IndefiniteLength)
