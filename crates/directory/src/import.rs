@@ -1,1 +1,151 @@
-//! Bulk import.
+//! Bulk import: entries from files or a generator into a node's data folder, without the server.
+//!
+//! The new database is built beside the old one and takes its place by one rename, so a crash at
+//! any moment leaves the old one untouched or the new one whole. The old database's entries,
+//! `cn=config` among them, go through the same pipeline first.
+//!
+//! ```text
+//! source ──pieces──▶ workers: parse, check, encode, index keys ──in input order──▶ sequencer ──▶ store
+//! ```
+//!
+//! Invariants:
+//! - ids follow the order of the input, parents before children, whatever the number of threads;
+//! - memory does not grow with the input, but for 16 bytes an entry to know names again, and for
+//!   what the store collects to sort.
+
+mod aside;
+mod attributes;
+mod contexts;
+mod entry;
+mod finish;
+pub(crate) mod line;
+mod meter;
+mod names;
+mod pipeline;
+mod plan;
+mod rejects;
+mod schema_in_use;
+mod sequencer;
+mod source;
+mod stamps;
+mod table;
+mod verdict;
+mod worker;
+
+use crate::clock::{Clock, SystemClock};
+use crate::stop::Failure;
+use policy::password::Scheme;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use meter::Meter;
+pub use source::{Content, EntrySink, Files, Format, Piece, Source};
+
+/// The folder in the data folder where a new database is built.
+const NEW_FOLDER: &str = "import";
+
+/// How entries are imported.
+#[derive(Clone)]
+pub struct ImportOptions {
+    /// Threads that parse and encode; 0: one per core.
+    pub threads: usize,
+    /// Check values against their syntaxes and entries against their classes.
+    pub check_schema: bool,
+    /// Create missing entries above the first ones, and naming contexts that are not configured.
+    pub create_suffix: bool,
+    /// Hash passwords that stand in the clear, under this scheme.
+    pub hash_passwords: Option<Scheme>,
+    /// Where rejected entries go; the file is made when there is one.
+    pub rejects: PathBuf,
+    /// Where time and identifiers come from.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl ImportOptions {
+    /// All cores, everything checked, rejects into this file.
+    pub fn new(rejects: PathBuf) -> ImportOptions {
+        ImportOptions {
+            threads: 0,
+            check_schema: true,
+            create_suffix: true,
+            hash_passwords: None,
+            rejects,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Entries of the input that are in the database now.
+    pub entries: u64,
+    /// Entries of the input that were rejected; the rejects file holds them.
+    pub rejected: u64,
+    /// Entries that were created above the imported ones.
+    pub created: u64,
+    /// Naming contexts added to the configuration.
+    pub contexts: Vec<String>,
+    /// Entries there are now, configuration included.
+    pub total: u64,
+    /// The state digest, 32 hexadecimal digits.
+    pub digest: String,
+    /// Bytes of the database file.
+    pub bytes: u64,
+}
+
+/// Imports what the source holds into the database in `data`.
+///
+/// # Errors
+/// There is no database, or a server has it open; the source cannot be read; the disk is full; or
+/// it was cancelled. The old database is untouched then.
+pub fn import(
+    data: &Path,
+    source: Box<dyn Source>,
+    options: &ImportOptions,
+    meter: &Meter,
+) -> Result<Imported, Failure> {
+    // Open until the end: it holds the folder's lock, and readers stream the old entries.
+    let old = store::Store::open(data)?;
+    remove_leftovers(data)?;
+    let folder = data.join(NEW_FOLDER);
+    let plan = plan::Plan::new(&old, options)?;
+    let done = pipeline::run(&plan, &old, source, &folder, meter)
+        .and_then(|outcome| finish::finish(&plan, outcome, &folder))
+        .and_then(|imported| {
+            meter.check()?;
+            swap(data, &folder)?;
+            Ok(imported)
+        });
+    if done.is_err() {
+        // What is left is found and removed by the next start.
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    done
+}
+
+/// Removes what an import that did not come to its end has left behind.
+pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
+    match std::fs::remove_dir_all(data.join(NEW_FOLDER)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::file(
+            "removing what an interrupted import left",
+            error,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Puts the new database in the old one's place.
+fn swap(data: &Path, folder: &Path) -> Result<(), Failure> {
+    let (new, old) = (
+        folder.join(store::DATABASE_FILE),
+        data.join(store::DATABASE_FILE),
+    );
+    let swapped = std::fs::rename(new, old)
+        .and_then(|()| std::fs::File::open(data))
+        .and_then(|folder| folder.sync_all());
+    swapped.map_err(|error| Failure::file("putting the new database in place", error))?;
+    // The database is in place; an empty folder left behind is removed by the next start.
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(())
+}

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use store::{IndexKinds, IndexSet, Store};
 
 /// The key of the paging key.
-const META_COOKIE_KEY: &[u8] = b"cookie-key";
+pub(crate) const META_COOKIE_KEY: &[u8] = b"cookie-key";
 
 /// What a new directory begins with.
 #[derive(Debug, Clone)]
@@ -161,6 +161,7 @@ impl Directory {
     /// There is none, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
         let store = Store::open(data)?;
+        crate::import::remove_leftovers(data)?;
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
@@ -240,7 +241,7 @@ fn resolve(schema: &Schema, name: &str) -> Result<schema::Name, Failure> {
     resolved.map_err(|error| Failure::Configuration(format!("\"{name}\": {error}")))
 }
 
-fn unusable(name: &str, stop: Stop) -> Failure {
+pub(crate) fn unusable(name: &str, stop: Stop) -> Failure {
     match stop {
         Stop::Failed(failure) => failure,
         Stop::Refused(refusal) => Failure::Configuration(format!(

@@ -57,6 +57,19 @@ pub enum Failure {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// The input of an import cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// Whoever asked for it wants it no more; nothing was changed.
+    #[error("cancelled; nothing was changed")]
+    Cancelled,
+}
+
+impl Failure {
+    /// A file outside the store could not be read or written.
+    pub(crate) fn file(what: impl Into<String>, source: std::io::Error) -> Failure {
+        Failure::File { what: what.into(), source }
+    }
 }
 
 /// Why an operation ended without success.

@@ -1,0 +1,269 @@
+//! From a name and values as given to an entry row, checked.
+
+use super::attributes::{MADE, Role, Slots};
+use super::names::Resolved;
+use super::plan::Plan;
+use super::stamps::Stamps;
+use super::verdict::{Verdict, Verdicts};
+use policy::password;
+use protocol::ldif::LdifAttribute;
+use schema::{Schema, TypeId};
+use std::borrow::Cow;
+use store::{EntryBuilder, EntryId};
+
+/// Values up to which each is compared with each; beyond, they are sorted.
+const PAIRS_MAX: usize = 8;
+
+/// The values of one attribute of the entry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    pub slot: usize,
+    /// Where they stand among the values given.
+    pub start: usize,
+    pub end: usize,
+}
+
+/// A value that does not stand with the others of its group: the group and the value.
+pub(super) type Extra<'e> = (usize, Cow<'e, [u8]>);
+
+/// An entry as it was given, its attributes resolved.
+pub(super) struct Given<'e> {
+    pub name: &'e Resolved<'e>,
+    /// What is stored as the entry's own name: its RDN, or a naming context's whole DN.
+    pub spelled: &'e str,
+    pub values: &'e [LdifAttribute<'e>],
+    pub groups: &'e mut Vec<Group>,
+    pub extras: Vec<Extra<'e>>,
+}
+
+/// Composes entries, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Composer {
+    verdicts: Verdicts,
+    shape: Vec<(TypeId, usize)>,
+    rdn: Vec<TypeId>,
+    normal: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<'e> Given<'e> {
+    fn of(&self, group: usize) -> impl Iterator<Item = &[u8]> + Clone {
+        let Group { start, end, .. } = self.groups[group];
+        let extras = self
+            .extras
+            .iter()
+            .filter(move |it| it.0 == group)
+            .map(|it| &*it.1);
+        self.values[start..end]
+            .iter()
+            .map(|it| &*it.1)
+            .chain(extras)
+    }
+
+    fn count(&self, group: usize) -> usize {
+        let Group { start, end, .. } = self.groups[group];
+        match self.extras.is_empty() {
+            true => end - start,
+            false => self.of(group).count(),
+        }
+    }
+}
+
+impl Composer {
+    /// Checks the entry and leaves it in the builder. Errors are sentences and hold no values.
+    pub fn compose(
+        &mut self,
+        plan: &Plan<'_>,
+        schema: &Schema,
+        slots: &Slots,
+        stamps: &Stamps,
+        entry: &mut Given<'_>,
+        builder: &mut EntryBuilder,
+    ) -> Result<Verdict, String> {
+        if plan.options.check_schema {
+            self.check_values(schema, slots, entry)?;
+        }
+        if let Some(scheme) = plan.options.hash_passwords {
+            hash_passwords(slots, entry, scheme)?;
+        }
+        let verdict = self.verdict(plan, schema, slots, entry)?;
+        builder.start(EntryId::ROOT, entry.spelled, plan.position);
+        let mut given = [false; MADE.len()];
+        for (at, group) in entry.groups.iter().enumerate() {
+            let slot = slots.slot(group.slot);
+            if let Role::Made(which) = slot.role {
+                given[which] = true;
+            }
+            if slot.operational {
+                builder.operational(slot.number, &slot.text, entry.of(at));
+            } else {
+                builder.user(slot.number, &slot.text, entry.of(at));
+            }
+        }
+        put_made(plan, stamps, &verdict, given, builder);
+        Ok(verdict)
+    }
+
+    fn check_values(
+        &mut self,
+        schema: &Schema,
+        slots: &Slots,
+        entry: &Given<'_>,
+    ) -> Result<(), String> {
+        for (at, group) in entry.groups.iter().enumerate() {
+            let slot = slots.slot(group.slot);
+            if slot.role == Role::ObjectClass {
+                // Checked with the classes' verdict.
+                continue;
+            }
+            for value in entry.of(at) {
+                let checked = schema.check_value(slot.type_id, value);
+                checked.map_err(|error| format!("{}: {error}", slot.text))?;
+            }
+            if entry.count(at) > 1 && self.has_repeated(schema, slot.type_id, entry.of(at)) {
+                return Err(format!(
+                    "{}: the same value is given more than once",
+                    slot.text
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_repeated<'v>(
+        &mut self,
+        schema: &Schema,
+        type_id: TypeId,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> bool {
+        self.normal.clear();
+        self.ends.clear();
+        for value in values {
+            let start = self.normal.len();
+            if schema
+                .normalise_equality(type_id, value, &mut self.normal)
+                .is_err()
+            {
+                self.normal.truncate(start);
+                self.normal.extend_from_slice(value);
+            }
+            self.ends.push(self.normal.len());
+        }
+        let form = |at: usize| {
+            let start = if at == 0 { 0 } else { self.ends[at - 1] };
+            &self.normal[start..self.ends[at]]
+        };
+        let count = self.ends.len();
+        if count <= PAIRS_MAX {
+            return (1..count).any(|one| (0..one).any(|other| form(one) == form(other)));
+        }
+        let mut forms: Vec<&[u8]> = (0..count).map(form).collect();
+        forms.sort_unstable();
+        forms.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    fn verdict(
+        &mut self,
+        plan: &Plan<'_>,
+        schema: &Schema,
+        slots: &Slots,
+        entry: &Given<'_>,
+    ) -> Result<Verdict, String> {
+        self.shape.clear();
+        self.rdn.clear();
+        let mut classes: [&[u8]; 16] = [&[]; 16];
+        let mut many: Vec<&[u8]> = Vec::new();
+        let mut count = 0;
+        for (at, group) in entry.groups.iter().enumerate() {
+            let slot = slots.slot(group.slot);
+            self.shape.push((slot.type_id, entry.count(at)));
+            if slot.role == Role::ObjectClass {
+                count = entry.count(at);
+                match count <= classes.len() {
+                    true => classes
+                        .iter_mut()
+                        .zip(entry.of(at))
+                        .for_each(|(to, it)| *to = it),
+                    false => many = entry.of(at).collect(),
+                }
+            }
+        }
+        let classes = if many.is_empty() {
+            &classes[..count]
+        } else {
+            &many
+        };
+        self.rdn
+            .extend(entry.name.rdn.values.iter().map(|(it, _)| it.type_id));
+        let check = plan.options.check_schema;
+        self.verdicts
+            .of(schema, classes, &self.shape, &self.rdn, check)
+            .map_err(|reason| reason.to_string())
+    }
+}
+
+/// Replaces passwords that stand in the clear.
+fn hash_passwords(
+    slots: &Slots,
+    entry: &mut Given<'_>,
+    scheme: password::Scheme,
+) -> Result<(), String> {
+    for at in 0..entry.groups.len() {
+        if slots.slot(entry.groups[at].slot).role != Role::Password {
+            continue;
+        }
+        let mut hashed = Vec::new();
+        for value in entry.of(at) {
+            let value = match password::is_hashed(value) {
+                true => value.to_vec(),
+                false => password::hash(scheme, value)
+                    .map_err(|error| format!("userPassword: {error}"))?
+                    .into_bytes(),
+            };
+            hashed.push((at, Cow::Owned(value)));
+        }
+        entry.extras.retain(|it| it.0 != at);
+        entry.groups[at].end = entry.groups[at].start;
+        entry.extras.extend(hashed);
+    }
+    Ok(())
+}
+
+/// Adds the operational attributes that were not given.
+fn put_made(
+    plan: &Plan<'_>,
+    stamps: &Stamps,
+    verdict: &Verdict,
+    given: [bool; MADE.len()],
+    builder: &mut EntryBuilder,
+) {
+    let known = &plan.catalog.known;
+    let uuid;
+    let [class_given, uuid_given, ..] = given;
+    let class = if class_given {
+        None
+    } else {
+        verdict.structural.as_deref()
+    };
+    let uuid = if uuid_given {
+        None
+    } else {
+        uuid = stamps.uuid(plan);
+        Some(uuid.as_str())
+    };
+    let texts = [
+        (&known.structural_object_class, class),
+        (&known.entry_uuid, uuid),
+        (&known.creators_name, Some(plan.by.as_str())),
+        (&known.create_timestamp, Some(plan.timestamp.as_str())),
+        (&known.entry_csn, Some(stamps.csn())),
+        (&known.modify_timestamp, Some(plan.timestamp.as_str())),
+        (&known.modifiers_name, Some(plan.by.as_str())),
+    ];
+    for (((known, text), given), name) in texts.into_iter().zip(given).zip(MADE) {
+        if let (Some(text), false) = (text, given) {
+            let value = std::iter::once(text.as_bytes());
+            builder.operational(known.number, name, value);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a bulk load cannot write: entries that replace others, and the list of naming contexts.
+
+use super::Imported;
+use super::contexts::Context;
+use super::pipeline::Outcome;
+use super::plan::Plan;
+use crate::catalog::CONFIG_NAME;
+use crate::commit::Record;
+use crate::config;
+use crate::execute::Execution;
+use crate::open::unusable;
+use crate::stop::Failure;
+use crate::write::{Change, Given, Modification, Write};
+use protocol::ChangeOperation;
+use schema::Description;
+use std::path::Path;
+use store::Store;
+
+/// Completes the new database.
+pub(super) fn finish(
+    plan: &Plan<'_>,
+    outcome: Outcome,
+    folder: &Path,
+) -> Result<Imported, Failure> {
+    let mut digest = outcome.digest;
+    if !outcome.replacements.is_empty() || !outcome.contexts.is_empty() {
+        let store = Store::open(folder)?;
+        write(plan, &outcome, &store)?;
+        digest = store.reader()?.snapshot()?.digest()?;
+        store.close();
+    }
+    let length = std::fs::metadata(folder.join(store::DATABASE_FILE)).map(|it| it.len());
+    Ok(Imported {
+        entries: outcome.entries,
+        rejected: outcome.rejected,
+        created: outcome.created,
+        contexts: outcome.contexts.into_iter().map(|it| it.spelled).collect(),
+        total: outcome.total,
+        digest: format!("{digest:032x}"),
+        bytes: length.unwrap_or(outcome.bytes),
+    })
+}
+
+fn write(plan: &Plan<'_>, outcome: &Outcome, store: &Store) -> Result<(), Failure> {
+    let mut batch = store.begin(&plan.indexes(&outcome.schema))?;
+    for replacement in &outcome.replacements {
+        batch.update(replacement.id, &replacement.row)?;
+    }
+    if !outcome.contexts.is_empty() {
+        let catalog = config::load(&batch.snapshot(), &outcome.schema)?;
+        let write = add_contexts(plan, &outcome.contexts)?;
+        let record = Record {
+            position: plan.position,
+            time_us: outcome.time_us,
+            writes: vec![&write],
+        };
+        let mut execution = Execution::new(&mut batch, &catalog, &record);
+        execution
+            .execute(&write)
+            .map_err(|stop| unusable(CONFIG_NAME, stop))?;
+        execution.finish()?;
+    }
+    Ok(batch.commit()?)
+}
+
+/// The change that adds naming contexts to the configuration.
+fn add_contexts(plan: &Plan<'_>, contexts: &[Context]) -> Result<Write, Failure> {
+    let catalog = &plan.catalog;
+    let description = Description::of_type(catalog.known.naming_context.type_id);
+    let values = contexts
+        .iter()
+        .map(|it| it.spelled.clone().into_bytes())
+        .collect();
+    let given = Given {
+        description,
+        values,
+    };
+    let modification = Modification {
+        operation: ChangeOperation::Add,
+        given,
+    };
+    Ok(Write {
+        by: plan.by.clone(),
+        name: catalog.config.clone(),
+        spelled: CONFIG_NAME.to_owned(),
+        manage_dsa_it: true,
+        change: Change::Modify(vec![modification]),
+    })
+}

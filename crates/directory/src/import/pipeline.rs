@@ -1,0 +1,218 @@
+//! The threads of an import and what they share.
+
+use super::Meter;
+use super::contexts::{Context, Contexts};
+use super::line::Line;
+use super::plan::Plan;
+use super::rejects::Rejects;
+use super::schema_in_use::SchemaInUse;
+use super::sequencer::{Replacement, Sequencer};
+use super::source::{Content, Piece, Source};
+use super::worker::{Work, Worker};
+use crate::execute::{META_ALIASES, META_REFERRALS, META_TIME};
+use crate::open::META_COOKIE_KEY;
+use crate::stop::Failure;
+use schema::Schema;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use store::{BulkLoader, Store};
+
+/// Entries of the old database in one piece.
+const STORED_ENTRIES: u64 = 512;
+
+/// What the workers share.
+pub(super) struct Shared<'p> {
+    pub plan: &'p Plan<'p>,
+    pub line: Line<Work>,
+    pub schema: SchemaInUse,
+    pub contexts: Contexts,
+    pub aliases: AtomicBool,
+    pub referrals: AtomicBool,
+    meter: &'p Meter,
+    intake: Mutex<Intake>,
+}
+
+/// Where pieces come from, and how many have come.
+struct Intake {
+    /// The first id of the old database that is still to be read.
+    next_stored: u64,
+    source: Box<dyn Source>,
+    pieces: u64,
+    ended: bool,
+}
+
+/// What the load has left to do.
+pub(super) struct Outcome {
+    pub entries: u64,
+    pub rejected: u64,
+    pub created: u64,
+    pub schema: Schema,
+    pub contexts: Vec<Context>,
+    pub replacements: Vec<Replacement>,
+    /// Later than the time of every entry.
+    pub time_us: u64,
+    pub digest: u128,
+    pub total: u64,
+    pub bytes: u64,
+}
+
+/// Stops the line when a worker ends by a panic, so that nobody waits for it.
+struct Guard<'l>(&'l Line<Work>);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(None);
+        }
+    }
+}
+
+/// Builds the new database in `folder`.
+pub(super) fn run(
+    plan: &Plan<'_>,
+    old: &Store,
+    source: Box<dyn Source>,
+    folder: &Path,
+    meter: &Meter,
+) -> Result<Outcome, Failure> {
+    let intake = Intake {
+        next_stored: 1,
+        source,
+        pieces: 0,
+        ended: false,
+    };
+    let shared = Shared {
+        plan,
+        line: Line::new(),
+        schema: SchemaInUse::new(plan.catalog.schema.clone()),
+        contexts: Contexts::new(&plan.catalog.contexts),
+        aliases: AtomicBool::new(plan.catalog.has_aliases),
+        referrals: AtomicBool::new(plan.catalog.has_referrals),
+        meter,
+        intake: Mutex::new(intake),
+    };
+    let loader = BulkLoader::create(folder, &plan.indexes(&plan.catalog.schema))?;
+    let readers = old.readers(plan.threads)?;
+    let rejects = Rejects::new(&plan.options.rejects)?;
+    let sequencer = std::thread::scope(|scope| {
+        for reader in readers {
+            let shared = &shared;
+            scope.spawn(move || {
+                let _guard = Guard(&shared.line);
+                let mut worker = Worker::new(shared, reader);
+                while shared.step(&mut worker) {}
+            });
+        }
+        let mut sequencer = Sequencer::new(&shared, loader, rejects, folder);
+        let done = sequence(&shared, &mut sequencer);
+        // Workers that wait, for their turn or for room, must not wait for ever.
+        shared.line.stop(None);
+        done.map(|()| sequencer)
+    })?;
+    meter.finish();
+    finish(plan, &shared, sequencer)
+}
+
+fn sequence(shared: &Shared<'_>, sequencer: &mut Sequencer<'_>) -> Result<(), Failure> {
+    while let Some(work) = shared.line.take()? {
+        shared.meter.check()?;
+        let count = sequencer.append(work)?;
+        shared.meter.add_entries(count);
+    }
+    sequencer.end()
+}
+
+impl Shared<'_> {
+    /// Takes a piece, works on it and hands it on. False: there is no more to do.
+    fn step(&self, worker: &mut Worker<'_>) -> bool {
+        let done = self.take().and_then(|taken| match taken {
+            None => Ok(false),
+            Some((number, piece)) => Ok(match worker.work(number, piece)? {
+                Some(work) => self.line.put(number, work).is_ok(),
+                None => false,
+            }),
+        });
+        done.unwrap_or_else(|failure| {
+            self.line.stop(Some(failure));
+            false
+        })
+    }
+
+    fn take(&self) -> Result<Option<(u64, Piece)>, Failure> {
+        let mut intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        if intake.ended {
+            return Ok(None);
+        }
+        self.meter.check()?;
+        let piece = if intake.next_stored <= self.plan.last_id {
+            let from = intake.next_stored;
+            let to = (from + STORED_ENTRIES - 1).min(self.plan.last_id);
+            intake.next_stored = to + 1;
+            let content = Content::Stored { from, to };
+            Some(Piece {
+                origin: Arc::from("the old database"),
+                content,
+            })
+        } else {
+            intake.source.next(self.meter)?
+        };
+        let number = intake.pieces;
+        match piece {
+            Some(piece) => {
+                intake.pieces += 1;
+                Ok(Some((number, piece)))
+            }
+            None => {
+                intake.ended = true;
+                self.line.end(number);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Writes what belongs to the database as a whole, and everything that has to be sorted.
+fn finish(
+    plan: &Plan<'_>,
+    shared: &Shared<'_>,
+    sequencer: Sequencer<'_>,
+) -> Result<Outcome, Failure> {
+    let pieces = shared
+        .intake
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .pieces;
+    let schema = shared.schema.newest();
+    let tally = sequencer.tally();
+    let (mut loader, replacements) = sequencer.into_parts();
+    loader.put_dictionary(&schema.dictionary_rows())?;
+    // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).expect("the operating system always has random bytes");
+    loader.put_meta(META_COOKIE_KEY, &key)?;
+    let time_us = plan.time_us + pieces;
+    loader.put_meta(META_TIME, &time_us.to_be_bytes())?;
+    for (flag, meta) in [
+        (&shared.aliases, META_ALIASES),
+        (&shared.referrals, META_REFERRALS),
+    ] {
+        if flag.load(Ordering::Relaxed) {
+            loader.put_meta(meta, &[1])?;
+        }
+    }
+    loader.set_position(plan.position);
+    let loaded = loader.finish()?;
+    Ok(Outcome {
+        entries: tally.imported,
+        rejected: tally.rejected,
+        created: tally.created,
+        schema,
+        contexts: shared.contexts.new_ones(),
+        replacements,
+        time_us,
+        digest: loaded.digest,
+        total: loaded.entries,
+        bytes: loaded.bytes,
+    })
+}

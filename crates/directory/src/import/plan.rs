@@ -1,0 +1,80 @@
+//! What an import needs to know before it begins.
+
+use super::ImportOptions;
+use crate::catalog::Catalog;
+use crate::clock;
+use crate::config;
+use crate::execute::META_TIME;
+use crate::stop::Failure;
+use schema::Schema;
+use store::{IndexDefinition, IndexSet, Store};
+
+/// The old database's rules and the marks that imported entries get.
+pub(super) struct Plan<'o> {
+    pub options: &'o ImportOptions,
+    pub threads: usize,
+    pub catalog: Catalog,
+    /// Every index the configuration asks for.
+    pub definitions: Vec<IndexDefinition>,
+    /// The last id of the old database.
+    pub last_id: u64,
+    /// The position of imported entries: one after the old database's.
+    pub position: u64,
+    /// Microseconds since 1970; later than everything in the old database.
+    pub time_us: u64,
+    /// The same as a generalized time.
+    pub timestamp: String,
+    /// Who creates the entries: the administrator.
+    pub by: String,
+}
+
+impl<'o> Plan<'o> {
+    pub fn new(old: &Store, options: &'o ImportOptions) -> Result<Plan<'o>, Failure> {
+        let mut reader = old.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        let catalog = config::load(&snapshot, &dictionary)?;
+        let wanted = config::wanted_indexes(&snapshot, &catalog.schema, &catalog.known)?;
+        let mut definitions = Vec::with_capacity(wanted.len());
+        for (attribute, kinds) in wanted {
+            let type_id = catalog.schema.attribute_type(&attribute).ok_or_else(|| {
+                Failure::Configuration(format!("no attribute type {attribute} to index"))
+            })?;
+            definitions.push(IndexDefinition {
+                type_id,
+                attribute,
+                kinds,
+                ready: true,
+            });
+        }
+        let before = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
+        let before = before.map_or(0, u64::from_be_bytes);
+        let time_us = options.clock.now_us().max(before + 1);
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        Ok(Plan {
+            options,
+            threads,
+            definitions,
+            last_id: snapshot.last_id()?.0,
+            position: snapshot.position()? + 1,
+            time_us,
+            timestamp: clock::generalized_time(time_us),
+            by: catalog
+                .administrator
+                .as_ref()
+                .map_or_else(String::new, |it| it.spelled.clone()),
+            catalog,
+        })
+    }
+
+    /// The indexes under a schema that numbers more attributes.
+    pub fn indexes(&self, schema: &Schema) -> IndexSet {
+        IndexSet {
+            schema: schema.clone(),
+            definitions: self.definitions.clone(),
+        }
+    }
+}

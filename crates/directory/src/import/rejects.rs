@@ -1,0 +1,95 @@
+//! The rejects file: LDIF that can be corrected and imported again, with the reasons as comments.
+
+use crate::stop::Failure;
+use protocol::ldif::{LdifAttribute, LdifWriter};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes rejected entries; the file is made with the first one.
+#[derive(Debug)]
+pub(super) struct Rejects {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+    count: u64,
+}
+
+impl Rejects {
+    /// Removes the file of an earlier import: what it says is not about this one.
+    pub fn new(path: &Path) -> Result<Rejects, Failure> {
+        let rejects = Rejects {
+            path: path.to_owned(),
+            file: None,
+            count: 0,
+        };
+        let is_file = std::fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
+        if is_file {
+            std::fs::remove_file(path).map_err(|error| rejects.failed(error))?;
+        }
+        Ok(rejects)
+    }
+
+    /// Adds an entry as LDIF with its place in the input and what is wrong with it.
+    pub fn put(
+        &mut self,
+        origin: &str,
+        line: u64,
+        reason: &str,
+        ldif: &[u8],
+    ) -> Result<(), Failure> {
+        self.count += 1;
+        let mut text = Vec::with_capacity(ldif.len() + 100);
+        let about = format!("{origin}, line {line}: {reason}");
+        LdifWriter::new(0).put_comment(&mut text, &about);
+        text.extend_from_slice(ldif.trim_ascii());
+        text.extend_from_slice(b"\n\n");
+        let done = match &mut self.file {
+            Some(file) => file.write_all(&text),
+            None => File::create(&self.path)
+                .and_then(|file| self.file.insert(BufWriter::new(file)).write_all(&text)),
+        };
+        done.map_err(|error| self.failed(error))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Writes everything out.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let done = self.file.as_mut().map_or(Ok(()), Write::flush);
+        done.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: std::io::Error) -> Failure {
+        Failure::file(
+            format!("writing rejected entries to {}", self.path.display()),
+            error,
+        )
+    }
+}
+
+/// An entry that did not come as LDIF.
+pub(super) fn ldif(dn: &str, values: &[LdifAttribute<'_>]) -> Vec<u8> {
+    let writer = LdifWriter::default();
+    let mut text = Vec::new();
+    writer.put_dn(&mut text, dn);
+    for (description, value) in values {
+        writer.put_value(&mut text, description, value);
+    }
+    text
+}
+
+/// An entry that is known only as a row.
+pub(super) fn stored(dn: &str, view: &store::EntryView<'_>) -> Vec<u8> {
+    let attributes = view
+        .attributes()
+        .filter_map(|it| protocol::PartialAttribute::from_checked(it.encoded));
+    let values = attributes.flat_map(|it| {
+        it.values
+            .iter()
+            .map(move |value| (it.description, std::borrow::Cow::Borrowed(value)))
+    });
+    ldif(dn, &values.collect::<Vec<_>>())
+}

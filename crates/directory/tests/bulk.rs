@@ -1,0 +1,667 @@
+//! Import and export: what goes in comes out, what cannot go in is explained, and nothing that
+//! happens in between leaves a database that is neither the old one nor the new one.
+
+use directory::export::{Compression, ExportOptions, Exported, export};
+use directory::import::{
+    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, import,
+};
+use directory::{Directory, Failure, InitOptions, Options};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A node's data folder with a place for files beside it.
+struct Node {
+    folder: tempfile::TempDir,
+}
+
+impl Node {
+    fn new(suffix: &str, base_entries: bool) -> Node {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut options = InitOptions::new(suffix, "{SSHA}x".to_owned());
+        options.base_entries = base_entries;
+        Directory::create(&folder.path().join("data"), &options).expect("created");
+        Node { folder }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path
+    }
+
+    fn options(&self) -> ImportOptions {
+        ImportOptions {
+            threads: 2,
+            ..ImportOptions::new(self.folder.path().join("rejects"))
+        }
+    }
+
+    fn rejects(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("rejects")).unwrap_or_default()
+    }
+
+    fn import_files(&self, files: Vec<PathBuf>, format: Format) -> Result<Imported, Failure> {
+        let source = Box::new(Files::new(files, format));
+        import(&self.data(), source, &self.options(), &Meter::default())
+    }
+
+    fn import(&self, ldif: &str) -> Imported {
+        let file = self.file("input.ldif", ldif.as_bytes());
+        self.import_files(vec![file], Format::Ldif)
+            .expect("imported")
+    }
+
+    fn export_with(&self, options: &ExportOptions) -> (Vec<u8>, Exported) {
+        let mut out = Vec::new();
+        let done = export(&self.data(), options, &mut out, &Meter::default());
+        (out, done.expect("exported"))
+    }
+
+    fn export(&self) -> String {
+        let (out, _) = self.export_with(&ExportOptions {
+            threads: 2,
+            ..ExportOptions::default()
+        });
+        String::from_utf8(out).expect("LDIF is text")
+    }
+
+    fn check(&self) {
+        let report = directory::check::check(&self.data()).expect("checked");
+        assert_eq!(report.problems, Vec::<String>::new());
+    }
+}
+
+fn people(count: usize) -> String {
+    let mut ldif = "version: 1\n\ndn: ou=people,dc=example,dc=com\nobjectClass: \
+                    organizationalUnit\nou: people\n"
+        .to_owned();
+    for person in 0..count {
+        ldif.push_str(&format!(
+            "\ndn: uid=user.{person},ou=people,dc=example,dc=com\nobjectClass: top\nobjectClass: \
+             person\nobjectClass: inetOrgPerson\nuid: user.{person}\ncn: User {person}\nsn: \
+             Number\ndescription:: {}\nuserPassword: secret{person}\n",
+            "w4TDlsOcCg=="
+        ));
+    }
+    ldif
+}
+
+fn dns(export: &str) -> Vec<&str> {
+    export
+        .lines()
+        .filter_map(|line| line.strip_prefix("dn: "))
+        .collect()
+}
+
+#[test]
+fn an_export_imported_exports_the_same() {
+    let one = Node::new("dc=example,dc=com", true);
+    let imported = one.import(&people(1500));
+    assert_eq!(
+        (imported.entries, imported.rejected, imported.created),
+        (1501, 0, 0)
+    );
+    one.check();
+    let exported = one.export();
+    assert_eq!(dns(&exported).len(), 1502);
+    for operational in [
+        "entryUUID: ",
+        "entryCSN: ",
+        "creatorsName: cn=admin",
+        "createTimestamp: ",
+    ] {
+        assert_eq!(
+            exported
+                .lines()
+                .filter(|it| it.starts_with(operational))
+                .count(),
+            1502
+        );
+    }
+    let other = Node::new("dc=example,dc=com", true);
+    let again = other.import(&exported);
+    assert_eq!(
+        (again.entries, again.rejected),
+        (1502, 0),
+        "{}",
+        other.rejects()
+    );
+    other.check();
+    assert_eq!(other.export(), exported);
+    let opened = Directory::open(&other.data(), &Options::default()).expect("opens");
+    assert_eq!(opened.status().expect("status").digest, again.digest);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let ldif = people(3000);
+    let digest = |threads| {
+        let node = Node::new("dc=example,dc=com", true);
+        let file = node.file("input.ldif", ldif.as_bytes());
+        // Identifiers and times are new each time, so only what the input says is compared.
+        let options = ImportOptions {
+            threads,
+            ..node.options()
+        };
+        let source = Box::new(Files::new(vec![file], Format::Ldif));
+        import(&node.data(), source, &options, &Meter::default()).expect("imported");
+        let (out, _) = node.export_with(&ExportOptions {
+            operational: false,
+            ..ExportOptions::default()
+        });
+        out
+    };
+    assert_eq!(digest(1), digest(5));
+}
+
+#[test]
+fn missing_superiors_and_naming_contexts_are_created() {
+    let node = Node::new("dc=example,dc=com", true);
+    let imported = node.import(
+        "dn: ou=oracle,dc=com\nobjectClass: organizationalUnit\nou: oracle\n\n\
+         dn: cn=a,ou=oracle,dc=com\nobjectClass: device\n",
+    );
+    assert_eq!(
+        (imported.entries, imported.created),
+        (2, 1),
+        "{}",
+        node.rejects()
+    );
+    assert_eq!(imported.contexts, ["dc=com"]);
+    node.check();
+    let exported = node.export();
+    assert_eq!(
+        dns(&exported),
+        [
+            "dc=example,dc=com",
+            "dc=com",
+            "ou=oracle,dc=com",
+            "cn=a,ou=oracle,dc=com"
+        ]
+    );
+    assert!(exported.contains("dn: cn=a,ou=oracle,dc=com\nobjectClass: device\ncn: a\n"));
+    // The next import finds the new context in the configuration.
+    let again = node.import("dn: cn=b,ou=oracle,dc=com\nobjectClass: device\n");
+    assert_eq!(
+        (again.entries, again.created, again.contexts.len()),
+        (1, 0, 0)
+    );
+    node.check();
+}
+
+#[test]
+fn without_creation_names_outside_are_rejected() {
+    let node = Node::new("dc=example,dc=com", true);
+    let file = node.file(
+        "in",
+        b"dn: ou=oracle,dc=com\nobjectClass: organizationalUnit\n",
+    );
+    let options = ImportOptions {
+        create_suffix: false,
+        ..node.options()
+    };
+    let source = Box::new(Files::new(vec![file], Format::Ldif));
+    let imported = import(&node.data(), source, &options, &Meter::default()).expect("imported");
+    assert_eq!((imported.entries, imported.rejected), (0, 1));
+    assert!(
+        node.rejects().contains("line 1: no naming context"),
+        "{}",
+        node.rejects()
+    );
+}
+
+#[test]
+fn an_imported_base_entry_replaces_the_one_init_made() {
+    let node = Node::new("dc=example,dc=com", true);
+    let base = "dn: dc=example,dc=com\nobjectClass: domain\ndescription: by hand\n";
+    assert_eq!(node.import(base).entries, 1);
+    node.check();
+    assert!(node.export().contains("description: by hand\n"));
+    // Now somebody has touched it.
+    let again = node.import("dn: dc=example,dc=com\nobjectClass: domain\n");
+    assert_eq!((again.entries, again.rejected), (0, 1));
+    assert!(
+        node.rejects().contains("line 1: an entry of this name"),
+        "{}",
+        node.rejects()
+    );
+    assert!(node.export().contains("description: by hand\n"));
+}
+
+#[test]
+fn superiors_may_come_last() {
+    let node = Node::new("dc=example,dc=com", false);
+    let records: Vec<String> = people(300).split("\n\n").map(str::to_owned).collect();
+    let mut reversed: Vec<String> = records[1..].to_vec();
+    reversed.push("dn: dc=example,dc=com\nobjectClass: domain\no: last".to_owned());
+    reversed.insert(
+        0,
+        "dn: cn=deep,cn=mid,dc=example,dc=com\nobjectClass: device".to_owned(),
+    );
+    reversed.push("dn: cn=mid,dc=example,dc=com\nobjectClass: device\nl: own".to_owned());
+    reversed[1..].reverse();
+    reversed.push("dn: cn=x,cn=y,cn=z,dc=example,dc=com\nobjectClass: device".to_owned());
+    reversed.push("dn: cn=y,cn=z,dc=example,dc=com\nobjectClass: device".to_owned());
+    reversed.push("dn: cn=z,dc=example,dc=com\nobjectClass: device".to_owned());
+    let imported = node.import(&reversed.join("\n\n"));
+    assert_eq!(
+        (imported.entries, imported.rejected),
+        (307, 0),
+        "{}",
+        node.rejects()
+    );
+    node.check();
+    let exported = node.export();
+    assert!(exported.contains("l: own\n") && !exported.contains("organization: last"));
+    let names = dns(&exported);
+    for (at, name) in names.iter().enumerate() {
+        let above = name.split_once(',').expect("two RDNs").1;
+        let known = names[..at].contains(&above) || *name == "dc=example,dc=com";
+        assert!(known, "{name} comes before its superior");
+    }
+}
+
+#[test]
+fn bad_entries_are_rejected_with_line_and_reason() {
+    let node = Node::new("dc=example,dc=com", true);
+    let imported = node.import(concat!(
+        "version: 1\n\n",
+        "dn: cn=good,dc=example,dc=com\nobjectClass: device\nserialNumber: 1\n\n",
+        "dn: cn=missing,dc=example,dc=com\nobjectClass: person\ncn: missing\n\n",
+        "dn: cn=unknown,dc=example,dc=com\nobjectClass: device\nunheardOf: 1\n\n",
+        "dn: cn=syntax,dc=example,dc=com\nobjectClass: device\nseeAlso: not a name\n\n",
+        "dn: cn=good,dc=example,dc=com\nobjectClass: device\nserialNumber: 2\n\n",
+        "dn: cn=child,cn=nobody,dc=example,dc=com\nobjectClass: device\n\n",
+        "dn: cn=twice,dc=example,dc=com\nobjectClass: device\nl: One\nl: one\n\n",
+        "dn: cn=x,cn=config\nobjectClass: device\n\n",
+        "dn: cn=change,dc=example,dc=com\nchangetype: delete\n\n",
+        "this is no LDIF\n",
+    ));
+    assert_eq!(
+        (imported.entries, imported.rejected),
+        (1, 9),
+        "{}",
+        node.rejects()
+    );
+    node.check();
+    let rejects = node.rejects();
+    for (line, reason) in [
+        (7, "object class person requires attribute sn"),
+        (11, "unknown attribute type \"unheardOf\""),
+        (15, "seeAlso: value is not of syntax"),
+        (19, "an entry of this name came before"),
+        (23, "the entry above it is missing"),
+        (26, "l: the same value is given more than once"),
+        (31, "the configuration is kept"),
+        (34, "expected an entry, came a change"),
+        (37, "expected an attribute description"),
+    ] {
+        let expected = format!("line {line}: {reason}");
+        assert!(rejects.contains(&expected), "{expected}\n{rejects}");
+    }
+    assert!(rejects.contains("dn: cn=syntax,dc=example,dc=com\nobjectClass: device\nseeAlso: not"));
+    // A better import leaves no rejects behind.
+    node.import("dn: cn=better,dc=example,dc=com\nobjectClass: device\n");
+    assert_eq!(node.rejects(), "");
+}
+
+#[test]
+fn checks_can_be_switched_off() {
+    let node = Node::new("dc=example,dc=com", true);
+    let file = node.file(
+        "in",
+        b"dn: cn=a,dc=example,dc=com\nobjectClass: person\nmail: \xc3\xa4\n",
+    );
+    let options = ImportOptions {
+        check_schema: false,
+        ..node.options()
+    };
+    let source = Box::new(Files::new(vec![file], Format::Ldif));
+    let imported = import(&node.data(), source, &options, &Meter::default()).expect("imported");
+    assert_eq!(
+        (imported.entries, imported.rejected),
+        (1, 0),
+        "{}",
+        node.rejects()
+    );
+    assert!(node.export().contains("structuralObjectClass: person\n"));
+    node.check();
+}
+
+#[test]
+fn what_is_computed_is_dropped_and_what_is_given_kept() {
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(
+        "dn: cn=a,dc=example,dc=com\nobjectClass: device\ncn: b\nhasSubordinates: TRUE\nentryDN: \
+         cn=other\nentryUUID: 11111111-2222-4333-8444-555555555555\nmodifyTimestamp: \
+         20010203040506Z\ncn: c\n",
+    );
+    let exported = node.export();
+    let entry = exported
+        .split("\n\n")
+        .find(|it| it.starts_with("dn: cn=a,"))
+        .expect("there");
+    let lines: Vec<&str> = entry.lines().collect();
+    assert_eq!(
+        lines[..5],
+        [
+            "dn: cn=a,dc=example,dc=com",
+            "objectClass: device",
+            "cn: b",
+            "cn: c",
+            "cn: a"
+        ]
+    );
+    assert!(lines.contains(&"entryUUID: 11111111-2222-4333-8444-555555555555"));
+    assert!(lines.contains(&"modifyTimestamp: 20010203040506Z"));
+    assert!(!entry.contains("hasSubordinates") && !entry.contains("entryDN"));
+    node.check();
+}
+
+#[test]
+fn passwords_are_hashed_when_asked() {
+    let node = Node::new("dc=example,dc=com", true);
+    let ldif = "dn: cn=a,dc=example,dc=com\nobjectClass: person\nsn: a\nuserPassword: clear\n\
+                userPassword: {SSHA}kept\n";
+    let file = node.file("in", ldif.as_bytes());
+    let scheme = "{SSHA}".parse().expect("a scheme");
+    let options = ImportOptions {
+        hash_passwords: Some(scheme),
+        ..node.options()
+    };
+    let source = Box::new(Files::new(vec![file], Format::Ldif));
+    import(&node.data(), source, &options, &Meter::default()).expect("imported");
+    let exported = node.export();
+    assert!(!exported.contains("clear"), "{exported}");
+    assert_eq!(
+        exported.matches("userPassword: {SSHA}").count(),
+        2,
+        "{exported}"
+    );
+}
+
+#[test]
+fn compressed_files_are_recognised_and_made() {
+    let ldif = people(700);
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(&ldif);
+    let plain = node.export();
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let options = ExportOptions {
+            compression,
+            threads: 2,
+            ..ExportOptions::default()
+        };
+        let (packed, exported) = node.export_with(&options);
+        assert!(packed.len() < plain.len() / 2 && exported.bytes == packed.len() as u64);
+        let other = Node::new("dc=example,dc=com", true);
+        let file = other.file("packed", &packed);
+        let imported = other
+            .import_files(vec![file], Format::Ldif)
+            .expect("imported");
+        assert_eq!(
+            (imported.entries, imported.rejected),
+            (702, 0),
+            "{}",
+            other.rejects()
+        );
+        assert_eq!(other.export(), plain);
+    }
+}
+
+fn add_request(dn: &str, attributes: &[(&str, &str)], bare: bool) -> Vec<u8> {
+    use protocol::ber::{put_integer, put_nested, put_octets};
+    let mut message = Vec::new();
+    let request = |out: &mut Vec<u8>| {
+        put_nested(out, 0x68, |out| {
+            put_octets(out, 0x04, dn.as_bytes());
+            put_nested(out, 0x30, |out| {
+                for (name, value) in attributes {
+                    let values = std::iter::once(value.as_bytes());
+                    protocol::put_partial_attribute(out, name, values);
+                }
+            });
+        });
+    };
+    if bare {
+        request(&mut message);
+    } else {
+        put_nested(&mut message, 0x30, |out| {
+            put_integer(out, 0x02, 7);
+            request(out);
+        });
+    }
+    message
+}
+
+#[test]
+fn streams_of_add_requests_are_imported() {
+    for (format, bare) in [(Format::Ber, false), (Format::BareBer, true)] {
+        let node = Node::new("dc=example,dc=com", true);
+        let mut stream = Vec::new();
+        for name in ["a", "b", "a"] {
+            let dn = format!("cn={name},dc=example,dc=com");
+            stream.extend(add_request(
+                &dn,
+                &[("objectClass", "device"), ("l", "here")],
+                bare,
+            ));
+        }
+        let bad = add_request("cn=c,dc=example,dc=com", &[("objectClass", "person")], bare);
+        stream.extend(bad);
+        let file = node.file("stream", &stream);
+        let imported = node.import_files(vec![file], format).expect("imported");
+        assert_eq!(
+            (imported.entries, imported.rejected),
+            (2, 2),
+            "{}",
+            node.rejects()
+        );
+        assert!(
+            node.rejects().contains("line 3: an entry of this name"),
+            "{}",
+            node.rejects()
+        );
+        assert!(node.rejects().contains("l: here\n"));
+        assert!(
+            node.rejects()
+                .contains("line 4: object class person requires")
+        );
+        node.check();
+        let cut = node.file("cut", &stream[..stream.len() - 3]);
+        let error = node
+            .import_files(vec![cut], format)
+            .expect_err("the stream is cut");
+        assert!(error.to_string().contains("request 4"), "{error}");
+    }
+}
+
+struct Counted(u64);
+
+impl Source for Counted {
+    fn next(&mut self, _: &Meter) -> Result<Option<Piece>, Failure> {
+        if self.0 == 0 {
+            return Ok(None);
+        }
+        self.0 -= 1;
+        let number = self.0;
+        let make = Box::new(move |sink: &mut dyn EntrySink| {
+            for entry in 0..10 {
+                sink.begin(&format!("cn={number}-{entry},dc=example,dc=com"));
+                sink.value("objectClass", b"device");
+                sink.value("l", b"made");
+                sink.end()?;
+            }
+            if number == 99 {
+                Err("no more of this kind".to_owned())
+            } else {
+                Ok(())
+            }
+        });
+        let content = Content::Made { make, first: 1 };
+        Ok(Some(Piece {
+            origin: Arc::from("made"),
+            content,
+        }))
+    }
+}
+
+#[test]
+fn made_entries_are_imported() {
+    let node = Node::new("dc=example,dc=com", true);
+    let meter = Meter::default();
+    let imported = import(&node.data(), Box::new(Counted(50)), &node.options(), &meter);
+    assert_eq!(imported.expect("imported").entries, 500);
+    assert_eq!((meter.entries(), meter.finishing()), (500, true));
+    node.check();
+    let before = node.export();
+    let error = import(
+        &node.data(),
+        Box::new(Counted(120)),
+        &node.options(),
+        &meter,
+    );
+    assert!(
+        error
+            .expect_err("it cannot be made")
+            .to_string()
+            .contains("no more of this kind")
+    );
+    assert_eq!(node.export(), before);
+}
+
+#[test]
+fn a_full_node_keeps_what_it_has() {
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(&people(600));
+    let before = node.export();
+    let more = node.import("dn: cn=more,dc=example,dc=com\nobjectClass: device\n");
+    assert_eq!((more.entries, more.rejected), (1, 0));
+    node.check();
+    let after = node.export();
+    assert!(after.starts_with(before.trim_end()));
+    assert_eq!(dns(&after).len(), dns(&before).len() + 1);
+    let (config, _) = node.export_with(&ExportOptions {
+        base: Some("cn=config".to_owned()),
+        ..ExportOptions::default()
+    });
+    let config = String::from_utf8(config).expect("text");
+    assert!(
+        config.contains("pandoNamingContext: dc=example,dc=com\n"),
+        "{config}"
+    );
+}
+
+#[test]
+fn what_an_interrupted_import_left_is_removed() {
+    let node = Node::new("dc=example,dc=com", true);
+    node.import("dn: cn=a,dc=example,dc=com\nobjectClass: device\n");
+    let before = node.export();
+    let left = node.data().join("import");
+    let leave = || {
+        std::fs::create_dir(&left).expect("made");
+        std::fs::write(left.join("pando.mdb"), b"half a database").expect("written");
+    };
+    leave();
+    let opened = Directory::open(&node.data(), &Options::default()).expect("opens");
+    assert!(!left.exists());
+    // While it is open, nobody else may work on the folder.
+    let file = node.file("in", b"dn: cn=b,dc=example,dc=com\nobjectClass: device\n");
+    let refused = node.import_files(vec![file.clone()], Format::Ldif);
+    assert!(
+        matches!(refused, Err(Failure::Store(store::Error::Locked { .. }))),
+        "{refused:?}"
+    );
+    opened.shutdown();
+    drop(opened);
+    leave();
+    let error = node.import_files(vec![file, PathBuf::from("/nonexistent")], Format::Ldif);
+    assert!(
+        error
+            .expect_err("no such file")
+            .to_string()
+            .contains("/nonexistent")
+    );
+    assert!(!left.exists());
+    assert_eq!(node.export(), before);
+}
+
+#[test]
+fn a_cancelled_import_changes_nothing() {
+    let node = Node::new("dc=example,dc=com", true);
+    let before = node.export();
+    let meter = Meter::default();
+    meter.cancel();
+    let done = import(&node.data(), Box::new(Counted(5)), &node.options(), &meter);
+    assert!(matches!(done, Err(Failure::Cancelled)), "{done:?}");
+    assert_eq!(node.export(), before);
+}
+
+#[test]
+fn exports_can_be_narrowed() {
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(&people(20));
+    let options = ExportOptions {
+        base: Some("ou=People,dc=example,dc=com".to_owned()),
+        filter: Some("(|(uid=user.7)(entryDN=uid=user.9,ou=people,dc=example,dc=com))".to_owned()),
+        attributes: vec!["uid".to_owned(), "entryUUID".to_owned()],
+        fold_columns: 0,
+        ..ExportOptions::default()
+    };
+    let (out, exported) = node.export_with(&options);
+    let out = String::from_utf8(out).expect("text");
+    assert_eq!(exported.entries, 2);
+    assert_eq!(
+        dns(&out),
+        [
+            "uid=user.7,ou=people,dc=example,dc=com",
+            "uid=user.9,ou=people,dc=example,dc=com"
+        ]
+    );
+    assert!(!out.contains("cn:") && out.contains("uid: user.7\n") && out.contains("entryUUID: "));
+    for (base, filter) in [(Some("ou=nobody,dc=com"), None), (None, Some("(uid="))] {
+        let options = ExportOptions {
+            base: base.map(str::to_owned),
+            filter: filter.map(str::to_owned),
+            ..ExportOptions::default()
+        };
+        let done = export(&node.data(), &options, &mut Vec::new(), &Meter::default());
+        assert!(matches!(done, Err(Failure::Input(_))), "{done:?}");
+    }
+}
+
+#[test]
+fn a_fifo_is_a_file() {
+    let node = Node::new("dc=example,dc=com", true);
+    let fifo = node.folder.path().join("fifo");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&fifo)
+        .status()
+        .expect("mkfifo runs");
+    assert!(made.success());
+    let writer = {
+        let fifo = fifo.clone();
+        std::thread::spawn(move || write_slowly(&fifo))
+    };
+    let imported = node
+        .import_files(vec![fifo], Format::Ldif)
+        .expect("imported");
+    writer.join().expect("written");
+    assert_eq!(imported.entries, 101);
+}
+
+/// A few bytes at a time, as pipes deliver.
+fn write_slowly(path: &Path) {
+    let mut file = std::fs::File::options()
+        .write(true)
+        .open(path)
+        .expect("opened");
+    for part in people(100).as_bytes().chunks(1000) {
+        file.write_all(part).expect("written");
+    }
+}
