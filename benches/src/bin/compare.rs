@@ -52,13 +52,19 @@ fn main() -> io::Result<()> {
         text: String::new(),
     };
     let users = arguments.extent.entries;
-    journal.line(&format!(
-        "# slapd, Pando and a null responder: {users} entries\n"
-    ))?;
+    let title = match arguments.growth {
+        true => format!("Growth with small entries, around {users}"),
+        false => format!("slapd, Pando and a null responder: {users} entries"),
+    };
+    journal.line(&format!("# {title}\n"))?;
     journal.line(&table::facts(arguments.pando.as_deref())?)?;
-    make_entries(&folder, &row::generator(users)?)?;
-    databases(&arguments, &folder, &mut journal)?;
-    rows(&arguments, &folder, &mut journal)?;
+    if arguments.growth {
+        growth(&arguments, &folder, &mut journal)?;
+    } else {
+        make_entries(&folder, arguments.extent)?;
+        databases(&arguments, &folder, &mut journal)?;
+        rows(&arguments, &folder, &mut journal)?;
+    }
     let place = match &arguments.output {
         Some(place) => place.clone(),
         None => default_place()?,
@@ -71,6 +77,7 @@ impl Arguments {
     fn read() -> io::Result<Arguments> {
         let mut arguments = Arguments {
             extent: Extent {
+                data: Data::Large,
                 entries: 1_000_000,
                 seconds: 10.0,
             },
@@ -85,6 +92,11 @@ impl Arguments {
         while let Some(word) = words.next() {
             if word == "--without-pando" {
                 arguments.pando = None;
+                continue;
+            }
+            if word == "--growth" {
+                arguments.growth = true;
+                arguments.extent.data = Data::Small;
                 continue;
             }
             let value = words
