@@ -1,0 +1,244 @@
+//! `import`, `export`, `generate`, `bench`.
+
+use std::fs;
+
+use kit::{Pando, SUFFIX, ldif, people};
+
+use super::{Shell, node_with_people, one_line};
+
+#[test]
+fn export_chooses_entries_and_attributes() {
+    let pando = node_with_people();
+    let export = |args: &[&str]| pando.run_on_node(&["export"], args).expect(0).entries();
+    assert_eq!(export(&[]).len(), 6);
+    assert_eq!(export(&["ou=People,dc=example,dc=com"]).len(), 4);
+    let found = export(&["--filter", "(uid=ada)", "--attributes", "cn,mail"]);
+    assert_eq!(found.len(), 1);
+    let mut names: Vec<&str> = found[0]
+        .attributes
+        .iter()
+        .map(|(name, _)| &name[..])
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["cn", "mail"]);
+    assert!(export(&[])[0].has("entryUUID"));
+    assert!(!export(&["--no-operational"])[0].has("entryUUID"));
+}
+
+#[test]
+fn export_and_import_are_inverse_in_every_compression() {
+    let pando = node_with_people();
+    let plain = pando.export();
+    for name in ["all.ldif", "all.ldif.gz", "all.ldif.zst"] {
+        let file = pando.folder.join(name).to_string_lossy().into_owned();
+        pando.run_on_node(&["export"], &["-o", &file]).expect(0);
+        let other = Pando::init();
+        other.run_on_node(&["import"], &[&file]).expect(0);
+        assert_eq!(other.export(), plain, "{name}");
+        other.assert_clean();
+    }
+    let packed = fs::read(pando.folder.join("all.ldif.gz")).expect("just written");
+    assert_eq!(packed[..2], [0x1F, 0x8B], "gzip");
+}
+
+#[test]
+fn export_without_operational_attributes_can_be_added_elsewhere() {
+    let pando = node_with_people();
+    let text = pando
+        .run_on_node(&["export"], &["--no-operational"])
+        .expect(0)
+        .out;
+    let slapd = kit::Slapd::start();
+    let tools = kit::tools::Tools::admin(&format!("ldap://{}", slapd.address()));
+    // slapd has the base entry already.
+    let (_, rest) = text.split_once("\n\n").expect("the base entry comes first");
+    tools.add(rest).expect(0);
+}
+
+#[test]
+fn import_reads_standard_input() {
+    let shell = Shell::with_node();
+    let text: String = people::sample().iter().map(ldif::print).collect();
+    shell
+        .pando_with_input(&["import", "node", "-"], &text)
+        .expect(0);
+    assert_eq!(
+        shell.pando(&["export", "node"]).expect(0).entries().len(),
+        6
+    );
+}
+
+#[test]
+fn import_rejects_bad_entries_with_line_and_reason() {
+    let shell = Shell::with_node();
+    let text = format!(
+        "dn: ou=People,{SUFFIX}\nobjectClass: organizationalUnit\nou: People\n\n\
+         dn: uid=bad,ou=People,{SUFFIX}\nobjectClass: inetOrgPerson\nuid: bad\n\n\
+         dn: uid=lost,ou=People,{SUFFIX}\nobjectClass: inetOrgPerson\ncn: x\nsn: x\n\
+         noSuchType: 1\n\n\
+         dn: uid=good,ou=People,{SUFFIX}\nobjectClass: inetOrgPerson\nuid: good\ncn: x\nsn: x\n"
+    );
+    shell.folder.write("some.ldif", text);
+    let args = ["import", "node", "some.ldif", "--rejects", "rejects.ldif"];
+    shell.pando(&args).expect(1).says("rejects.ldif");
+    let exported = shell.pando(&["export", "node"]).expect(0);
+    assert_eq!(exported.entries().len(), 3);
+    assert!(exported.out.contains("uid=good"));
+    let rejects = shell.folder.read("rejects.ldif");
+    for part in ["uid=bad", "uid=lost", "noSuchType", "5", "9"] {
+        assert!(rejects.contains(part), "{part:?} in {rejects}");
+    }
+    assert!(
+        rejects.lines().any(|line| line.starts_with('#')),
+        "reasons are comments: {rejects}"
+    );
+    // Mended, it can be imported as it is.
+    let mended = rejects
+        .replace("noSuchType", "title")
+        .replace("uid: bad\n", "cn: b\nsn: b\n");
+    shell.folder.write("mended.ldif", mended);
+    shell.pando(&["import", "node", "mended.ldif"]).expect(0);
+    assert_eq!(
+        shell.pando(&["export", "node"]).expect(0).entries().len(),
+        5
+    );
+}
+
+#[test]
+fn import_waits_for_nobody() {
+    let mut pando = node_with_people();
+    pando.serve();
+    let file = pando.folder.join("people.ldif");
+    let answer = pando.run_on_node(&["import"], &[&file.to_string_lossy()]);
+    one_line(answer, 1, &["in use"]);
+    one_line(pando.run_on_node(&["check"], &[]), 1, &["in use"]);
+}
+
+const TEMPLATE: &str = "define suffix=dc=example,dc=com\n\
+    define Count=100\n\n\
+    branch: ou=People,[suffix]\nsubordinateTemplate: person:[Count]\n\n\
+    template: person\nrdnAttr: uid\nobjectClass: inetOrgPerson\n\
+    uid: user.<sequential:1>\ncn: <first> <last>\nsn: <random:alpha:8>\n";
+
+#[test]
+fn generated_entries_depend_on_seed_and_number_only() {
+    let shell = Shell::new();
+    shell.folder.write("people.template", TEMPLATE);
+    let generate = |args: &[&str]| {
+        let all = [&["generate", "people.template"], args].concat();
+        shell.pando(&all).expect(0).out
+    };
+    let whole = generate(&[]);
+    assert_eq!(ldif::parse(&whole).len(), 101);
+    assert_eq!(generate(&[]), whole);
+    assert_ne!(generate(&["--seed", "7"]), whole);
+    let parts = [["0", "40"], ["40", "41"], ["41", "101"]];
+    let joined: String = parts
+        .map(|[from, to]| generate(&["--from", from, "--to", to]))
+        .concat();
+    assert_eq!(
+        ldif::content(&ldif::parse(&joined)),
+        ldif::content(&ldif::parse(&whole))
+    );
+    assert_eq!(ldif::parse(&generate(&["--define", "Count=5"])).len(), 6);
+}
+
+#[test]
+fn generated_and_imported_templates_agree() {
+    let shell = Shell::with_node();
+    shell.folder.write("people.template", TEMPLATE);
+    let text = shell.pando(&["generate", "people.template"]).expect(0).out;
+    shell
+        .pando(&["import", "node", "--template", "people.template"])
+        .expect(0);
+    let exported = shell.pando(&["export", "node"]).expect(0).entries();
+    let exported: Vec<_> = exported
+        .into_iter()
+        .filter(|entry| entry.name != SUFFIX)
+        .collect();
+    assert_eq!(ldif::content(&exported), ldif::content(&ldif::parse(&text)));
+}
+
+#[test]
+fn ber_streams_are_imported() {
+    let shell = Shell::with_node();
+    shell.folder.write("people.template", TEMPLATE);
+    let args = [
+        "generate",
+        "people.template",
+        "--format",
+        "ber",
+        "-o",
+        "people.ber",
+    ];
+    shell.pando(&args).expect(0);
+    shell
+        .pando(&["import", "node", "people.ber", "--format", "ber"])
+        .expect(0);
+    assert_eq!(
+        shell.pando(&["export", "node"]).expect(0).entries().len(),
+        102
+    );
+}
+
+#[test]
+fn bench_checks_responses_and_reports() {
+    let mut pando = node_with_people();
+    pando.serve();
+    let url = pando.url();
+    let report = pando
+        .folder
+        .join("report.json")
+        .to_string_lossy()
+        .into_owned();
+    let page = pando
+        .folder
+        .join("report.html")
+        .to_string_lossy()
+        .into_owned();
+    let args = [
+        "bench",
+        "search",
+        "--url",
+        &url,
+        "--base",
+        SUFFIX,
+        "--filter",
+        "(uid=ada)",
+        "--connections",
+        "4",
+        "--seconds",
+        "1",
+        "--warm-up",
+        "0",
+        "--json",
+        &report,
+        "--html",
+        &page,
+    ];
+    pando.run(&args).expect(0).says("operations");
+    assert!(
+        pando
+            .folder
+            .read("report.json")
+            .trim_start()
+            .starts_with('{')
+    );
+    assert!(pando.folder.read("report.html").contains("<svg"));
+    // A search that finds nothing is a failure, and the exit status says so.
+    let args = [
+        "bench",
+        "search",
+        "--url",
+        &url,
+        "--base",
+        SUFFIX,
+        "--filter",
+        "(uid=nobody)",
+        "--seconds",
+        "1",
+        "--warm-up",
+        "0",
+    ];
+    pando.run(&args).expect(1);
+}

@@ -1,0 +1,161 @@
+//! The subcommands as a person types them: what they print, how they end, what they say about
+//! mistakes. Exit status 2 is for what cannot be meant, 1 for what failed; either comes with one
+//! line that says what was expected, what came and what to do.
+
+mod data;
+mod mistakes;
+mod nodes;
+
+use std::process::Command;
+
+use kit::tools::{self, Answer};
+use kit::{Folder, Pando, SUFFIX};
+
+/// A folder to stand in, and the program.
+struct Shell {
+    folder: Folder,
+}
+
+impl Shell {
+    fn new() -> Self {
+        Shell {
+            folder: Folder::new(),
+        }
+    }
+
+    /// Runs the program; `PANDO_ADMIN_PASSWORD` is not set.
+    fn pando(&self, args: &[&str]) -> Answer {
+        self.pando_with_input(args, "")
+    }
+
+    fn pando_with_input(&self, args: &[&str], input: &str) -> Answer {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--kill-after=5", "120"])
+            .arg(kit::pando::program())
+            .args(args);
+        command
+            .current_dir(self.folder.path())
+            .env_remove("PANDO_ADMIN_PASSWORD");
+        tools::run_command(&mut command, input)
+    }
+
+    /// A node `node` in the folder.
+    fn with_node() -> Self {
+        let shell = Self::new();
+        shell.folder.write("password", "a password\n");
+        let args = [
+            "init",
+            "node",
+            "--suffix",
+            SUFFIX,
+            "--admin-password-file",
+            "password",
+        ];
+        shell.pando(&args).expect(0);
+        shell
+    }
+}
+
+/// Ends with `status` and one line that contains every one of `parts`.
+#[track_caller]
+fn one_line(answer: Answer, status: i32, parts: &[&str]) {
+    let answer = answer.expect(status);
+    let lines: Vec<&str> = answer.err.lines().collect();
+    assert_eq!(lines.len(), 1, "one line, please: {}", answer.err);
+    for part in parts {
+        assert!(lines[0].contains(part), "{part:?} is not in {:?}", lines[0]);
+    }
+    assert!(!lines[0].contains("panicked"), "{}", lines[0]);
+}
+
+#[test]
+fn help_and_version() {
+    let shell = Shell::new();
+    shell.pando(&["--version"]).expect(0).says("pando 0.");
+    let help = shell.pando(&["help"]).expect(0);
+    for subcommand in [
+        "init",
+        "serve",
+        "demo",
+        "import",
+        "export",
+        "generate",
+        "bench",
+        "check",
+        "schema",
+        "passwd",
+        "index",
+        "completions",
+    ] {
+        assert!(
+            help.out.contains(&format!("  {subcommand} ")),
+            "{subcommand} in {}",
+            help.out
+        );
+        let own = shell.pando(&["help", subcommand]).expect(0);
+        assert!(own.out.contains("Usage: pando"), "{}", own.out);
+        assert!(
+            own.out.lines().all(|line| line.chars().count() <= 100),
+            "{}",
+            own.out
+        );
+    }
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let shell = Shell::new();
+    for name in ["bash", "zsh", "fish"] {
+        shell.pando(&["completions", name]).expect(0).says("pando");
+    }
+    shell.pando(&["man", "pages"]).expect(0);
+    let page = shell.folder.read("pages/pando.1");
+    assert!(page.contains(".TH"), "{page}");
+    assert!(shell.folder.join("pages/pando-import.1").exists());
+}
+
+#[test]
+fn sample_settings_are_those_of_init() {
+    let shell = Shell::with_node();
+    let sample = include_str!("../../examples/pando.toml");
+    assert_eq!(
+        shell.folder.read("node/pando.toml"),
+        sample,
+        "copy it to examples/pando.toml"
+    );
+}
+
+#[test]
+fn demo_shows_commands_that_work() {
+    let folder = Folder::new();
+    let mut command = Command::new(kit::pando::program());
+    command.args(["demo", "--listen", "ldap://127.0.0.1:0", "--people", "200"]);
+    command.current_dir(folder.path());
+    let mut demo = kit::process::Running::start("pando demo", &mut command);
+    let url = demo.wait_for("listening on ldap://…", |line| {
+        let (_, address) = line.split_once("listening on ldap://")?;
+        Some(format!("ldap://{}", address.split_whitespace().next()?))
+    });
+    let tools = tools::Tools::anonymous(&url);
+    let root = tools
+        .search(&["-b", "", "-s", "base", "namingContexts"])
+        .expect(0);
+    let base = root.entries()[0].text("namingContexts");
+    let people = tools
+        .search(&["-b", &base, "(objectClass=person)", "1.1"])
+        .expect(0);
+    assert!(people.entries().len() >= 200, "{}", people.entries().len());
+    assert!(demo.stop().success());
+}
+
+/// A node with the sample people in it, not served.
+fn node_with_people() -> Pando {
+    let pando = Pando::init();
+    let people: String = kit::people::sample().iter().map(kit::ldif::print).collect();
+    let file = pando.folder.write("people.ldif", people);
+    pando
+        .run_on_node(&["import"], &[&file.to_string_lossy()])
+        .expect(0);
+    pando
+}

@@ -1,0 +1,206 @@
+//! `init`, `serve`, `passwd`, `schema`, `index`, `check`.
+
+use kit::tools::Tools;
+use kit::{Pando, SUFFIX};
+
+use super::{Shell, one_line};
+
+#[test]
+fn init_makes_a_node_to_serve() {
+    let shell = Shell::with_node();
+    assert!(shell.folder.join("node/data").is_dir());
+    shell.pando(&["check", "node"]).expect(0).says("no problem");
+    let export = shell.pando(&["export", "node"]).expect(0);
+    assert_eq!(export.entries().len(), 1);
+    assert_eq!(export.entries()[0].name, SUFFIX);
+}
+
+#[test]
+fn init_without_base_or_with_two_suffixes() {
+    let shell = Shell::new();
+    shell.folder.write("password", "a password\n");
+    let password = ["--admin-password-file", "password"];
+    let args = [
+        &["init", "bare", "--suffix", SUFFIX, "--no-base"],
+        &password[..],
+    ]
+    .concat();
+    shell.pando(&args).expect(0);
+    assert_eq!(
+        shell.pando(&["export", "bare"]).expect(0).entries().len(),
+        0
+    );
+    let args = ["init", "two", "--suffix", SUFFIX, "--suffix", "o=Other"];
+    shell.pando(&[&args[..], &password].concat()).expect(0);
+    assert_eq!(shell.pando(&["export", "two"]).expect(0).entries().len(), 2);
+}
+
+#[test]
+fn passwords_are_set_while_it_serves_and_while_it_does_not() {
+    let mut pando = super::node_with_people();
+    let ada = "uid=ada,ou=People,dc=example,dc=com";
+    let file = pando.folder.write("new", "countess\n");
+    let file = file.to_string_lossy().into_owned();
+    pando
+        .run_on_node(&["passwd"], &[ada, "--password-file", &file])
+        .expect(0);
+    pando.serve();
+    let bound = |password: &str| {
+        Tools::bound(&pando.url(), ada, password)
+            .run("ldapwhoami", &[], "")
+            .status
+    };
+    assert_eq!(bound("countess"), 0);
+    assert_eq!(bound("ada"), 49);
+    let file = pando.folder.write("newer", "lady\n");
+    let file = file.to_string_lossy().into_owned();
+    pando
+        .run_on_node(&["passwd"], &[ada, "--password-file", &file])
+        .expect(0);
+    assert_eq!(bound("lady"), 0);
+    pando
+        .run_on_node(&["passwd"], &["--password-file", &file])
+        .expect(0);
+    Tools::bound(&pando.url(), kit::ADMIN, "lady")
+        .run("ldapwhoami", &[], "")
+        .expect(0);
+}
+
+#[test]
+fn hashes_are_printed() {
+    let shell = Shell::new();
+    for scheme in ["{SSHA}", "{SSHA512}", "{ARGON2}"] {
+        let args = ["passwd", "--password-file", "-", "--scheme", scheme];
+        let answer = shell.pando_with_input(&args, "secret\n").expect(0);
+        assert!(answer.out.starts_with(scheme), "{answer:?}");
+    }
+}
+
+#[test]
+fn owner_is_administrator_on_the_socket() {
+    let pando = Pando::start();
+    let socket = pando.node().join("ldapi");
+    let url = format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"));
+    let answer = kit::tools::run("ldapwhoami", &["-Q", "-Y", "EXTERNAL", "-H", &url], "");
+    answer.expect(0).says(kit::ADMIN);
+}
+
+#[test]
+fn schema_is_shown_and_extended() {
+    let shell = Shell::with_node();
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/mail.schema");
+    shell
+        .pando(&["schema", "show", "node", "inetOrgPerson"])
+        .expect(0)
+        .says("'inetOrgPerson'");
+    shell.pando(&["schema", "check", schema]).expect(0);
+    shell.pando(&["schema", "add", "node", schema]).expect(0);
+    shell
+        .pando(&["schema", "show", "node", "maildrop"])
+        .expect(0)
+        .says("'maildrop'");
+    // The same again is no mistake.
+    shell.pando(&["schema", "add", "node", schema]).expect(0);
+    shell.folder.write(
+        "other.schema",
+        "attributetype ( 1.3.6.1.4.1.32473.1.1.2 NAME 'maildrop'\n\
+         \tSYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n",
+    );
+    let answer = shell.pando(&["schema", "add", "node", "other.schema"]);
+    one_line(answer, 1, &["maildrop"]);
+}
+
+#[test]
+fn schema_files_of_openldap_are_read() {
+    let shell = Shell::with_node();
+    for name in [
+        "java",
+        "corba",
+        "ppolicy",
+        "dyngroup",
+        "misc",
+        "openldap",
+        "collective",
+    ] {
+        let path = format!("/etc/ldap/schema/{name}.schema");
+        if std::path::Path::new(&path).exists() {
+            shell.pando(&["schema", "check", &path]).expect(0);
+        }
+    }
+}
+
+#[test]
+fn indexes_come_and_go() {
+    let shell = Shell::with_node();
+    shell
+        .pando(&["index", "status", "node"])
+        .expect(0)
+        .says("objectClass");
+    shell
+        .pando(&["index", "add", "node", "description", "equality,substring"])
+        .expect(0);
+    shell
+        .pando(&["index", "status", "node"])
+        .expect(0)
+        .says("description");
+    shell.pando(&["check", "node"]).expect(0);
+    shell
+        .pando(&["index", "drop", "node", "description"])
+        .expect(0);
+    let status = shell.pando(&["index", "status", "node"]).expect(0);
+    assert!(!status.out.contains("description"), "{}", status.out);
+    shell.pando(&["check", "node"]).expect(0);
+}
+
+#[test]
+fn an_index_is_built_while_it_serves() {
+    let mut pando = Pando::init();
+    let people: String = (0..5_000)
+        .map(|number| {
+            let mut person = kit::people::person(&format!("p{number}"));
+            person.name = format!("uid=p{number},{SUFFIX}");
+            person.push("employeeNumber", format!("{number}").into_bytes());
+            kit::ldif::print(&person)
+        })
+        .collect();
+    let file = pando.folder.write("people.ldif", people);
+    pando
+        .run_on_node(&["import"], &[&file.to_string_lossy()])
+        .expect(0);
+    pando.serve();
+    let kinds = "equality,presence,substring,ordering,approximate";
+    pando
+        .run_on_node(&["index", "add"], &["employeeNumber", kinds])
+        .expect(0);
+    let tools = pando.tools();
+    kit::process::until("the index is ready", || {
+        let found = tools
+            .search(&["-b", SUFFIX, "(employeeNumber=4711)", "uid"])
+            .expect(0);
+        assert_eq!(
+            found.entries().len(),
+            1,
+            "answers are right at every moment"
+        );
+        let status = pando.run_on_node(&["index", "status"], &[]).expect(0);
+        let line = status
+            .out
+            .lines()
+            .find(|line| line.starts_with("employeeNumber"))?
+            .to_owned();
+        line.contains("ready").then_some(())
+    });
+    for (filter, count) in [
+        ("(employeeNumber=4711)", 1),
+        ("(employeeNumber=*71*)", 179),
+        ("(employeeNumber=*)", 5_000),
+        ("(employeeNumber>=4990)", 5_000 - 4_442),
+    ] {
+        let found = tools.search(&["-b", SUFFIX, filter, "1.1"]).expect(0);
+        if !filter.contains('>') {
+            assert_eq!(found.entries().len(), count, "{filter}");
+        }
+    }
+    pando.stop();
+    pando.assert_clean();
+}
