@@ -126,16 +126,19 @@ pub(crate) struct Gathering {
     told: Vec<i64>,
     /// Cores the server used, by second.
     pub cores: BTreeMap<i64, f64>,
+    /// The measured part is over by this second: empty ones from here on are not shown.
+    over: i64,
     pub seconds: Vec<Second>,
 }
 
 impl Gathering {
-    pub fn new(kinds: usize, threads: usize) -> Gathering {
+    pub fn new(kinds: usize, threads: usize, duration_ns: i64) -> Gathering {
         Gathering {
             totals: (0..kinds).map(|_| Count::new()).collect(),
             open: BTreeMap::new(),
             told: vec![i64::MIN; threads],
             cores: BTreeMap::new(),
+            over: duration_ns.saturating_add(NS_PER_SECOND - 1) / NS_PER_SECOND,
             seconds: Vec::new(),
         }
     }
@@ -183,6 +186,9 @@ impl Gathering {
     pub fn close(&mut self, last: i64, progress: &mut dyn FnMut(&Second)) {
         while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() <= last) {
             let (latency, mut sum) = entry.remove();
+            if sum.second >= self.over && sum.operations == 0 {
+                continue;
+            }
             sum.p50_us = at_quantile(&latency, 0.5);
             sum.p99_us = at_quantile(&latency, 0.99);
             sum.server_cores = self.cores.get(&sum.second).copied().unwrap_or(0.0);
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn seconds_close_when_every_thread_has_spoken() {
-        let mut gathering = Gathering::new(2, 2);
+        let mut gathering = Gathering::new(2, 2, i64::MAX);
         let mut shown = Vec::new();
         let mut one = Recorder::new(2, -NS_PER_SECOND);
         one.record(0, 5_000, 1, false);

@@ -133,7 +133,7 @@ fn watch(
     threads: usize,
     progress: &mut dyn FnMut(&Second),
 ) -> Result<Report, BenchError> {
-    let mut gathering = Gathering::new(run.jobs.kinds.len(), threads);
+    let mut gathering = Gathering::new(run.jobs.kinds.len(), threads, run.duration_ns);
     let mut server = ServerWatch::new(options, run);
     let mut ends = Vec::new();
     while ends.len() < threads {
