@@ -258,9 +258,10 @@ impl Desk {
         let mut batch = self.store.begin(&before.indexes)?;
         let progress = batch.build_indexes(INDEX_SLICE)?;
         let states = batch.snapshot().index_states()?;
-        let version = batch.snapshot().version();
         batch.commit()?;
-        // After the commit: a search must not use an index that its snapshot has not finished.
+        // After the commit: a search must not use an index that its snapshot has not finished. Read
+        // back, since a transaction that changed nothing leaves no version of its own.
+        let version = self.store.reader()?.snapshot()?.version();
         let mut next = Catalog::clone(&before);
         next.indexes = IndexSet::from_states(before.schema.clone(), &states);
         next.least_version = version;
