@@ -175,7 +175,8 @@ fn show(dir: &Path, text: Option<&str>) -> Result<(), Problem> {
     }
     if shown == 0 {
         return Err(Problem::failed(format_args!(
-            "no definition contains \"{wanted}\""
+            "no definition contains \"{}\"",
+            text.unwrap_or_default()
         )));
     }
     Ok(())
