@@ -1,6 +1,16 @@
 //! Time and random identifiers, passed in so that tests and replays own them.
 
+use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Random bytes taken from the system at once: asking costs more than a UUID's other work.
+const POOL_BYTES: usize = 1024;
+
+thread_local! {
+    /// Random bytes of this thread, and how many of them are used.
+    static POOL: RefCell<([u8; POOL_BYTES], usize)> =
+        const { RefCell::new(([0; POOL_BYTES], POOL_BYTES)) };
+}
 
 /// Where a node gets its time and its unique identifiers from. Execution never asks it: both are
 /// filled in before a write gets its place in the order.
@@ -22,8 +32,16 @@ impl Clock for SystemClock {
     }
 
     fn uuid(&self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).expect("the operating system always has random bytes");
+        let mut bytes: [u8; 16] = POOL.with_borrow_mut(|(pool, used)| {
+            if *used == POOL_BYTES {
+                getrandom::fill(pool).expect("the operating system always has random bytes");
+                *used = 0;
+            }
+            let mut bytes = [0; 16];
+            bytes.copy_from_slice(&pool[*used..*used + 16]);
+            *used += 16;
+            bytes
+        });
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         bytes

@@ -5,7 +5,7 @@
 //! `cn=config` among them, go through the same pipeline first.
 //!
 //! ```text
-//! source ──pieces──▶ workers: parse, check, encode, index keys ──in input order──▶ sequencer ──▶ store
+//! source ─pieces─▶ workers: parse, check, encode, index ─in input order─▶ sequencer ─▶ store
 //! ```
 //!
 //! Invariants:
@@ -26,10 +26,12 @@ mod plan;
 mod rejects;
 mod schema_in_use;
 mod sequencer;
+mod sink;
 mod source;
 mod stamps;
 mod table;
 mod verdict;
+mod work;
 mod worker;
 
 use crate::clock::{Clock, SystemClock};

@@ -1,6 +1,8 @@
 //! Import and export: what goes in comes out, what cannot go in is explained, and nothing that
 //! happens in between leaves a database that is neither the old one nor the new one.
 
+mod kit;
+
 use directory::export::{Compression, ExportOptions, Exported, export};
 use directory::import::{
     Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, import,
@@ -101,14 +103,14 @@ fn dns(export: &str) -> Vec<&str> {
 #[test]
 fn an_export_imported_exports_the_same() {
     let one = Node::new("dc=example,dc=com", true);
-    let imported = one.import(&people(1500));
+    let imported = one.import(&people(700));
     assert_eq!(
         (imported.entries, imported.rejected, imported.created),
-        (1501, 0, 0)
+        (701, 0, 0)
     );
     one.check();
     let exported = one.export();
-    assert_eq!(dns(&exported).len(), 1502);
+    assert_eq!(dns(&exported).len(), 702);
     for operational in [
         "entryUUID: ",
         "entryCSN: ",
@@ -120,14 +122,14 @@ fn an_export_imported_exports_the_same() {
                 .lines()
                 .filter(|it| it.starts_with(operational))
                 .count(),
-            1502
+            702
         );
     }
     let other = Node::new("dc=example,dc=com", true);
     let again = other.import(&exported);
     assert_eq!(
         (again.entries, again.rejected),
-        (1502, 0),
+        (702, 0),
         "{}",
         other.rejects()
     );
@@ -139,7 +141,7 @@ fn an_export_imported_exports_the_same() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let ldif = people(3000);
+    let ldif = people(1200);
     let digest = |threads| {
         let node = Node::new("dc=example,dc=com", true);
         let file = node.file("input.ldif", ldif.as_bytes());
@@ -463,14 +465,14 @@ fn streams_of_add_requests_are_imported() {
             node.rejects()
         );
         assert!(
-            node.rejects().contains("line 3: an entry of this name"),
+            node.rejects().contains("request 3: an entry of this name"),
             "{}",
             node.rejects()
         );
         assert!(node.rejects().contains("l: here\n"));
         assert!(
             node.rejects()
-                .contains("line 4: object class person requires")
+                .contains("request 4: object class person requires")
         );
         node.check();
         let cut = node.file("cut", &stream[..stream.len() - 3]);
@@ -632,6 +634,71 @@ fn exports_can_be_narrowed() {
         };
         let done = export(&node.data(), &options, &mut Vec::new(), &Meter::default());
         assert!(matches!(done, Err(Failure::Input(_))), "{done:?}");
+    }
+}
+
+#[test]
+fn superiors_come_first_wherever_entries_were_moved() {
+    let mut client = kit::Client::admin();
+    let mut add = |name: &str, class: &str| {
+        let dn = format!("{name},dc=example,dc=com");
+        let result = client.add(&dn, &[("objectClass", &[class])]);
+        assert_eq!(
+            result.code,
+            protocol::ResultCode::SUCCESS,
+            "{}",
+            result.diagnostic
+        );
+    };
+    add("ou=old", "organizationalUnit");
+    for device in 0..300 {
+        add(&format!("cn={device},ou=old"), "device");
+    }
+    add("ou=new", "organizationalUnit");
+    add("ou=newer", "organizationalUnit");
+    for device in 0..300 {
+        add(&format!("cn={device},ou=new"), "device");
+    }
+    for (entry, superior) in [("ou=new", "ou=newer"), ("ou=old", "cn=299,ou=new,ou=newer")] {
+        let request = protocol::Request::ModifyDn(protocol::ModifyDnRequest {
+            entry: &format!("{entry},dc=example,dc=com"),
+            new_rdn: entry,
+            delete_old_rdn: false,
+            new_superior: Some(&format!("{superior},dc=example,dc=com")),
+        });
+        let result = client.call(&request, &[]).result;
+        assert_eq!(
+            result.code,
+            protocol::ResultCode::SUCCESS,
+            "{}",
+            result.diagnostic
+        );
+    }
+    let folder = Arc::clone(&client.folder);
+    client.directory.shutdown();
+    drop(client);
+    let data = folder.path();
+    for compression in [Compression::Plain, Compression::Zstd] {
+        let mut out = Vec::new();
+        let options = ExportOptions {
+            compression,
+            ..ExportOptions::default()
+        };
+        let exported = export(data, &options, &mut out, &Meter::default()).expect("exported");
+        assert_eq!(exported.entries, 604);
+        if compression == Compression::Zstd {
+            out = zstd::decode_all(out.as_slice()).expect("zstd");
+        }
+        let text = String::from_utf8(out).expect("text").replace("\n ", "");
+        let names = dns(&text);
+        assert_eq!(names.len(), 604);
+        for (at, name) in names.iter().enumerate().skip(1) {
+            let above = name.split_once(',').expect("two RDNs").1;
+            assert!(
+                names[..at].contains(&above),
+                "{name} comes before its superior"
+            );
+        }
     }
 }
 

@@ -7,15 +7,16 @@ use super::plan::Plan;
 use super::rejects::Rejects;
 use super::schema_in_use::SchemaInUse;
 use super::sequencer::{Replacement, Sequencer};
-use super::source::{Content, Piece, Source};
-use super::worker::{Work, Worker};
+use super::source::Source;
+use super::work::{Task, Work};
+use super::worker::Worker;
 use crate::execute::{META_ALIASES, META_REFERRALS, META_TIME};
 use crate::open::META_COOKIE_KEY;
 use crate::stop::Failure;
 use schema::Schema;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use store::{BulkLoader, Store};
 
 /// Entries of the old database in one piece.
@@ -128,7 +129,7 @@ impl Shared<'_> {
     fn step(&self, worker: &mut Worker<'_>) -> bool {
         let done = self.take().and_then(|taken| match taken {
             None => Ok(false),
-            Some((number, piece)) => Ok(match worker.work(number, piece)? {
+            Some((number, task)) => Ok(match worker.work(number, task)? {
                 Some(work) => self.line.put(number, work).is_ok(),
                 None => false,
             }),
@@ -139,29 +140,25 @@ impl Shared<'_> {
         })
     }
 
-    fn take(&self) -> Result<Option<(u64, Piece)>, Failure> {
+    fn take(&self) -> Result<Option<(u64, Task)>, Failure> {
         let mut intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
         if intake.ended {
             return Ok(None);
         }
         self.meter.check()?;
-        let piece = if intake.next_stored <= self.plan.last_id {
+        let task = if intake.next_stored <= self.plan.last_id {
             let from = intake.next_stored;
             let to = (from + STORED_ENTRIES - 1).min(self.plan.last_id);
             intake.next_stored = to + 1;
-            let content = Content::Stored { from, to };
-            Some(Piece {
-                origin: Arc::from("the old database"),
-                content,
-            })
+            Some(Task::Stored { from, to })
         } else {
-            intake.source.next(self.meter)?
+            intake.source.next(self.meter)?.map(Task::Given)
         };
         let number = intake.pieces;
-        match piece {
-            Some(piece) => {
+        match task {
+            Some(task) => {
                 intake.pieces += 1;
-                Ok(Some((number, piece)))
+                Ok(Some((number, task)))
             }
             None => {
                 intake.ended = true;

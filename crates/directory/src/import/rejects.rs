@@ -29,7 +29,8 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// Adds an entry as LDIF with its place in the input and what is wrong with it.
+    /// Adds an entry as LDIF with its place in the input (`people.ldif, line` 7) and what is wrong
+    /// with it.
     pub fn put(
         &mut self,
         origin: &str,
@@ -39,7 +40,7 @@ impl Rejects {
     ) -> Result<(), Failure> {
         self.count += 1;
         let mut text = Vec::with_capacity(ldif.len() + 100);
-        let about = format!("{origin}, line {line}: {reason}");
+        let about = format!("{origin} {line}: {reason}");
         LdifWriter::new(0).put_comment(&mut text, &about);
         text.extend_from_slice(ldif.trim_ascii());
         text.extend_from_slice(b"\n\n");

@@ -60,14 +60,6 @@ pub enum Content {
         /// Number of the first one, from 1.
         first: u64,
     },
-    /// Entries of the old database, by id.
-    #[doc(hidden)]
-    Stored {
-        /// The first id.
-        from: u64,
-        /// The last id.
-        to: u64,
-    },
 }
 
 /// Makes entries and gives them to the sink; an error says why that is impossible.

@@ -6,85 +6,29 @@ use super::entry::{Composer, Extra, Given, Group};
 use super::line::Stopped;
 use super::names::{Names, Resolved};
 use super::pipeline::Shared;
-use super::source::{Content, EntrySink, Piece, read_request};
+use super::sink::Sink;
+use super::source::{Content, Piece, read_request};
 use super::stamps::Stamps;
+use super::work::{Kind, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
 use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifRecord, LdifScratch, parse_record, split_records};
 use schema::{Name, Schema};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{EntryBuilder, EntryId, Prepared, Preparer, Reader};
-
-/// What came of a piece.
-pub(super) struct Work {
-    pub origin: Arc<str>,
-    pub text: Text,
-    pub prepared: Prepared,
-    /// One for each prepared entry.
-    pub entries: Vec<Prospect>,
-    pub rejected: Vec<Rejected>,
-}
-
-/// The text of a piece, to show an entry that is rejected later.
-pub(super) enum Text {
-    Ldif(Vec<u8>),
-    Ber {
-        requests: Vec<u8>,
-        bare: bool,
-    },
-    /// Names of entries, one behind the other.
-    Names(Vec<u8>),
-}
-
-/// An entry that may go into the database.
-#[derive(Debug, Clone)]
-pub(super) struct Prospect {
-    /// Stands for its name.
-    pub name: u128,
-    /// Stands for its superior's name; `None` for a naming context.
-    pub superior: Option<u128>,
-    pub kind: Kind,
-    /// Where it stands in the piece's text.
-    pub place: Range<usize>,
-    /// Line or number in its source.
-    pub line: u64,
-}
-
-/// How an entry came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The input has it.
-    Imported,
-    /// The old database has it.
-    Kept,
-    /// The old database has it because `init` made it: an imported one replaces it.
-    Initial,
-    /// It was missing above an imported one, which replaces it when it comes.
-    Created,
-}
-
-/// An entry that cannot go into the database.
-#[derive(Debug)]
-pub(super) struct Rejected {
-    pub line: u64,
-    pub reason: String,
-    /// As LDIF.
-    pub text: Vec<u8>,
-}
+use store::{EntryBuilder, EntryId, Preparer, Reader};
 
 /// One entry of the input, before anything is known about it.
-struct Read<'r> {
-    dn: &'r str,
-    values: &'r [LdifAttribute<'r>],
-    place: Range<usize>,
-    line: u64,
+pub(super) struct Read<'r> {
+    pub dn: &'r str,
+    pub values: &'r [LdifAttribute<'r>],
+    pub place: Range<usize>,
+    pub line: u64,
 }
 
 /// Why an entry does not become a prospect.
-enum Refused {
+pub(super) enum Refused {
     /// Its own fault.
     Entry(String),
     Stopped,
@@ -120,7 +64,7 @@ pub(super) struct Worker<'s> {
     scratch: LdifScratch,
     piece: u64,
     entries: Vec<Prospect>,
-    rejected: Vec<Rejected>,
+    pub rejected: Vec<Rejected>,
 }
 
 impl<'s> Worker<'s> {
@@ -146,46 +90,62 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Works on one piece.
-    pub fn work(&mut self, number: u64, piece: Piece) -> Result<Option<Work>, Failure> {
+    /// Does one task; `None` when nothing more is wanted.
+    pub fn work(&mut self, number: u64, task: Task) -> Result<Option<Work>, Failure> {
         self.piece = number;
         self.stamps.begin(self.shared.plan, number);
-        let done = match piece.content {
-            Content::Ldif(chunk) => self
-                .ldif(&chunk.text, chunk.first_line)
-                .map(|()| Text::Ldif(chunk.text)),
-            Content::Ber {
-                requests,
-                first,
-                bare,
-            } => self
-                .ber(&requests, first, bare)
-                .map(|()| Text::Ber { requests, bare }),
-            Content::Made { make, first } => {
-                let mut sink = Sink::new(self, first);
-                let made = make(&mut sink);
-                let Sink { names, stopped, .. } = sink;
-                match (stopped, made) {
-                    (true, _) => Err(Stopped),
-                    (false, Err(error)) => {
-                        return Err(Failure::Input(format!("{}: {error}", piece.origin)));
-                    }
-                    (false, Ok(())) => Ok(Text::Names(names)),
-                }
-            }
-            Content::Stored { from, to } => {
+        let (origin, done) = match task {
+            Task::Given(piece) => self.given(piece)?,
+            Task::Stored { from, to } => {
                 let names = self.stored(from, to)?;
-                Ok(Text::Names(names))
+                ("the old database, entry".to_owned(), Ok(Text::Names(names)))
             }
         };
         let Ok(text) = done else { return Ok(None) };
         Ok(Some(Work {
-            origin: piece.origin,
+            origin,
             text,
             prepared: self.preparer.take(),
             entries: std::mem::take(&mut self.entries),
             rejected: std::mem::take(&mut self.rejected),
         }))
+    }
+
+    fn given(&mut self, piece: Piece) -> Result<(String, Result<Text, Stopped>), Failure> {
+        let origin = piece.origin;
+        Ok(match piece.content {
+            Content::Ldif(chunk) => {
+                let done = self.ldif(&chunk.text, chunk.first_line);
+                (
+                    format!("{origin}, line"),
+                    done.map(|()| Text::Ldif(chunk.text)),
+                )
+            }
+            Content::Ber {
+                requests,
+                first,
+                bare,
+            } => {
+                let done = self.ber(&requests, first, bare);
+                (
+                    format!("{origin}, request"),
+                    done.map(|()| Text::Ber { requests, bare }),
+                )
+            }
+            Content::Made { make, first } => {
+                let mut sink = Sink::new(self, first);
+                let made = make(&mut sink);
+                let Sink { names, stopped, .. } = sink;
+                let done = match (stopped, made) {
+                    (true, _) => Err(Stopped),
+                    (false, Err(error)) => {
+                        return Err(Failure::Input(format!("{origin}: {error}")));
+                    }
+                    (false, Ok(())) => Ok(Text::Names(names)),
+                };
+                (format!("{origin}, entry"), done)
+            }
+        })
     }
 
     fn ldif(&mut self, text: &[u8], first_line: u64) -> Result<(), Stopped> {
@@ -311,7 +271,7 @@ impl<'s> Worker<'s> {
     }
 
     /// Makes a prospect of an entry of the input.
-    fn entry(&mut self, read: &Read<'_>, kind: Kind) -> Result<(), Refused> {
+    pub fn entry(&mut self, read: &Read<'_>, kind: Kind) -> Result<(), Refused> {
         let resolved = self.names.resolve(&self.schema, read.dn)?;
         if !resolved.covered {
             self.enter_context(&resolved, read)?;
@@ -567,80 +527,4 @@ pub(super) fn values_of<'r>(request: &protocol::AddRequest<'r>) -> Vec<LdifAttri
                 .map(move |value| (it.description, Cow::Borrowed(value)))
         })
         .collect()
-}
-
-/// Collects a made entry until it is whole.
-struct Sink<'w, 's> {
-    worker: &'w mut Worker<'s>,
-    /// Names of all entries.
-    names: Vec<u8>,
-    start: usize,
-    line: u64,
-    bytes: Vec<u8>,
-    /// Where description and value of each value end in `bytes`.
-    ends: Vec<(usize, usize)>,
-    stopped: bool,
-}
-
-impl<'w, 's> Sink<'w, 's> {
-    fn new(worker: &'w mut Worker<'s>, first: u64) -> Sink<'w, 's> {
-        Sink {
-            worker,
-            names: Vec::new(),
-            start: 0,
-            line: first,
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            stopped: false,
-        }
-    }
-}
-
-impl EntrySink for Sink<'_, '_> {
-    fn begin(&mut self, dn: &str) {
-        self.start = self.names.len();
-        self.names.extend_from_slice(dn.as_bytes());
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    fn value(&mut self, description: &str, value: &[u8]) {
-        self.bytes.extend_from_slice(description.as_bytes());
-        let middle = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.ends.push((middle, self.bytes.len()));
-    }
-
-    fn end(&mut self) -> Result<(), String> {
-        let mut values = Vec::with_capacity(self.ends.len());
-        let mut start = 0;
-        for (middle, end) in &self.ends {
-            // It came as text.
-            let text = std::str::from_utf8(&self.bytes[start..*middle]).unwrap_or_default();
-            values.push((text, Cow::Borrowed(&self.bytes[*middle..*end])));
-            start = *end;
-        }
-        let dn = std::str::from_utf8(&self.names[self.start..]).unwrap_or_default();
-        let place = self.start..self.names.len();
-        let read = Read {
-            dn,
-            values: &values,
-            place,
-            line: self.line,
-        };
-        let line = self.line;
-        self.line += 1;
-        match self.worker.entry(&read, Kind::Imported) {
-            Ok(()) => Ok(()),
-            Err(Refused::Entry(reason)) => {
-                let text = super::rejects::ldif(dn, &values);
-                self.worker.rejected.push(Rejected { line, reason, text });
-                Ok(())
-            }
-            Err(Refused::Stopped) => {
-                self.stopped = true;
-                Err("no more entries are wanted".to_owned())
-            }
-        }
-    }
 }

@@ -5,8 +5,8 @@ use protocol::ber::{OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
 use protocol::{AddRequest, DecodeError, DecodeLimits, Message, Request};
 use std::io::Read;
 
-/// A request of more bytes is refused, as a record of LDIF is.
-const REQUEST_BYTES_MAX: usize = 64 << 20;
+/// A request of more bytes ends the import, as a record of LDIF does.
+const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// The tag of an AddRequest, `[APPLICATION 8]`.
 const ADD_REQUEST: u8 = 0x68;
@@ -43,7 +43,7 @@ impl<R: Read> BerPieces<R> {
             let (count, end) = whole(&bytes).map_err(|text| self.broken(origin, &text))?;
             if count == 0 && !self.at_end {
                 if bytes.len() > REQUEST_BYTES_MAX {
-                    return Err(self.broken(origin, "expected a request of at most 64 MiB"));
+                    return Err(self.broken(origin, "expected requests of at most 1 GiB"));
                 }
                 wanted = bytes.len() * 2;
                 continue;

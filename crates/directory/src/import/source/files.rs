@@ -33,6 +33,10 @@ struct Open {
     taken: Arc<AtomicU64>,
 }
 
+/// A record of more bytes ends the import: it is no LDIF, most likely. A group of ten million
+/// members is half of that.
+const RECORD_BYTES_MAX: usize = 1 << 30;
+
 type Input = Box<dyn Read + Send>;
 
 enum Pieces {
@@ -68,7 +72,10 @@ impl Files {
         };
         let input = decompressed(counted).map_err(failed)?;
         let pieces = match self.format {
-            Format::Ldif => Pieces::Ldif(LdifChunks::new(input, PIECE_BYTES)),
+            Format::Ldif => {
+                let chunks = LdifChunks::new(input, PIECE_BYTES);
+                Pieces::Ldif(chunks.record_bytes_max(RECORD_BYTES_MAX))
+            }
             Format::Ber => Pieces::Ber(BerPieces::new(input, PIECE_BYTES), false),
             Format::BareBer => Pieces::Ber(BerPieces::new(input, PIECE_BYTES), true),
         };

@@ -1,0 +1,71 @@
+//! What workers are given and what they hand to the sequencer.
+
+use super::source::Piece;
+use std::ops::Range;
+use store::Prepared;
+
+/// What a worker is to do.
+pub(super) enum Task {
+    /// Read a piece of the input.
+    Given(Piece),
+    /// Take over the entries of the old database with these ids.
+    Stored { from: u64, to: u64 },
+}
+
+/// What came of a task.
+pub(super) struct Work {
+    /// Where it comes from and how its entries are counted: `people.ldif, line`.
+    pub origin: String,
+    pub text: Text,
+    pub prepared: Prepared,
+    /// One for each prepared entry.
+    pub entries: Vec<Prospect>,
+    pub rejected: Vec<Rejected>,
+}
+
+/// The text of a piece, to show an entry that is rejected later.
+pub(super) enum Text {
+    Ldif(Vec<u8>),
+    Ber {
+        requests: Vec<u8>,
+        bare: bool,
+    },
+    /// Names of entries, one behind the other.
+    Names(Vec<u8>),
+}
+
+/// An entry that may go into the database.
+#[derive(Debug, Clone)]
+pub(super) struct Prospect {
+    /// Stands for its name.
+    pub name: u128,
+    /// Stands for its superior's name; `None` for a naming context.
+    pub superior: Option<u128>,
+    pub kind: Kind,
+    /// Where it stands in the piece's text.
+    pub place: Range<usize>,
+    /// Line or number in its source.
+    pub line: u64,
+}
+
+/// How an entry came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The input has it.
+    Imported,
+    /// The old database has it.
+    Kept,
+    /// The old database has it because `init` made it: an imported one replaces it.
+    Initial,
+    /// It was missing above an imported one, which replaces it when it comes.
+    Created,
+}
+
+/// An entry that cannot go into the database.
+#[derive(Debug)]
+pub(super) struct Rejected {
+    pub line: u64,
+    pub reason: String,
+    /// As LDIF.
+    pub text: Vec<u8>,
+}
