@@ -121,14 +121,7 @@ where
         )),
         None => None,
     };
-    let mut listeners = Vec::new();
-    for listen in &config.listen {
-        let failed = |error| StartError::Listen {
-            listen: listen.clone(),
-            error,
-        };
-        listeners.push(Listener::bind(listen).map_err(failed)?);
-    }
+    let listeners = bind(&config.listen)?;
     let addresses = listeners.iter().map(|it| it.listen.clone()).collect();
     let room = resources::raise_open_files(config.connections.total_max);
     let total_max = match config.connections.total_max {
@@ -179,6 +172,20 @@ where
 fn stop_on_signals(stop: &UnixStream) -> io::Result<Vec<SigId>> {
     let register = |signal| signal_hook::low_level::pipe::register(signal, stop.try_clone()?);
     [SIGTERM, SIGINT].into_iter().map(register).collect()
+}
+
+fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
+    let bind = |listen: &Listen| match Listener::bind(listen) {
+        Ok(listener) => {
+            tracing::info!(listen = %listener.listen, "listening");
+            Ok(listener)
+        }
+        Err(error) => Err(StartError::Listen {
+            listen: listen.clone(),
+            error,
+        }),
+    };
+    addresses.iter().map(bind).collect()
 }
 
 fn rules(config: &Config) -> Rules {

@@ -174,12 +174,18 @@ impl Config {
         let listen = resolve_listen(&place, &file, overrides)?;
         let tls = resolve_tls(folder, &place, &mut file, overrides)?;
         if tls.is_none()
-            && let Some(it) = listen.iter().find(|it| it.scheme() == ListenScheme::Ldaps)
+            && let Some(at) = listen
+                .iter()
+                .position(|it| it.scheme() == ListenScheme::Ldaps)
         {
-            return Err(SettingsError::flag(
-                "listen",
-                format!("{it} needs a certificate: set tls.certificate and tls.key"),
-            ));
+            let it = &listen[at];
+            let message = format!("{it} needs a certificate: set tls.certificate and tls.key");
+            return Err(match file.listen.get(at) {
+                Some(spelled) if overrides.listen.is_empty() => {
+                    place.error(Some(spelled.span()), "listen", message)
+                }
+                _ => SettingsError::flag("listen", message),
+            });
         }
         let scheme = place.resolve(&file.passwords.scheme)?;
         Ok(Config {

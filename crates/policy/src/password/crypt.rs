@@ -144,7 +144,8 @@ fn verify_yescrypt(text: &str, given: &[u8]) -> bool {
         .is_ok()
 }
 
-/// What follows `$1$`: `salt$hash`, a thousand rounds of MD5, as FreeBSD invented it; Apache's differs in `magic`.
+/// What follows `$1$`: `salt$hash`, a thousand rounds of MD5, as FreeBSD invented it; Apache's
+/// differs in `magic`.
 fn verify_md5(magic: &str, rest: &str, given: &[u8]) -> bool {
     let Some((salt, expected)) = rest.split_once('$') else {
         return false;

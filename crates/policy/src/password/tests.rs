@@ -78,8 +78,8 @@ fn crypt_lengths_at_the_digest_boundaries() {
         ("{CRYPT}$1$ab$rn6aQS/o7141mj179E/zA.", &b""[..]),
         ("{CRYPT}$1$$tfkQpLLTgAbss6O92sCcm1", &[b'a'; 40]),
         (
-            "{CRYPT}$6$ab$pWR1UD3a0xtawrhzK7aur8QQZL8ZBygJ39zGZlWYnxHrKXcb.5/71jgiq9.sKiypHLphRR4.cd\
-                IV8Hw.AJziB/",
+            "{CRYPT}$6$ab$pWR1UD3a0xtawrhzK7aur8QQZL8ZBygJ39zGZlWYnxHrKXcb.5/71jgiq9.sKi\
+                ypHLphRR4.cdIV8Hw.AJziB/",
             &long,
         ),
         (
@@ -115,7 +115,10 @@ fn truncated_values_match_nothing() {
     for stored in VECTORS.iter().filter(|it| it.starts_with('{')) {
         let name_end = stored.find('}').unwrap() + 1;
         for end in 0..stored.len().min(name_end + 24) {
-            assert!(!verify(&stored.as_bytes()[..end], b"correct horsf"), "{stored} to {end}");
+            assert!(
+                !verify(&stored.as_bytes()[..end], b"correct horsf"),
+                "{stored} to {end}"
+            );
         }
     }
 }
@@ -203,8 +206,14 @@ fn every_new_scheme_makes_what_it_verifies() {
 fn pbkdf2_makes_what_it_verifies() {
     for prf in [Prf::Sha1, Prf::Sha256, Prf::Sha512] {
         let encoded = pbkdf2::hash(prf, 1_000, b"0123456789abcdef", PASSWORD);
-        assert!(pbkdf2::verify(prf, encoded.as_bytes(), PASSWORD), "{encoded}");
-        assert!(!pbkdf2::verify(prf, encoded.as_bytes(), b"correct horsf"), "{encoded}");
+        assert!(
+            pbkdf2::verify(prf, encoded.as_bytes(), PASSWORD),
+            "{encoded}"
+        );
+        assert!(
+            !pbkdf2::verify(prf, encoded.as_bytes(), b"correct horsf"),
+            "{encoded}"
+        );
     }
 }
 

@@ -63,7 +63,7 @@ impl World {
             server,
             entries,
             sleeps,
-            folder,
+            _folder: folder,
         }
     }
 

@@ -152,7 +152,8 @@ fn flags_go_over_the_file() {
 fn ldaps_needs_a_certificate() {
     refused(
         "listen = [\"ldaps://127.0.0.1\"]",
-        "listen: ldaps://127.0.0.1:636 needs a certificate: set tls.certificate and tls.key",
+        "/node/pando.toml:1: listen: ldaps://127.0.0.1:636 needs a certificate: set \
+         tls.certificate and tls.key",
     );
 }
 
