@@ -336,8 +336,10 @@ fn open_environment(file: &Path, options: &StoreOptions) -> Result<Environment, 
             no_sync: options.no_sync,
         };
         match Environment::open(file, &environment_options) {
+            // Linux says ENOMEM; under valgrind a map that large gives EINVAL.
             Err(Error::Lmdb {
-                code: libc::ENOMEM, ..
+                code: libc::ENOMEM | libc::EINVAL,
+                ..
             }) if options.map_adapts && map_bytes / 2 >= MAP_BYTES_MIN => {
                 map_bytes /= 2;
             }

@@ -1,0 +1,215 @@
+//! The fast path without sockets: one worker executes the same message again and again.
+//!
+//! Run under valgrind by `benches/gate`, which counts instructions: they do not depend on what
+//! else the machine does, so they can gate changes where time cannot.
+//!
+//! `fastpath prepare DIR` makes a directory of 1,000 people; `fastpath run DIR SCENARIO TIMES`
+//! executes a scenario; `fastpath scenarios` lists them.
+
+use directory::{Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker};
+use protocol::{
+    AddRequest, Authentication, BindRequest, CompareRequest, DecodeLimits, DerefAliases, Filter,
+    Message, PartialAttribute, Request, Scope, SearchRequest, frame, put_partial_attribute,
+    write_request,
+};
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+const SUFFIX: &str = "dc=example,dc=com";
+const PEOPLE: u64 = 1_000;
+/// `{SSHA}` of "password".
+const PASSWORD: &str = "{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3";
+
+/// One kind of request, made for a given person.
+struct Scenario {
+    name: &'static str,
+    write: fn(person: u64, out: &mut Vec<u8>),
+}
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario { name: "search_equality_name_only", write: |n, out| search(n, &["1.1"], out) },
+    Scenario { name: "search_equality_all_attributes", write: |n, out| search(n, &[], out) },
+    Scenario { name: "search_base_all_attributes", write: base_search },
+    Scenario { name: "compare", write: compare },
+    Scenario { name: "bind_ssha", write: bind },
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["prepare", dir] => prepare(Path::new(dir)),
+        ["run", dir, scenario, times] => run(Path::new(dir), scenario, times.parse()?),
+        ["scenarios"] => {
+            for scenario in SCENARIOS {
+                std::io::Write::write_fmt(
+                    &mut std::io::stdout(),
+                    format_args!("{}\n", scenario.name),
+                )?;
+            }
+            Ok(())
+        }
+        _ => Err("usage: fastpath prepare DIR | run DIR SCENARIO TIMES | scenarios".into()),
+    }
+}
+
+/// Completions of the one session.
+#[derive(Default)]
+struct Inbox {
+    arrived: Mutex<Vec<Completion>>,
+    wake: Condvar,
+}
+
+impl Mailbox for Inbox {
+    fn deliver(&self, completions: Vec<Completion>) {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner).extend(completions);
+        self.wake.notify_one();
+    }
+}
+
+impl Inbox {
+    fn take(&self) -> Completion {
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match arrived.pop() {
+                Some(completion) => return completion,
+                None => arrived = self.wake.wait(arrived).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+/// One client of one directory.
+struct Client {
+    directory: Directory,
+    worker: Worker,
+    session: Session,
+    inbox: Arc<Inbox>,
+}
+
+impl Client {
+    fn open(dir: &Path, peer: Peer) -> Result<Client, Box<dyn Error>> {
+        let directory = Directory::open(dir, &Options::default())?;
+        let inbox = Arc::new(Inbox::default());
+        let mut worker = directory.worker(Arc::clone(&inbox) as Arc<dyn Mailbox>)?;
+        let session = worker.open_session(1, peer);
+        Ok(Client { directory, worker, session, inbox })
+    }
+
+    fn execute(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
+        let length = frame(bytes, 1 << 20)?.ok_or("a whole message")?;
+        let bytes = bytes.get(..length).ok_or("a whole message")?;
+        let message = Message::decode(bytes, &DecodeLimits::default())?;
+        let flow = self.worker.execute(&mut self.session, &message, out);
+        if let Flow::Waiting = flow {
+            let completion = self.inbox.take();
+            self.worker.complete(&mut self.session, completion, out);
+        }
+        self.worker.sleep();
+        Ok(())
+    }
+}
+
+fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(dir)?;
+    Directory::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
+    let owner = Peer { unix_uid: Some(0), secure: true, local: true, address: None };
+    let mut client = Client::open(dir, owner)?;
+    let (mut bytes, mut out) = (Vec::new(), Vec::new());
+    let external = Authentication::Sasl { mechanism: "EXTERNAL", credentials: None };
+    let request = BindRequest { version: 3, name: "", authentication: external };
+    write_request(&mut bytes, 1, &Request::Bind(request), &[]);
+    client.execute(&bytes, &mut out)?;
+    for person in 1..=PEOPLE {
+        bytes.clear();
+        add(person, &mut bytes);
+        client.execute(&bytes, &mut out)?;
+    }
+    client.directory.shutdown();
+    Ok(())
+}
+
+fn run(dir: &Path, name: &str, times: u64) -> Result<(), Box<dyn Error>> {
+    let known = SCENARIOS.iter().find(|it| it.name == name);
+    let scenario = known.ok_or_else(|| format!("no scenario {name}"))?;
+    let mut client = Client::open(dir, Peer::default())?;
+    let (mut bytes, mut out) = (Vec::new(), Vec::new());
+    for turn in 0..times {
+        bytes.clear();
+        out.clear();
+        (scenario.write)(1 + turn % PEOPLE, &mut bytes);
+        client.execute(&bytes, &mut out)?;
+    }
+    client.directory.shutdown();
+    Ok(())
+}
+
+fn name_of(person: u64) -> String {
+    format!("uid=user.{person},{SUFFIX}")
+}
+
+fn add(person: u64, out: &mut Vec<u8>) {
+    let uid = format!("user.{person}");
+    let mail = format!("{uid}@example.com");
+    let values: [(&str, &str); 6] = [
+        ("objectClass", "inetOrgPerson"),
+        ("uid", &uid),
+        ("cn", &uid),
+        ("sn", "Person"),
+        ("mail", &mail),
+        ("userPassword", PASSWORD),
+    ];
+    let encoded = values.map(|(attribute, value)| {
+        let mut it = Vec::new();
+        put_partial_attribute(&mut it, attribute, std::iter::once(value.as_bytes()));
+        it
+    });
+    let attributes = encoded.iter().filter_map(|it| PartialAttribute::from_checked(it)).collect();
+    let entry = name_of(person);
+    write_request(out, 1, &Request::Add(AddRequest { entry: &entry, attributes }), &[]);
+}
+
+fn search(person: u64, attributes: &[&str], out: &mut Vec<u8>) {
+    let value = format!("user.{person}");
+    let filter = Filter::Equality { attribute: "uid", value: value.as_bytes() };
+    write_search(SUFFIX, Scope::WholeSubtree, filter, attributes, out);
+}
+
+fn base_search(person: u64, out: &mut Vec<u8>) {
+    let base = name_of(person);
+    write_search(&base, Scope::BaseObject, Filter::Present("objectClass"), &[], out);
+}
+
+fn write_search(
+    base: &str,
+    scope: Scope,
+    filter: Filter<'_>,
+    attributes: &[&str],
+    out: &mut Vec<u8>,
+) {
+    let request = SearchRequest {
+        base,
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter,
+        attributes: attributes.to_vec(),
+    };
+    write_request(out, 1, &Request::Search(request), &[]);
+}
+
+fn compare(person: u64, out: &mut Vec<u8>) {
+    let entry = name_of(person);
+    let request = CompareRequest { entry: &entry, attribute: "sn", value: b"person" };
+    write_request(out, 1, &Request::Compare(request), &[]);
+}
+
+fn bind(person: u64, out: &mut Vec<u8>) {
+    let name = name_of(person);
+    let authentication = Authentication::Simple(b"password");
+    let request = BindRequest { version: 3, name: &name, authentication };
+    write_request(out, 1, &Request::Bind(request), &[]);
+}
