@@ -32,17 +32,22 @@ pub fn decode<'b>(text: &[u8], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         return None;
     }
     let mut seen = 0u8;
-    for (four, three) in text.chunks(4).zip(buffer.chunks_mut(3)) {
-        let mut bits = 0u32;
-        for byte in four {
-            let value = VALUES[*byte as usize];
-            seen |= value;
-            bits = bits << 6 | u32::from(value & 0x3F);
-        }
-        bits <<= 6 * (4 - four.len());
-        for (at, byte) in three.iter_mut().take(four.len() - 1).enumerate() {
-            *byte = (bits >> (16 - 8 * at)) as u8;
-        }
+    let (whole, rest) = text.as_chunks::<4>();
+    for ([a, b, c, d], three) in whole.iter().zip(buffer.chunks_exact_mut(3)) {
+        let [a, b, c, d] = [a, b, c, d].map(|it| VALUES[usize::from(*it)]);
+        seen |= a | b | c | d;
+        three[0] = a << 2 | b >> 4;
+        three[1] = b << 4 | c >> 2;
+        three[2] = c << 6 | d;
+    }
+    let (start, mut bits) = (whole.len() * 3, 0u32);
+    for (at, byte) in rest.iter().enumerate() {
+        let value = VALUES[usize::from(*byte)];
+        seen |= value;
+        bits |= u32::from(value & 0x3F) << (18 - 6 * at);
+    }
+    for (at, byte) in buffer[start..length].iter_mut().enumerate() {
+        *byte = (bits >> (16 - 8 * at)) as u8;
     }
     // A value of the alphabet has 6 bits; only the invalid mark sets more.
     (seen < 64).then_some(&buffer[..length])
