@@ -62,14 +62,6 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The entry, or the refusal `noSuchObject` with the matched name.
-    pub fn locate(&self, name: &Name) -> Result<EntryId, Stop> {
-        match self.find(name)? {
-            Place::Found(id) => Ok(id),
-            Place::Missing { matched, .. } => Err(self.no_such_object(matched)?.into()),
-        }
-    }
-
     /// `noSuchObject` with the name of the deepest entry that exists.
     pub fn no_such_object(&self, matched: Option<EntryId>) -> Result<Refusal, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");

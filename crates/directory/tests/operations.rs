@@ -280,6 +280,10 @@ fn referrals_are_named_in_every_operation() {
     assert_eq!(all.names(), [BASE]);
     assert_eq!(all.references, [["ldap://far.example/ou=far,o=elsewhere??sub"]]);
     assert_eq!(delete(&mut client, dn), ResultCode::REFERRAL);
+    let request = Request::Delete(DeleteRequest { entry: below });
+    let refused = client.call(&request, &[]).result;
+    assert_eq!(refused.code, ResultCode::REFERRAL);
+    assert_eq!(refused.referrals, ["ldap://far.example/cn=x,ou=far,o=elsewhere"]);
     let manage = [OwnedControl { oid: oid::MANAGE_DSA_IT.into(), critical: true, value: None }];
     let all = client.search_with(BASE, Scope::SingleLevel, "(ref=*)", &["ref"], |_| (), &manage);
     assert_eq!(all.values("ref"), [url]);

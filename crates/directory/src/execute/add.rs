@@ -55,9 +55,7 @@ impl Execution<'_, '_> {
         if self.catalog.is_context(&write.name) {
             return Ok(EntryId(0));
         }
-        if matched.0 != 0 && self.knows_referrals() {
-            self.refuse_if_referral(matched)?;
-        }
+        self.refuse_if_referral(matched, write, Some(depth))?;
         if matched.0 != 0 && depth + 1 == write.name.depth() {
             return Ok(matched);
         }

@@ -7,7 +7,7 @@ use protocol::ResultCode;
 
 impl Execution<'_, '_> {
     pub(super) fn delete(&mut self, write: &Write) -> Result<(), Stop> {
-        let id = self.locate(&write.name, write.manage_dsa_it)?;
+        let id = self.locate(write)?;
         let (parent, children) = {
             let snapshot = self.batch.snapshot();
             let parent = snapshot.entry(id)?.map(|view| view.parent());

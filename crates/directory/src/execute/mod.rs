@@ -9,10 +9,11 @@ mod rename;
 use crate::catalog::Catalog;
 use crate::clock;
 use crate::commit::Record;
+use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
 use protocol::ResultCode;
-use schema::{AttributeNumber, Description, Name, Schema, Violation};
+use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, Lookup};
 
 /// One record being executed inside one transaction.
@@ -121,24 +122,31 @@ impl<'x, 'b> Execution<'x, 'b> {
     }
 
     /// The entry a write is about.
-    fn locate(&self, name: &Name, manage_dsa_it: bool) -> Result<EntryId, Stop> {
-        let snapshot = self.batch.snapshot();
-        match snapshot.find(name)? {
+    fn locate(&self, write: &Write) -> Result<EntryId, Stop> {
+        match self.batch.snapshot().find(&write.name)? {
             Lookup::Found(id) => {
-                if self.knows_referrals() && !manage_dsa_it {
-                    self.refuse_if_referral(id)?;
-                }
+                self.refuse_if_referral(id, write, None)?;
                 Ok(id)
             }
-            Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
+            Lookup::Missing { matched, depth } => {
+                self.refuse_if_referral(matched, write, Some(depth))?;
+                Err(self.no_such_object(matched)?)
+            }
         }
     }
 
-    fn knows_referrals(&self) -> bool {
-        self.catalog.has_referrals || self.noticed.referrals
-    }
-
-    fn refuse_if_referral(&self, id: EntryId) -> Result<(), Stop> {
+    /// Refuses with `referral` when the entry is a referral object (RFC 3296 §5). `depth` is how
+    /// many RDNs of the write's name lead to it when it is not the entry itself.
+    fn refuse_if_referral(
+        &self,
+        id: EntryId,
+        write: &Write,
+        depth: Option<usize>,
+    ) -> Result<(), Stop> {
+        let refers = self.catalog.has_referrals || self.noticed.referrals;
+        if !refers || write.manage_dsa_it || id.0 == 0 {
+            return Ok(());
+        }
         let snapshot = self.batch.snapshot();
         let Some(view) = snapshot.entry(id)? else { return Ok(()) };
         let known = &self.catalog.known;
@@ -148,10 +156,16 @@ impl<'x, 'b> Execution<'x, 'b> {
         if !is_referral {
             return Ok(());
         }
-        let urls = view.attribute(known.referral.number).map_or_else(Vec::new, |it| {
-            it.values().into_iter().map(|url| String::from_utf8_lossy(url).into_owned()).collect()
-        });
         let matched = self.spelled_name(id)?;
+        let below = depth.map_or("", |depth| referral::leading_rdns(&write.spelled, depth));
+        let url = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text);
+            // What follows a space is a label (RFC 3296 §2.1).
+            referral::with_name(text.split(' ').next().unwrap_or(""), &matched, below, "")
+        };
+        let urls = view
+            .attribute(known.referral.number)
+            .map_or_else(Vec::new, |it| it.values().into_iter().map(url).collect());
         Err(Stop::Refused(Refusal {
             code: ResultCode::REFERRAL,
             matched,

@@ -16,7 +16,7 @@ const SET_FROM: usize = 32;
 
 impl Execution<'_, '_> {
     pub(super) fn modify(&mut self, write: &Write, changes: &[Modification]) -> Result<(), Stop> {
-        let id = self.locate(&write.name, write.manage_dsa_it)?;
+        let id = self.locate(write)?;
         let mut numbers = Vec::with_capacity(changes.len());
         for change in changes {
             numbers.push(self.number(&change.given.description)?);

@@ -6,13 +6,13 @@ use crate::stop::Stop;
 use crate::write::{Renaming, Write};
 use protocol::ResultCode;
 use protocol::name::parse_name;
-use schema::{Description, Name, TypeId};
+use schema::{Name, TypeId};
 use std::borrow::Cow;
 use store::{EntryId, Lookup};
 
 impl Execution<'_, '_> {
     pub(super) fn rename(&mut self, write: &Write, renaming: &Renaming) -> Result<(), Stop> {
-        let id = self.locate(&write.name, write.manage_dsa_it)?;
+        let id = self.locate(write)?;
         let old_superior = write.name.parent().expect("the root is refused when it is resolved");
         let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
         let parent = self.new_parent(write, superior)?;
@@ -43,7 +43,7 @@ impl Execution<'_, '_> {
         };
         let mut draft = Draft::of(&view, &self.schema);
         if renaming.delete_old_rdn {
-            self.delete_old_values(view.rdn(), renaming, &mut draft)?;
+            self.delete_old_values(view.rdn(), &mut draft);
         }
         for ((description, value), number) in renaming.rdn.values.iter().zip(numbers) {
             let values = draft.values_mut(&self.schema, *number);
@@ -60,20 +60,13 @@ impl Execution<'_, '_> {
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
 
-    /// Removes the values of the old RDN that the new one does not have (RFC 4511 §4.9).
-    fn delete_old_values(
-        &self,
-        old_rdn: &str,
-        renaming: &Renaming,
-        draft: &mut Draft<'_>,
-    ) -> Result<(), Stop> {
-        let Ok(old) = parse_name(old_rdn) else { return Ok(()) };
+    /// Removes the values of the old RDN (RFC 4511 §4.9). Those that the new one has come back as
+    /// it spells them.
+    fn delete_old_values(&self, old_rdn: &str, draft: &mut Draft<'_>) {
+        let Ok(old) = parse_name(old_rdn) else { return };
         for rdn in &old.rdns {
             for naming in rdn.values.iter() {
                 let Ok(description) = self.schema.describe(naming.attribute) else { continue };
-                if self.kept(&description, &naming.value, renaming) {
-                    continue;
-                }
                 let Some(number) = self.schema.number(&description) else { continue };
                 let values = draft.values_mut(&self.schema, number);
                 let at = position_of(&self.schema, description.type_id, values, &naming.value);
@@ -82,15 +75,6 @@ impl Execution<'_, '_> {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn kept(&self, old: &Description, value: &[u8], renaming: &Renaming) -> bool {
-        renaming.rdn.values.iter().any(|(new, new_value)| {
-            new == old
-                && position_of(&self.schema, new.type_id, &[Cow::Borrowed(value)], new_value)
-                    .is_some()
-        })
     }
 
     fn new_parent(&self, write: &Write, superior: &Name) -> Result<EntryId, Stop> {

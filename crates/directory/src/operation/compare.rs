@@ -1,7 +1,7 @@
 //! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does.
 
 use super::{bind, referral, values};
-use crate::context::Context;
+use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::stop::Stop;
@@ -29,10 +29,21 @@ pub(crate) fn compare(
     let catalog = context.catalog;
     let name = super::resolve_name(&catalog.schema, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    let id = context.locate(&name)?;
-    if catalog.has_referrals && !manage_dsa_it {
-        referral::refuse_if_referral(context, id, request.entry, None)?;
-    }
+    let refers = catalog.has_referrals && !manage_dsa_it;
+    let id = match context.find(&name)? {
+        Place::Found(id) => {
+            if refers {
+                referral::refuse_if_referral(context, id, request.entry, None)?;
+            }
+            id
+        }
+        Place::Missing { matched, depth } => {
+            if let Some(above) = matched.filter(|_| refers) {
+                referral::refuse_if_referral(context, above, request.entry, Some(depth))?;
+            }
+            return Err(context.no_such_object(matched)?.into());
+        }
+    };
     context.require(Right::Compare, &name, Some(description.type_id))?;
     if description.type_id == catalog.known.user_password.type_id {
         return compare_password(context, verified, now_ms, id, request.value);

@@ -64,7 +64,7 @@ fn urls<'e>(entry: &'e VisibleEntry<'_, '_>) -> impl Iterator<Item = &'e str> {
 }
 
 /// The part of a DN's text in front of its last `depth` RDNs, without the comma.
-fn leading_rdns(text: &str, depth: usize) -> &str {
+pub(crate) fn leading_rdns(text: &str, depth: usize) -> &str {
     let Ok(name) = parse_name(text) else { return "" };
     let Some(count) = name.rdns.len().checked_sub(depth).filter(|count| *count > 0) else {
         return "";
@@ -76,7 +76,7 @@ fn leading_rdns(text: &str, depth: usize) -> &str {
 
 /// An LDAP URL that names an entry: the URL's own DN, or else the referral object's, below which
 /// the remaining RDNs stand; with a scope when the URL has none.
-fn with_name(url: &str, at: &str, below: &str, scope: &str) -> String {
+pub(crate) fn with_name(url: &str, at: &str, below: &str, scope: &str) -> String {
     let Some(host_at) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
     let (host, rest) = match url[host_at..].find('/') {
         Some(slash) => (&url[..host_at + slash], &url[host_at + slash + 1..]),
