@@ -17,6 +17,14 @@ use std::time::Instant;
 /// Writes the entries.
 pub fn export(it: &Export) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
+    if let Some(base) = &it.base {
+        protocol::parse_name(base)
+            .map_err(|error| Problem::usage(format_args!("base {base}: {error}")))?;
+    }
+    if let Some(filter) = &it.filter {
+        protocol::parse_filter(filter)
+            .map_err(|error| Problem::usage(format_args!("filter {filter}: {error}")))?;
+    }
     let options = ExportOptions {
         base: it.base.clone(),
         filter: it.filter.clone(),
