@@ -65,7 +65,7 @@ pub fn run(
     let progress = {
         let meter = Arc::clone(&meter);
         let look = move || Standing {
-            entries: meter.entries(),
+            entries: meter.entries() + meter.kept_entries(),
             bytes: meter.bytes(),
             done: if counts_entries {
                 meter.entries()
@@ -132,9 +132,12 @@ fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(), P
     if imported.rejected == 0 {
         return Ok(());
     }
+    let entries = match imported.rejected {
+        1 => "1 entry was".to_owned(),
+        count => format!("{count} entries were"),
+    };
     note(format_args!(
-        "pando: {} entries were rejected; {} holds them with the reasons: correct it and import it",
-        imported.rejected,
+        "pando: {entries} rejected; {} has the reasons: correct it and import it",
         rejects.display()
     ));
     Err(Problem::Reported)

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Meter {
     entries: AtomicU64,
+    kept: AtomicU64,
     bytes: AtomicU64,
     expected: AtomicU64,
     finishing: AtomicBool,
@@ -17,6 +18,11 @@ impl Meter {
     /// Entries done so far.
     pub fn entries(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Entries of the old database taken over so far.
+    pub fn kept_entries(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
     }
 
     /// Bytes read or written so far, as they are stored (compressed, if they are).
@@ -46,6 +52,10 @@ impl Meter {
 
     pub(crate) fn add_entries(&self, count: u64) {
         self.entries.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_kept(&self, count: u64) {
+        self.kept.fetch_add(count, Ordering::Relaxed);
     }
 
     pub(crate) fn expect_entries(&self, count: u64) {

@@ -118,6 +118,8 @@ pub(super) fn run(
 fn sequence(shared: &Shared<'_>, sequencer: &mut Sequencer<'_>) -> Result<(), Failure> {
     while let Some(work) = shared.line.take()? {
         shared.meter.check()?;
+        let kept = work.entries.iter().filter(|it| it.kind.is_kept()).count();
+        shared.meter.add_kept(kept as u64);
         let count = sequencer.append(work)?;
         shared.meter.add_entries(count);
     }

@@ -61,6 +61,13 @@ pub(super) enum Kind {
     Created,
 }
 
+impl Kind {
+    /// Whether the old database has it.
+    pub fn is_kept(self) -> bool {
+        matches!(self, Kind::Kept | Kind::Initial)
+    }
+}
+
 /// An entry that cannot go into the database.
 #[derive(Debug)]
 pub(super) struct Rejected {
