@@ -192,14 +192,12 @@ fn an_index_is_built_while_it_serves() {
     });
     for (filter, count) in [
         ("(employeeNumber=4711)", 1),
-        ("(employeeNumber=*71*)", 179),
+        ("(employeeNumber=*71*)", 100),
         ("(employeeNumber=*)", 5_000),
-        ("(employeeNumber>=4990)", 5_000 - 4_442),
+        ("(employeeNumber~=4711)", 1),
     ] {
         let found = tools.search(&["-b", SUFFIX, filter, "1.1"]).expect(0);
-        if !filter.contains('>') {
-            assert_eq!(found.entries().len(), count, "{filter}");
-        }
+        assert_eq!(found.entries().len(), count, "{filter}");
     }
     pando.stop();
     pando.assert_clean();

@@ -177,7 +177,12 @@ impl Drop for Running {
         self.kill();
         if thread::panicking() {
             let log = self.log();
-            let tail: Vec<&str> = log.lines().rev().take(40).collect();
+            // A panic's reason stands above its backtrace.
+            if let Some(at) = log.find("panicked at") {
+                let reason: Vec<&str> = log[at..].lines().take(3).collect();
+                eprintln!("{}: {}", self.name, reason.join("\n  "));
+            }
+            let tail: Vec<&str> = log.lines().rev().take(20).collect();
             eprintln!("last lines of {}:", self.name);
             for line in tail.iter().rev() {
                 eprintln!("  {line}");
