@@ -172,6 +172,7 @@ pub(crate) fn resume(
 fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session) -> Needs<'n> {
     Needs {
         key: parts.cookie_key,
+        last_base: parts.last_base,
         limits: Limits::for_subject(&session.subject, &parts.catalog.limits),
         clock: parts.clock,
         peer: &session.peer,

@@ -8,12 +8,14 @@ use crate::flow::{CheckPurpose, Completion, Finished, Flow, Mailbox, PasswordChe
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::bind;
+use crate::operation::search::LastBase;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::{Failure, Stop, failure_result};
 use crate::write::{Submission, Write};
 use policy::VerifiedCache;
 use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, response};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::{Reader, Snapshot};
@@ -23,6 +25,7 @@ pub struct Worker {
     shared: Arc<Shared>,
     reader: Reader,
     mailbox: Arc<dyn Mailbox>,
+    last_base: RefCell<LastBase>,
     tls: bool,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
@@ -35,6 +38,7 @@ pub(crate) struct Parts<'p> {
     pub verified: &'p VerifiedCache,
     pub cookie_key: &'p CookieKey,
     pub tls: bool,
+    pub last_base: &'p RefCell<LastBase>,
     mailbox: &'p Arc<dyn Mailbox>,
     hashes: &'p HashPool,
     shared: &'p Shared,
@@ -42,7 +46,14 @@ pub(crate) struct Parts<'p> {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, reader: Reader, mailbox: Arc<dyn Mailbox>) -> Worker {
-        Worker { shared, reader, mailbox, tls: false, _not_send: std::marker::PhantomData }
+        Worker {
+            shared,
+            reader,
+            mailbox,
+            last_base: RefCell::default(),
+            tls: false,
+            _not_send: std::marker::PhantomData,
+        }
     }
 
     /// Whether StartTLS is offered. Off until called.
@@ -234,6 +245,7 @@ impl Worker {
             verified: &self.shared.verified,
             cookie_key: &self.shared.cookie_key,
             tls: self.tls,
+            last_base: &self.last_base,
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
             shared: &self.shared,

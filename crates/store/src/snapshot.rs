@@ -125,8 +125,14 @@ impl<'a> Snapshot<'a> {
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Lookup, Error> {
         let depth = name.depth();
-        if depth > 1 {
+        if depth > 0 {
             self.validate()?;
+            // The base of a search is most often a container: then no tree is searched at all.
+            if let Some(id) = self.containers.borrow().by_name(name.bytes()) {
+                return Ok(Lookup::Found(id));
+            }
+        }
+        if depth > 1 {
             let superior = self
                 .containers
                 .borrow()
@@ -167,6 +173,11 @@ impl<'a> Snapshot<'a> {
             }
         }
         if matched.1 == depth {
+            if !matched.0.is_root() && self.child_count(matched.0)? > 0 {
+                self.validate()?;
+                let mut containers = self.containers.borrow_mut();
+                containers.remember_name(name.bytes(), matched.0);
+            }
             return Ok(Lookup::Found(matched.0));
         }
         Ok(Lookup::Missing {

@@ -16,7 +16,8 @@ use protocol::{
     DerefAliases, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, Scope,
     SearchRequest, response,
 };
-use schema::Truth;
+use schema::{Name, Schema, Truth, TypeId};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use store::{EntryId, Region, RegionScope};
 
@@ -37,11 +38,37 @@ pub(crate) enum Step {
 pub(crate) struct Needs<'n> {
     pub key: &'n CookieKey,
     pub limits: Limits,
+    pub last_base: &'n RefCell<LastBase>,
     /// Asked only by searches that take more than one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
     /// StartTLS is offered.
     pub tls: bool,
+}
+
+/// The base that the last search of a thread named: clients name the same one again and again,
+/// and resolving it is a tenth of a search.
+#[derive(Default)]
+pub(crate) struct LastBase {
+    text: String,
+    name: Name,
+    /// The schema it was resolved under; kept, so that its address means nothing else.
+    schema: Option<Schema>,
+}
+
+impl LastBase {
+    fn resolve(&mut self, catalog: &Catalog, text: &str) -> Result<&Name, Stop> {
+        let same = |schema: &Schema| {
+            let first = |it: &Schema| std::ptr::from_ref(it.type_of(TypeId(0)));
+            first(schema) == first(&catalog.schema)
+        };
+        if self.text != text || !self.schema.as_ref().is_some_and(same) {
+            self.name = super::resolve_name(&catalog.schema, text)?;
+            text.clone_into(&mut self.text);
+            self.schema = Some(catalog.schema.clone());
+        }
+        Ok(&self.name)
+    }
 }
 
 impl Needs<'_> {
@@ -77,7 +104,7 @@ pub(crate) fn search(
         write_virtual(context, id, request, &filter, &projection, &entry, out);
         return Ok(Step::Finished);
     }
-    let areas = areas(context, request, controls)?;
+    let areas = areas(context, needs, request, controls)?;
     let limits = search_limits(request, &needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
         id,
@@ -283,6 +310,7 @@ fn plan_area(
 /// Resolves the base and lists the regions to search.
 fn areas(
     context: &Context<'_>,
+    needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<VecDeque<Area>, Stop> {
@@ -292,7 +320,7 @@ fn areas(
         Scope::WholeSubtree => RegionScope::Subtree,
         Scope::Subordinate => RegionScope::Subordinates,
     };
-    let base = resolve_base(context, request, controls)?;
+    let base = resolve_base(context, needs, request, controls)?;
     let mut regions = vec![Region { base, scope }];
     if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {
         alias::add_targets(context, &mut regions)?;
@@ -312,24 +340,26 @@ fn areas(
 
 fn resolve_base(
     context: &Context<'_>,
+    needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<EntryId, Stop> {
     let catalog = context.catalog;
-    let name = super::resolve_name(&catalog.schema, request.base)?;
+    let mut last_base = needs.last_base.borrow_mut();
+    let name = last_base.resolve(catalog, request.base)?;
     if name.depth() == 0 {
         return Ok(EntryId(0));
     }
     let derefs =
         matches!(request.deref_aliases, DerefAliases::FindingBaseObject | DerefAliases::Always);
     let place = if derefs && catalog.has_aliases {
-        alias::find(context, &name)?
+        alias::find(context, name)?
     } else {
-        context.find(&name)?
+        context.find(name)?
     };
     match place {
         Place::Found(base) => {
-            context.require(Right::Search, &name, None)?;
+            context.require(Right::Search, name, None)?;
             if catalog.has_referrals && !controls.manage_dsa_it {
                 referral::refuse_if_referral(context, base, request.base, None)?;
             }
