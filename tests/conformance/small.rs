@@ -1,9 +1,9 @@
 //! The small standards around the core: paging, passwords, increment, selection, cancel.
 
-use kit::client::Modification;
+use kit::client::{Event, Modification};
 use kit::{Client, people};
 use protocol::ber::{self, Reader};
-use protocol::{ResultCode, Scope};
+use protocol::{ExtendedRequest, Request, ResultCode, Scope};
 
 use crate::{ADA, EDSGER, GRACE, PEOPLE, control, with_people};
 
@@ -116,6 +116,48 @@ fn rfc3909_s2_no_such_operation() {
     client
         .extended(CANCEL, Some(&value))
         .expect(ResultCode::NO_SUCH_OPERATION);
+}
+
+/// RFC 3909 §2: a canceled search ends with `canceled`; one that has ended cannot be canceled.
+#[test]
+fn rfc3909_s2_cancel_a_search() {
+    let (_subject, mut client) = with_people();
+    for number in 0..100 {
+        let mut person = people::person(&format!("p{number}"));
+        person.push("description", vec![b'x'; 60_000]);
+        client.add(&person).expect_success();
+    }
+    // More than fits into the sockets' buffers, so that the search must still be on its way.
+    let scope = Scope::WholeSubtree;
+    let search = client.send_search(PEOPLE, scope, "(objectClass=*)", &["*"], &[], |_| {});
+    let mut value = Vec::new();
+    let id = i64::from(search);
+    ber::put_nested(&mut value, ber::SEQUENCE, |out| {
+        ber::put_integer(out, ber::INTEGER, id)
+    });
+    let request = ExtendedRequest {
+        name: CANCEL,
+        value: Some(&value),
+    };
+    let cancel = client.send(&Request::Extended(request), &[]);
+    let mut codes = std::collections::BTreeMap::new();
+    while codes.len() < 2 {
+        if let (id, Event::Done(outcome)) = client.receive() {
+            codes.insert(id, outcome.code);
+        }
+    }
+    let ends = (codes[&search], codes[&cancel]);
+    let canceled = (ResultCode::CANCELED, ResultCode::SUCCESS);
+    // Too late is a matter of luck, but then the search has to be whole.
+    let too_late = [
+        ResultCode::TOO_LATE,
+        ResultCode::NO_SUCH_OPERATION,
+        ResultCode::CANNOT_CANCEL,
+    ];
+    assert!(
+        ends == canceled || (ends.0 == ResultCode::SUCCESS && too_late.contains(&ends.1)),
+        "{ends:?}"
+    );
 }
 
 /// RFC 4525: increment by a value, on one or many values, as one change.

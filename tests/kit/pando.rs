@@ -102,12 +102,18 @@ impl Pando {
 
     /// Serves the node on a free port of 127.0.0.1.
     pub fn serve(&mut self) {
+        self.serve_with(&["--listen", "ldap://127.0.0.1:0"]);
+    }
+
+    /// Serves the node where its `pando.toml` says, `ldap://127.0.0.1:0` among others.
+    pub fn serve_as_configured(&mut self) {
+        self.serve_with(&[]);
+    }
+
+    fn serve_with(&mut self, args: &[&str]) {
         assert!(self.running.is_none(), "one process per folder");
         let mut command = self.command(&[]);
-        command
-            .arg("serve")
-            .arg(self.node())
-            .args(["--listen", "ldap://127.0.0.1:0"]);
+        command.arg("serve").arg(self.node()).args(args);
         let mut running = Running::start("pando", &mut command);
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;
