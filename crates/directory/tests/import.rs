@@ -1,143 +1,18 @@
-//! Import and export: what goes in comes out, what cannot go in is explained, and nothing that
-//! happens in between leaves a database that is neither the old one nor the new one.
+//! Import: what goes in is there, what cannot go in is explained, and nothing that happens in
+//! between leaves a database that is neither the old one nor the new one.
 
-mod kit;
+mod node;
 
-use directory::export::{Compression, ExportOptions, Exported, export};
+use directory::export::ExportOptions;
 use directory::import::{
-    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, import,
+    Content, EntrySink, Files, Format, ImportOptions, Meter, Piece, Source, import,
 };
-use directory::{Directory, Failure, InitOptions, Options};
+use directory::{Directory, Failure, Options};
+use node::{Node, dns, people};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A node's data folder with a place for files beside it.
-struct Node {
-    folder: tempfile::TempDir,
-}
-
-impl Node {
-    fn new(suffix: &str, base_entries: bool) -> Node {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut options = InitOptions::new(suffix, "{SSHA}x".to_owned());
-        options.base_entries = base_entries;
-        Directory::create(&folder.path().join("data"), &options).expect("created");
-        Node { folder }
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, content).expect("written");
-        path
-    }
-
-    fn options(&self) -> ImportOptions {
-        ImportOptions {
-            threads: 2,
-            ..ImportOptions::new(self.folder.path().join("rejects"))
-        }
-    }
-
-    fn rejects(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("rejects")).unwrap_or_default()
-    }
-
-    fn import_files(&self, files: Vec<PathBuf>, format: Format) -> Result<Imported, Failure> {
-        let source = Box::new(Files::new(files, format));
-        import(&self.data(), source, &self.options(), &Meter::default())
-    }
-
-    fn import(&self, ldif: &str) -> Imported {
-        let file = self.file("input.ldif", ldif.as_bytes());
-        self.import_files(vec![file], Format::Ldif)
-            .expect("imported")
-    }
-
-    fn export_with(&self, options: &ExportOptions) -> (Vec<u8>, Exported) {
-        let mut out = Vec::new();
-        let done = export(&self.data(), options, &mut out, &Meter::default());
-        (out, done.expect("exported"))
-    }
-
-    fn export(&self) -> String {
-        let (out, _) = self.export_with(&ExportOptions {
-            threads: 2,
-            ..ExportOptions::default()
-        });
-        String::from_utf8(out).expect("LDIF is text")
-    }
-
-    fn check(&self) {
-        let report = directory::check::check(&self.data()).expect("checked");
-        assert_eq!(report.problems, Vec::<String>::new());
-    }
-}
-
-fn people(count: usize) -> String {
-    let mut ldif = "version: 1\n\ndn: ou=people,dc=example,dc=com\nobjectClass: \
-                    organizationalUnit\nou: people\n"
-        .to_owned();
-    for person in 0..count {
-        ldif.push_str(&format!(
-            "\ndn: uid=user.{person},ou=people,dc=example,dc=com\nobjectClass: top\nobjectClass: \
-             person\nobjectClass: inetOrgPerson\nuid: user.{person}\ncn: User {person}\nsn: \
-             Number\ndescription:: {}\nuserPassword: secret{person}\n",
-            "w4TDlsOcCg=="
-        ));
-    }
-    ldif
-}
-
-fn dns(export: &str) -> Vec<&str> {
-    export
-        .lines()
-        .filter_map(|line| line.strip_prefix("dn: "))
-        .collect()
-}
-
-#[test]
-fn an_export_imported_exports_the_same() {
-    let one = Node::new("dc=example,dc=com", true);
-    let imported = one.import(&people(700));
-    assert_eq!(
-        (imported.entries, imported.rejected, imported.created),
-        (701, 0, 0)
-    );
-    one.check();
-    let exported = one.export();
-    assert_eq!(dns(&exported).len(), 702);
-    for operational in [
-        "entryUUID: ",
-        "entryCSN: ",
-        "creatorsName: cn=admin",
-        "createTimestamp: ",
-    ] {
-        assert_eq!(
-            exported
-                .lines()
-                .filter(|it| it.starts_with(operational))
-                .count(),
-            702
-        );
-    }
-    let other = Node::new("dc=example,dc=com", true);
-    let again = other.import(&exported);
-    assert_eq!(
-        (again.entries, again.rejected),
-        (702, 0),
-        "{}",
-        other.rejects()
-    );
-    other.check();
-    assert_eq!(other.export(), exported);
-    let opened = Directory::open(&other.data(), &Options::default()).expect("opens");
-    assert_eq!(opened.status().expect("status").digest, again.digest);
-}
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
@@ -387,35 +262,6 @@ fn passwords_are_hashed_when_asked() {
     );
 }
 
-#[test]
-fn compressed_files_are_recognised_and_made() {
-    let ldif = people(700);
-    let node = Node::new("dc=example,dc=com", true);
-    node.import(&ldif);
-    let plain = node.export();
-    for compression in [Compression::Gzip, Compression::Zstd] {
-        let options = ExportOptions {
-            compression,
-            threads: 2,
-            ..ExportOptions::default()
-        };
-        let (packed, exported) = node.export_with(&options);
-        assert!(packed.len() < plain.len() / 2 && exported.bytes == packed.len() as u64);
-        let other = Node::new("dc=example,dc=com", true);
-        let file = other.file("packed", &packed);
-        let imported = other
-            .import_files(vec![file], Format::Ldif)
-            .expect("imported");
-        assert_eq!(
-            (imported.entries, imported.rejected),
-            (702, 0),
-            "{}",
-            other.rejects()
-        );
-        assert_eq!(other.export(), plain);
-    }
-}
-
 fn add_request(dn: &str, attributes: &[(&str, &str)], bare: bool) -> Vec<u8> {
     use protocol::ber::{put_integer, put_nested, put_octets};
     let mut message = Vec::new();
@@ -605,130 +451,17 @@ fn a_cancelled_import_changes_nothing() {
 }
 
 #[test]
-fn exports_can_be_narrowed() {
+fn a_pipe_is_a_file() {
     let node = Node::new("dc=example,dc=com", true);
-    node.import(&people(20));
-    let options = ExportOptions {
-        base: Some("ou=People,dc=example,dc=com".to_owned()),
-        filter: Some("(|(uid=user.7)(entryDN=uid=user.9,ou=people,dc=example,dc=com))".to_owned()),
-        attributes: vec!["uid".to_owned(), "entryUUID".to_owned()],
-        fold_columns: 0,
-        ..ExportOptions::default()
-    };
-    let (out, exported) = node.export_with(&options);
-    let out = String::from_utf8(out).expect("text");
-    assert_eq!(exported.entries, 2);
-    assert_eq!(
-        dns(&out),
-        [
-            "uid=user.7,ou=people,dc=example,dc=com",
-            "uid=user.9,ou=people,dc=example,dc=com"
-        ]
-    );
-    assert!(!out.contains("cn:") && out.contains("uid: user.7\n") && out.contains("entryUUID: "));
-    for (base, filter) in [(Some("ou=nobody,dc=com"), None), (None, Some("(uid="))] {
-        let options = ExportOptions {
-            base: base.map(str::to_owned),
-            filter: filter.map(str::to_owned),
-            ..ExportOptions::default()
-        };
-        let done = export(&node.data(), &options, &mut Vec::new(), &Meter::default());
-        assert!(matches!(done, Err(Failure::Input(_))), "{done:?}");
-    }
-}
-
-#[test]
-fn superiors_come_first_wherever_entries_were_moved() {
-    let mut client = kit::Client::admin();
-    let mut add = |name: &str, class: &str| {
-        let dn = format!("{name},dc=example,dc=com");
-        let result = client.add(&dn, &[("objectClass", &[class])]);
-        assert_eq!(
-            result.code,
-            protocol::ResultCode::SUCCESS,
-            "{}",
-            result.diagnostic
-        );
-    };
-    add("ou=old", "organizationalUnit");
-    for device in 0..300 {
-        add(&format!("cn={device},ou=old"), "device");
-    }
-    add("ou=new", "organizationalUnit");
-    add("ou=newer", "organizationalUnit");
-    for device in 0..300 {
-        add(&format!("cn={device},ou=new"), "device");
-    }
-    for (entry, superior) in [("ou=new", "ou=newer"), ("ou=old", "cn=299,ou=new,ou=newer")] {
-        let request = protocol::Request::ModifyDn(protocol::ModifyDnRequest {
-            entry: &format!("{entry},dc=example,dc=com"),
-            new_rdn: entry,
-            delete_old_rdn: false,
-            new_superior: Some(&format!("{superior},dc=example,dc=com")),
-        });
-        let result = client.call(&request, &[]).result;
-        assert_eq!(
-            result.code,
-            protocol::ResultCode::SUCCESS,
-            "{}",
-            result.diagnostic
-        );
-    }
-    let folder = Arc::clone(&client.folder);
-    client.directory.shutdown();
-    drop(client);
-    let data = folder.path();
-    for compression in [Compression::Plain, Compression::Zstd] {
-        let mut out = Vec::new();
-        let options = ExportOptions {
-            compression,
-            ..ExportOptions::default()
-        };
-        let exported = export(data, &options, &mut out, &Meter::default()).expect("exported");
-        assert_eq!(exported.entries, 604);
-        if compression == Compression::Zstd {
-            out = zstd::decode_all(out.as_slice()).expect("zstd");
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    let path = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+    // A few bytes at a time, as pipes deliver.
+    let writing = std::thread::spawn(move || {
+        for part in people(100).as_bytes().chunks(1000) {
+            writer.write_all(part).expect("written");
         }
-        let text = String::from_utf8(out).expect("text").replace("\n ", "");
-        let names = dns(&text);
-        assert_eq!(names.len(), 604);
-        for (at, name) in names.iter().enumerate().skip(1) {
-            let above = name.split_once(',').expect("two RDNs").1;
-            assert!(
-                names[..at].contains(&above),
-                "{name} comes before its superior"
-            );
-        }
-    }
-}
-
-#[test]
-fn a_fifo_is_a_file() {
-    let node = Node::new("dc=example,dc=com", true);
-    let fifo = node.folder.path().join("fifo");
-    let made = std::process::Command::new("mkfifo")
-        .arg(&fifo)
-        .status()
-        .expect("mkfifo runs");
-    assert!(made.success());
-    let writer = {
-        let fifo = fifo.clone();
-        std::thread::spawn(move || write_slowly(&fifo))
-    };
-    let imported = node
-        .import_files(vec![fifo], Format::Ldif)
-        .expect("imported");
-    writer.join().expect("written");
-    assert_eq!(imported.entries, 101);
-}
-
-/// A few bytes at a time, as pipes deliver.
-fn write_slowly(path: &Path) {
-    let mut file = std::fs::File::options()
-        .write(true)
-        .open(path)
-        .expect("opened");
-    for part in people(100).as_bytes().chunks(1000) {
-        file.write_all(part).expect("written");
-    }
+    });
+    let imported = node.import_files(vec![path], Format::Ldif);
+    writing.join().expect("written");
+    assert_eq!(imported.expect("imported").entries, 101);
 }

@@ -1,0 +1,176 @@
+//! Export: an import of it makes the same directory again.
+
+mod kit;
+mod node;
+
+use directory::export::{Compression, ExportOptions, export};
+use directory::import::{Format, Meter};
+use directory::{Directory, Failure, Options};
+use node::{Node, dns, people};
+use std::sync::Arc;
+
+#[test]
+fn an_export_imported_exports_the_same() {
+    let one = Node::new("dc=example,dc=com", true);
+    let imported = one.import(&people(700));
+    assert_eq!(
+        (imported.entries, imported.rejected, imported.created),
+        (701, 0, 0)
+    );
+    one.check();
+    let exported = one.export();
+    assert_eq!(dns(&exported).len(), 702);
+    for operational in [
+        "entryUUID: ",
+        "entryCSN: ",
+        "creatorsName: cn=admin",
+        "createTimestamp: ",
+    ] {
+        assert_eq!(
+            exported
+                .lines()
+                .filter(|it| it.starts_with(operational))
+                .count(),
+            702
+        );
+    }
+    let other = Node::new("dc=example,dc=com", true);
+    let again = other.import(&exported);
+    assert_eq!(
+        (again.entries, again.rejected),
+        (702, 0),
+        "{}",
+        other.rejects()
+    );
+    other.check();
+    assert_eq!(other.export(), exported);
+    let opened = Directory::open(&other.data(), &Options::default()).expect("opens");
+    assert_eq!(opened.status().expect("status").digest, again.digest);
+}
+
+#[test]
+fn compressed_files_are_recognised_and_made() {
+    let ldif = people(700);
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(&ldif);
+    let plain = node.export();
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let options = ExportOptions {
+            compression,
+            threads: 2,
+            ..ExportOptions::default()
+        };
+        let (packed, exported) = node.export_with(&options);
+        assert!(packed.len() < plain.len() / 2 && exported.bytes == packed.len() as u64);
+        let other = Node::new("dc=example,dc=com", true);
+        let file = other.file("packed", &packed);
+        let imported = other
+            .import_files(vec![file], Format::Ldif)
+            .expect("imported");
+        assert_eq!(
+            (imported.entries, imported.rejected),
+            (702, 0),
+            "{}",
+            other.rejects()
+        );
+        assert_eq!(other.export(), plain);
+    }
+}
+
+#[test]
+fn exports_can_be_narrowed() {
+    let node = Node::new("dc=example,dc=com", true);
+    node.import(&people(20));
+    let options = ExportOptions {
+        base: Some("ou=People,dc=example,dc=com".to_owned()),
+        filter: Some("(|(uid=user.7)(entryDN=uid=user.9,ou=people,dc=example,dc=com))".to_owned()),
+        attributes: vec!["uid".to_owned(), "entryUUID".to_owned()],
+        fold_columns: 0,
+        ..ExportOptions::default()
+    };
+    let (out, exported) = node.export_with(&options);
+    let out = String::from_utf8(out).expect("text");
+    assert_eq!(exported.entries, 2);
+    assert_eq!(
+        dns(&out),
+        [
+            "uid=user.7,ou=people,dc=example,dc=com",
+            "uid=user.9,ou=people,dc=example,dc=com"
+        ]
+    );
+    assert!(!out.contains("cn:") && out.contains("uid: user.7\n") && out.contains("entryUUID: "));
+    for (base, filter) in [(Some("ou=nobody,dc=com"), None), (None, Some("(uid="))] {
+        let options = ExportOptions {
+            base: base.map(str::to_owned),
+            filter: filter.map(str::to_owned),
+            ..ExportOptions::default()
+        };
+        let done = export(&node.data(), &options, &mut Vec::new(), &Meter::default());
+        assert!(matches!(done, Err(Failure::Input(_))), "{done:?}");
+    }
+}
+
+#[test]
+fn superiors_come_first_wherever_entries_were_moved() {
+    let mut client = kit::Client::admin();
+    let mut add = |name: &str, class: &str| {
+        let dn = format!("{name},dc=example,dc=com");
+        let result = client.add(&dn, &[("objectClass", &[class])]);
+        assert_eq!(
+            result.code,
+            protocol::ResultCode::SUCCESS,
+            "{}",
+            result.diagnostic
+        );
+    };
+    add("ou=old", "organizationalUnit");
+    for device in 0..300 {
+        add(&format!("cn={device},ou=old"), "device");
+    }
+    add("ou=new", "organizationalUnit");
+    add("ou=newer", "organizationalUnit");
+    for device in 0..300 {
+        add(&format!("cn={device},ou=new"), "device");
+    }
+    for (entry, superior) in [("ou=new", "ou=newer"), ("ou=old", "cn=299,ou=new,ou=newer")] {
+        let request = protocol::Request::ModifyDn(protocol::ModifyDnRequest {
+            entry: &format!("{entry},dc=example,dc=com"),
+            new_rdn: entry,
+            delete_old_rdn: false,
+            new_superior: Some(&format!("{superior},dc=example,dc=com")),
+        });
+        let result = client.call(&request, &[]).result;
+        assert_eq!(
+            result.code,
+            protocol::ResultCode::SUCCESS,
+            "{}",
+            result.diagnostic
+        );
+    }
+    let folder = Arc::clone(&client.folder);
+    client.directory.shutdown();
+    drop(client);
+    let data = folder.path();
+    for compression in [Compression::Plain, Compression::Zstd] {
+        let mut out = Vec::new();
+        let options = ExportOptions {
+            compression,
+            ..ExportOptions::default()
+        };
+        let exported = export(data, &options, &mut out, &Meter::default()).expect("exported");
+        assert_eq!(exported.entries, 604);
+        if compression == Compression::Zstd {
+            out = zstd::decode_all(out.as_slice()).expect("zstd");
+        }
+        let text = String::from_utf8(out).expect("text").replace("\n ", "");
+        let names = dns(&text);
+        assert_eq!(names.len(), 604);
+        for (at, name) in names.iter().enumerate().skip(1) {
+            let above = name.split_once(',').expect("two RDNs").1;
+            assert!(
+                names[..at].contains(&above),
+                "{name} comes before its superior"
+            );
+        }
+    }
+}
