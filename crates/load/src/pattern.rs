@@ -510,4 +510,17 @@ mod tests {
         assert!(values("[timestamp]", 1)[0].ends_with('Z'));
         assert_eq!(values("[timestamp:ms]", 1)[0].len(), 13);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[a-z0-9:%#\\[\\],.x-]{0,40}") {
+            if let Ok(pattern) = Pattern::parse(&text) {
+                let mut turn = Turn::new(0);
+                for _ in 0..3 {
+                    turn.begin();
+                    pattern.write(&mut Vec::new(), &mut turn);
+                }
+            }
+        }
+    }
 }

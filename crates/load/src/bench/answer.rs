@@ -180,4 +180,13 @@ mod tests {
         assert_eq!((answer.id, answer.tag, answer.code), (7, 0x65, 0));
         assert!(Answer::read(&octets[..9]).is_none());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_octets_make_the_reader_panic(octets in proptest::collection::vec(0u8.., 0..40)) {
+            if let Some(answer) = Answer::read(&octets) {
+                answer.described(&octets);
+            }
+        }
+    }
 }

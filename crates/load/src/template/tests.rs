@@ -546,3 +546,30 @@ fn the_examples_run() {
         entries_of(template, 0, 0, total);
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(line in "[a-zA-Z:<>{}\\[\\]\\\\ =0-9,;.-]{0,60}") {
+        let text = format!("branch: dc=com\nsubordinateTemplate: T:2\ntemplate: T\ncn: x\n{line}\n");
+        if let Ok(template) = Template::parse(&text, &Defines::new()) {
+            let total = template.total_entries().min(3);
+            let made: Result<(), GenerateError> =
+                Generator::new(template, 0).generate_range(0, total, |_| Ok(()));
+            // An entry may be impossible, but it must say so.
+            drop(made);
+        }
+    }
+
+    #[test]
+    fn tags_of_any_shape_are_read_or_refused(
+        name in "(random|loop|list|file|dn|sequential|presence|ifpresent|base64|parent)",
+        arguments in "[a-z0-9:,;#.{}\\\\-]{0,24}",
+    ) {
+        let text = format!("branch: dc=com\nx: <{name}:{arguments}>\n");
+        if let Ok(template) = Template::parse(&text, &Defines::new()) {
+            let made: Result<(), GenerateError> =
+                Generator::new(template, 0).generate_range(0, 1, |_| Ok(()));
+            drop(made);
+        }
+    }
+}
