@@ -53,7 +53,9 @@ pub(crate) struct Administrator {
 impl Catalog {
     /// The naming context a name lies in.
     pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
-        self.contexts.iter().find(|context| name.is_within(&context.name))
+        self.contexts
+            .iter()
+            .find(|context| name.is_within(&context.name))
     }
 
     /// Whether the name is that of a naming context.

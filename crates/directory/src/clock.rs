@@ -27,7 +27,9 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now_us(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     }
 
@@ -80,9 +82,18 @@ impl Civil {
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted = (5 * of_year + 2) / 153;
         let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
         let year = year_of_era + era * 400 + u64::from(month <= 2);
-        Civil { year, month, day, second_of_day: seconds % 86_400 }
+        Civil {
+            year,
+            month,
+            day,
+            second_of_day: seconds % 86_400,
+        }
     }
 }
 
@@ -106,7 +117,10 @@ pub(crate) fn generalized_time(time_us: u64) -> String {
 pub(crate) fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
     let seconds = generalized_time(time_us);
     let micros = time_us % 1_000_000;
-    format!("{}.{micros:06}Z#{counter:06x}#{node:03x}#000000", &seconds[..14])
+    format!(
+        "{}.{micros:06}Z#{counter:06x}#{node:03x}#000000",
+        &seconds[..14]
+    )
 }
 
 #[cfg(test)]

@@ -23,11 +23,7 @@ pub(crate) trait CommitLog: Send {
     ///
     /// # Errors
     /// The log cannot be reached; nothing was ordered.
-    fn append<'w>(
-        &mut self,
-        writes: Vec<&'w Write>,
-        time_us: u64,
-    ) -> Result<Record<'w>, Failure>;
+    fn append<'w>(&mut self, writes: Vec<&'w Write>, time_us: u64) -> Result<Record<'w>, Failure>;
 
     /// The record just appended was not executed (its transaction failed) and never will be:
     /// its place is free again.
@@ -49,18 +45,21 @@ impl LocalLog {
 }
 
 impl CommitLog for LocalLog {
-    fn append<'w>(
-        &mut self,
-        writes: Vec<&'w Write>,
-        time_us: u64,
-    ) -> Result<Record<'w>, Failure> {
+    fn append<'w>(&mut self, writes: Vec<&'w Write>, time_us: u64) -> Result<Record<'w>, Failure> {
         self.position += 1;
         self.time_us = time_us.max(self.time_us + 1);
-        Ok(Record { position: self.position, time_us: self.time_us, writes })
+        Ok(Record {
+            position: self.position,
+            time_us: self.time_us,
+            writes,
+        })
     }
 
     fn forget(&mut self, position: u64) {
-        debug_assert_eq!(position, self.position, "only the last record can be forgotten");
+        debug_assert_eq!(
+            position, self.position,
+            "only the last record can be forgotten"
+        );
         self.position = position - 1;
     }
 }

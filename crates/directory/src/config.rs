@@ -10,7 +10,7 @@
 
 use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
 use crate::execute::{META_ALIASES, META_REFERRALS};
-use crate::knowledge::{Computed, Known, Knowledge};
+use crate::knowledge::{Computed, Knowledge, Known};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
 use schema::{Definition, DefinitionKind, Name, Schema, parse_definition};
@@ -67,7 +67,9 @@ pub(crate) fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failu
 }
 
 fn well_known(schema: &Schema, name: &str) -> Name {
-    schema.resolve_name(name).expect("the standard schema resolves the names of this program")
+    schema
+        .resolve_name(name)
+        .expect("the standard schema resolves the names of this program")
 }
 
 /// The entries directly below a container, none if there is no container.
@@ -75,7 +77,9 @@ fn children<'s>(
     snapshot: &'s Snapshot<'s>,
     container: &Name,
 ) -> Result<Vec<(EntryId, EntryView<'s>)>, Failure> {
-    let Lookup::Found(container) = snapshot.find(container)? else { return Ok(Vec::new()) };
+    let Lookup::Found(container) = snapshot.find(container)? else {
+        return Ok(Vec::new());
+    };
     let mut entries = Vec::new();
     for id in snapshot.children(container) {
         let id = id?;
@@ -90,14 +94,19 @@ fn children<'s>(
 
 /// The values of one attribute as text.
 fn texts(view: &EntryView<'_>, known: &Known) -> Vec<String> {
-    view.attribute(known.number).map_or_else(Vec::new, |attribute| {
-        let values = attribute.values().into_iter();
-        values.map(|value| String::from_utf8_lossy(value).into_owned()).collect()
-    })
+    view.attribute(known.number)
+        .map_or_else(Vec::new, |attribute| {
+            let values = attribute.values().into_iter();
+            values
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect()
+        })
 }
 
 fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<Schema, Failure> {
-    let Some(known) = Knowledge::of(&base) else { return Ok(base) };
+    let Some(known) = Knowledge::of(&base) else {
+        return Ok(base);
+    };
     let mut schema = base;
     let container = well_known(&schema, SCHEMA_NAME);
     for (_, view) in children(snapshot, &container)? {
@@ -138,7 +147,10 @@ fn load_contexts(
             contexts.push(NamingContext { name, spelled });
         }
     }
-    contexts.push(NamingContext { name: config.clone(), spelled: CONFIG_NAME.to_owned() });
+    contexts.push(NamingContext {
+        name: config.clone(),
+        spelled: CONFIG_NAME.to_owned(),
+    });
     Ok(contexts)
 }
 
@@ -150,14 +162,20 @@ fn load_administrator(
     let Lookup::Found(entry) = snapshot.find(&well_known(schema, ADMINISTRATOR_NAME))? else {
         return Ok(None);
     };
-    let Some(view) = snapshot.entry(entry)? else { return Ok(None) };
+    let Some(view) = snapshot.entry(entry)? else {
+        return Ok(None);
+    };
     let Some(spelled) = texts(&view, &known.administrator_name).into_iter().next() else {
         return Ok(None);
     };
     let name = schema.resolve_name(&spelled).map_err(|error| {
         Failure::Configuration(format!("{ADMINISTRATOR_NAME}: \"{spelled}\": {error}"))
     })?;
-    Ok(Some(Administrator { name, spelled, entry }))
+    Ok(Some(Administrator {
+        name,
+        spelled,
+        entry,
+    }))
 }
 
 /// The indexes that the configuration asks for; whether they are built is for the store to say.
@@ -212,10 +230,16 @@ pub(crate) fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(),
     batch.set_schema(next.schema.clone());
     let (wanted, states) = {
         let snapshot = batch.snapshot();
-        (wanted_indexes(&snapshot, &next.schema, &next.known)?, snapshot.index_states()?)
+        (
+            wanted_indexes(&snapshot, &next.schema, &next.known)?,
+            snapshot.index_states()?,
+        )
     };
     for state in states {
-        if !wanted.iter().any(|(attribute, _)| *attribute == state.attribute) {
+        if !wanted
+            .iter()
+            .any(|(attribute, _)| *attribute == state.attribute)
+        {
             batch.drop_index(&state.attribute)?;
         }
     }

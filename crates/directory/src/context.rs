@@ -33,7 +33,10 @@ pub(crate) enum Place {
     /// The entry itself.
     Found(EntryId),
     /// No such entry; the deepest one above it, if any, and how many RDNs lead to it.
-    Missing { matched: Option<EntryId>, depth: usize },
+    Missing {
+        matched: Option<EntryId>,
+        depth: usize,
+    },
 }
 
 impl<'a> Context<'a> {
@@ -46,19 +49,29 @@ impl<'a> Context<'a> {
                 hidden.extend_from_slice(catalog.schema.numbers_of(type_id));
             }
         }
-        Context { snapshot, catalog, subject, hidden, sees_config }
+        Context {
+            snapshot,
+            catalog,
+            subject,
+            hidden,
+            sees_config,
+        }
     }
 
     /// Where the name leads. A subject that may not know of the entry learns nothing.
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
         if !self.sees_config && name.is_within(&self.catalog.config) {
-            return Ok(Place::Missing { matched: None, depth: 0 });
+            return Ok(Place::Missing {
+                matched: None,
+                depth: 0,
+            });
         }
         Ok(match self.snapshot.find(name)? {
             Lookup::Found(id) => Place::Found(id),
-            Lookup::Missing { matched, depth } => {
-                Place::Missing { matched: (matched.0 != 0).then_some(matched), depth }
-            }
+            Lookup::Missing { matched, depth } => Place::Missing {
+                matched: (matched.0 != 0).then_some(matched),
+                depth,
+            },
         })
     }
 
@@ -73,20 +86,33 @@ impl<'a> Context<'a> {
 
     /// `None` when there is no such entry, or the subject may not learn that there is.
     pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
-        let Some(view) = self.snapshot.entry(id)? else { return Ok(None) };
-        Ok(Some(VisibleEntry { id, view, context: self }))
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        Ok(Some(VisibleEntry {
+            id,
+            view,
+            context: self,
+        }))
     }
 
     /// The DN as spelled; empty when there is no such entry.
     pub fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
-        let Some(view) = self.snapshot.entry(id)? else { return Ok(String::new()) };
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(String::new());
+        };
         let mut out = Vec::with_capacity(64);
         self.snapshot.write_name(&view, &mut out)?;
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
     pub fn plan(&self, filter: &schema::Filter, region: &Region) -> Result<Plan, Stop> {
-        Ok(store::plan(self.snapshot, &self.catalog.indexes, filter, region)?)
+        Ok(store::plan(
+            self.snapshot,
+            &self.catalog.indexes,
+            filter,
+            region,
+        )?)
     }
 
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
@@ -99,10 +125,16 @@ impl<'a> Context<'a> {
         candidates: &'c Candidates,
         after: EntryId,
     ) -> impl Iterator<Item = Result<VisibleEntry<'c, 'c>, Stop>> {
-        candidates.entries_after(*self.snapshot, after).map(move |found| {
-            let (id, view) = found?;
-            Ok(VisibleEntry { id, view, context: self })
-        })
+        candidates
+            .entries_after(*self.snapshot, after)
+            .map(move |found| {
+                let (id, view) = found?;
+                Ok(VisibleEntry {
+                    id,
+                    view,
+                    context: self,
+                })
+            })
     }
 
     /// Whether an entry of a search lies in its region and in what the subject may search.
@@ -115,25 +147,42 @@ impl<'a> Context<'a> {
         let Lookup::Found(config) = self.snapshot.find(&self.catalog.config)? else {
             return Ok(true);
         };
-        let config = Region { base: config, scope: RegionScope::Subtree };
+        let config = Region {
+            base: config,
+            scope: RegionScope::Subtree,
+        };
         Ok(!self.snapshot.is_within(entry.id, &entry.view, &config)?)
     }
 
     /// Asks the access rules.
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
-        self.catalog.access.decide(self.subject, right, &Target { name, attribute })
+        self.catalog
+            .access
+            .decide(self.subject, right, &Target { name, attribute })
     }
 
     /// Refuses with `insufficientAccessRights` unless the rules allow it.
-    pub fn require(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Result<(), Stop> {
+    pub fn require(
+        &self,
+        right: Right,
+        name: &Name,
+        attribute: Option<TypeId>,
+    ) -> Result<(), Stop> {
         let decision = self.decide(right, name, attribute);
         if decision.allowed {
             return Ok(());
         }
-        let who = if self.subject.dn.is_empty() { "anonymous" } else { &self.subject.dn };
+        let who = if self.subject.dn.is_empty() {
+            "anonymous"
+        } else {
+            &self.subject.dn
+        };
         Stop::refuse(
             ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            format!("{who} may not do this: decided by rule \"{}\"", decision.rule),
+            format!(
+                "{who} may not do this: decided by rule \"{}\"",
+                decision.rule
+            ),
         )
     }
 }
@@ -151,7 +200,10 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Whether something of this entry is hidden from the subject.
     fn hides_some(&self) -> bool {
-        self.context.hidden.iter().any(|number| self.view.attribute(*number).is_some())
+        self.context
+            .hidden
+            .iter()
+            .any(|number| self.view.attribute(*number).is_some())
     }
 
     /// All user attributes as they go on the wire, when the subject may see every one of them.
@@ -161,7 +213,9 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// The stored attributes the subject may see.
     pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
-        self.view.attributes().filter(|attribute| self.shows(attribute.number))
+        self.view
+            .attributes()
+            .filter(|attribute| self.shows(attribute.number))
     }
 
     /// A stored attribute that the operation itself needs, whatever the subject may see:
@@ -172,14 +226,21 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Whether the entry has this object class (by its canonical name, any case).
     pub fn has_class(&self, class: &str) -> bool {
-        self.internal(self.context.catalog.known.object_class.number).is_some_and(|classes| {
-            classes.values().into_iter().any(|it| it.eq_ignore_ascii_case(class.as_bytes()))
-        })
+        self.internal(self.context.catalog.known.object_class.number)
+            .is_some_and(|classes| {
+                classes
+                    .values()
+                    .into_iter()
+                    .any(|it| it.eq_ignore_ascii_case(class.as_bytes()))
+            })
     }
 
     /// The values of `ref` (RFC 3296 §2.1).
     pub fn internal_values_of_ref(&self) -> Option<protocol::ber::Values<'a>> {
-        Some(self.internal(self.context.catalog.known.referral.number)?.values())
+        Some(
+            self.internal(self.context.catalog.known.referral.number)?
+                .values(),
+        )
     }
 
     /// How many entries are directly below this one.
@@ -193,9 +254,13 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         else {
             return Ok(None);
         };
-        let Some(attribute) = attribute.values().into_iter().next() else { return Ok(None) };
+        let Some(attribute) = attribute.values().into_iter().next() else {
+            return Ok(None);
+        };
         let states = self.context.snapshot.index_states()?;
-        let state = states.iter().find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
+        let state = states
+            .iter()
+            .find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
         let text = match state {
             None => "unknown".to_owned(),
             Some(it) if it.building.is_empty() && it.pending.is_empty() => "ready".to_owned(),
@@ -218,7 +283,11 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         } else if type_id == computed.subschema_subentry {
             Ok(Some(crate::catalog::SUBSCHEMA_NAME.into()))
         } else if type_id == computed.has_subordinates {
-            Ok(Some(if self.child_count()? > 0 { b"TRUE".to_vec() } else { b"FALSE".to_vec() }))
+            Ok(Some(if self.child_count()? > 0 {
+                b"TRUE".to_vec()
+            } else {
+                b"FALSE".to_vec()
+            }))
         } else if type_id == computed.num_subordinates {
             Ok(Some(self.child_count()?.to_string().into_bytes()))
         } else if type_id == computed.index_state {
@@ -235,7 +304,11 @@ impl ValueSource for VisibleEntry<'_, '_> {
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        if self.shows(number) { self.view.any_value(number, test) } else { None }
+        if self.shows(number) {
+            self.view.any_value(number, test)
+        } else {
+            None
+        }
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {

@@ -45,7 +45,9 @@ pub(crate) fn dispatch(
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
             let needs = needs(parts, session);
-            return Ok(flow_of(search::search(&context, &needs, id, it, &controls, out)?));
+            return Ok(flow_of(search::search(
+                &context, &needs, id, it, &controls, out,
+            )?));
         }
         Request::Modify(it) => modify::resolve(&context, it, dsa)?,
         Request::Add(it) => add::resolve(&context, it, dsa, parts.clock.uuid())?,
@@ -78,8 +80,16 @@ fn dispatch_extended(
         extended::Kind::StartTls => {
             if !parts.tls || session.peer.secure {
                 return Stop::refuse(
-                    if parts.tls { ResultCode::OPERATIONS_ERROR } else { ResultCode::UNAVAILABLE },
-                    if parts.tls { "TLS is established" } else { "TLS is not configured" },
+                    if parts.tls {
+                        ResultCode::OPERATIONS_ERROR
+                    } else {
+                        ResultCode::UNAVAILABLE
+                    },
+                    if parts.tls {
+                        "TLS is established"
+                    } else {
+                        "TLS is not configured"
+                    },
                 );
             }
             let name = Some(protocol::oid::START_TLS);
@@ -110,9 +120,26 @@ fn change_password(
     let write = Box::new(resolved.write);
     match resolved.to_check {
         None => parts.submit(session, id, ResultKind::Extended, write, resolved.reply)?,
-        Some((entry, stored, given)) => {
-            let purpose = CheckPurpose::Change { write, reply: resolved.reply };
-            parts.hash(session, id, Work::Verify(PasswordJob { entry, stored, given, purpose }))?;
+        Some(old) => {
+            let password_modify::OldPassword {
+                entry,
+                stored,
+                given,
+            } = old;
+            let purpose = CheckPurpose::Change {
+                write,
+                reply: resolved.reply,
+            };
+            parts.hash(
+                session,
+                id,
+                Work::Verify(PasswordJob {
+                    entry,
+                    stored,
+                    given,
+                    purpose,
+                }),
+            )?;
         }
     }
     Ok(Flow::Waiting)
@@ -153,7 +180,13 @@ fn finish_compare(
             return Ok(Flow::Waiting);
         }
     };
-    response::write_result(out, id, ResultKind::Compare, &LdapResult::new(code, ""), &[]);
+    response::write_result(
+        out,
+        id,
+        ResultKind::Compare,
+        &LdapResult::new(code, ""),
+        &[],
+    );
     Ok(Flow::Done)
 }
 
@@ -166,7 +199,12 @@ pub(crate) fn resume(
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(&session.subject);
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
-    Ok(flow_of(search::step(&context, &needs(parts, session), cursor, out)?))
+    Ok(flow_of(search::step(
+        &context,
+        &needs(parts, session),
+        cursor,
+        out,
+    )?))
 }
 
 fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session) -> Needs<'n> {
@@ -183,6 +221,6 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session) -> Needs<'n> {
 fn flow_of(step: Step) -> Flow {
     match step {
         Step::Finished => Flow::Done,
-        Step::More(cursor) => Flow::More(Box::new(cursor)),
+        Step::More(cursor) => Flow::More(cursor),
     }
 }

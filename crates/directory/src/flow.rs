@@ -37,13 +37,25 @@ pub struct Completion {
 #[derive(Debug)]
 pub(crate) enum Finished {
     /// A write stands (or was refused).
-    Write { kind: ResultKind, result: LdapResult, reply: Reply },
+    Write {
+        kind: ResultKind,
+        result: LdapResult,
+        reply: Reply,
+    },
     /// A password was checked.
     Password(PasswordChecked),
     /// A password was hashed: the write may now be submitted.
-    Hashed { kind: ResultKind, write: Box<crate::write::Write>, reply: Reply },
+    Hashed {
+        kind: ResultKind,
+        write: Box<crate::write::Write>,
+        reply: Reply,
+    },
     /// Hashing failed.
-    NotHashed { kind: ResultKind, result: LdapResult, reply: Reply },
+    NotHashed {
+        kind: ResultKind,
+        result: LdapResult,
+        reply: Reply,
+    },
 }
 
 /// What goes into the response beside the result.
@@ -68,7 +80,10 @@ pub(crate) enum CheckPurpose {
     /// A compare on a password attribute.
     Compare,
     /// Password Modify with an old password: the write to go on with.
-    Change { write: Box<crate::write::Write>, reply: Reply },
+    Change {
+        write: Box<crate::write::Write>,
+        reply: Reply,
+    },
 }
 
 /// Whether a request may be executed while earlier writes of its session still wait for their

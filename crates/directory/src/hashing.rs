@@ -28,7 +28,11 @@ pub(crate) struct PasswordJob {
 pub(crate) enum Work {
     Verify(PasswordJob),
     /// Replace the passwords in the clear of a write by hashes.
-    Hash { write: Box<Write>, kind: ResultKind, reply: Reply },
+    Hash {
+        write: Box<Write>,
+        kind: ResultKind,
+        reply: Reply,
+    },
 }
 
 /// A piece of work with its return address.
@@ -64,12 +68,18 @@ impl HashPool {
             let builder = std::thread::Builder::new().name(format!("hash-{number}"));
             threads.push(builder.spawn(move || run(&receiver, &settings))?);
         }
-        Ok(HashPool { sender: Some(sender), threads })
+        Ok(HashPool {
+            sender: Some(sender),
+            threads,
+        })
     }
 
     /// Queues a piece of work; `busy` when too much waits already.
     pub fn submit(&self, task: Task) -> Result<(), Stop> {
-        let sender = self.sender.as_ref().expect("the pool accepts work until it is dropped");
+        let sender = self
+            .sender
+            .as_ref()
+            .expect("the pool accepts work until it is dropped");
         match sender.try_send(task) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Stop::refuse(
@@ -93,23 +103,38 @@ impl Drop for HashPool {
 
 fn run(receiver: &Mutex<Receiver<Task>>, settings: &HashSettings) {
     loop {
-        let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
         let Ok(task) = next else { return };
         let what = match task.work {
             Work::Verify(job) => verify(job, settings),
             Work::Hash { write, kind, reply } => hash(write, kind, reply, settings),
         };
-        task.mailbox.deliver(vec![Completion { session: task.session, id: task.id, what }]);
+        task.mailbox.deliver(vec![Completion {
+            session: task.session,
+            id: task.id,
+            what,
+        }]);
     }
 }
 
 fn verify(job: PasswordJob, settings: &HashSettings) -> Finished {
-    let right = job.stored.iter().find(|stored| password::verify(stored, &job.given));
+    let right = job
+        .stored
+        .iter()
+        .find(|stored| password::verify(stored, &job.given));
     if let Some(stored) = right {
         let tag = settings.verified.tag(job.entry, stored, &job.given);
-        settings.verified.insert(tag, settings.clock.now_us() / 1_000);
+        settings
+            .verified
+            .insert(tag, settings.clock.now_us() / 1_000);
     }
-    Finished::Password(PasswordChecked { purpose: job.purpose, matched: right.is_some() })
+    Finished::Password(PasswordChecked {
+        purpose: job.purpose,
+        matched: right.is_some(),
+    })
 }
 
 fn hash(
@@ -127,7 +152,11 @@ fn hash(
             Err(error) => {
                 let text = format!("the password cannot be hashed: {error}");
                 let result = LdapResult::new(ResultCode::OTHER, text);
-                return Finished::NotHashed { kind, result, reply };
+                return Finished::NotHashed {
+                    kind,
+                    result,
+                    reply,
+                };
             }
         }
     }

@@ -58,7 +58,10 @@ impl Knowledge {
         let mut found = STORED.into_iter().map(|text| {
             let description = schema.describe(text).ok()?;
             let number = schema.number(&description)?;
-            Some(Known { type_id: description.type_id, number })
+            Some(Known {
+                type_id: description.type_id,
+                number,
+            })
         });
         let mut next = || found.next().flatten();
         Some(Knowledge {
@@ -88,8 +91,9 @@ pub(crate) fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) 
     let mut schema = schema.clone();
     let mut rows = Vec::new();
     for text in STORED {
-        let description: Description =
-            schema.describe(text).expect("the standard schema defines every known type");
+        let description: Description = schema
+            .describe(text)
+            .expect("the standard schema defines every known type");
         if schema.number(&description).is_none() {
             let (next, _, new) = schema
                 .with_number(&description)

@@ -43,15 +43,30 @@ pub struct InitOptions {
 impl InitOptions {
     /// The usual beginning: one suffix, `cn=admin` below it, indexes that clients expect.
     pub fn new(suffix: &str, password: String) -> InitOptions {
-        let equality = ["objectClass", "uid", "cn", "mail", "member", "uniqueMember", "memberUid"];
+        let equality = [
+            "objectClass",
+            "uid",
+            "cn",
+            "mail",
+            "member",
+            "uniqueMember",
+            "memberUid",
+        ];
         let numbers = ["uidNumber", "gidNumber", "entryUUID"];
-        let kinds = IndexKinds { equality: true, ..IndexKinds::NONE };
+        let kinds = IndexKinds {
+            equality: true,
+            ..IndexKinds::NONE
+        };
         InitOptions {
             suffixes: vec![suffix.to_owned()],
             administrator: format!("cn=admin,{suffix}"),
             password,
             base_entries: true,
-            indexes: equality.into_iter().chain(numbers).map(|it| (it.to_owned(), kinds)).collect(),
+            indexes: equality
+                .into_iter()
+                .chain(numbers)
+                .map(|it| (it.to_owned(), kinds))
+                .collect(),
         }
     }
 }
@@ -130,21 +145,32 @@ impl Directory {
         let clock = SystemClock;
         let mut key = [0; 32];
         getrandom::fill(&mut key).expect("the operating system always has random bytes");
-        let empty = IndexSet { schema: schema.clone(), definitions: Vec::new() };
+        let empty = IndexSet {
+            schema: schema.clone(),
+            definitions: Vec::new(),
+        };
         let mut batch = store.begin(&empty)?;
         batch.put_dictionary(&rows)?;
         batch.put_meta(META_COOKIE_KEY, &key)?;
         let mut catalog = config::load(&batch.snapshot(), &schema)?;
         for suffix in &options.suffixes {
             let name = resolve(&schema, suffix)?;
-            catalog.contexts.push(NamingContext { name, spelled: suffix.clone() });
+            catalog.contexts.push(NamingContext {
+                name,
+                spelled: suffix.clone(),
+            });
         }
         let writes = initial_writes(&catalog, options, &clock)?;
-        let record =
-            Record { position: 1, time_us: clock.now_us(), writes: writes.iter().collect() };
+        let record = Record {
+            position: 1,
+            time_us: clock.now_us(),
+            writes: writes.iter().collect(),
+        };
         let mut execution = Execution::new(&mut batch, &catalog, &record);
         for write in &writes {
-            execution.execute(write).map_err(|stop| unusable(&write.spelled, stop))?;
+            execution
+                .execute(write)
+                .map_err(|stop| unusable(&write.spelled, stop))?;
         }
         let noticed = execution.finish()?;
         let next = config::load(&batch.snapshot(), &noticed.schema)?;
@@ -175,10 +201,14 @@ impl Directory {
         let password_type = catalog.known.user_password.type_id;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let verified = VerifiedCache::new(options.verified_max, options.verified_ttl_ms);
-        let verified = Arc::new(verified.map_err(|error| {
-            Failure::Configuration(format!("no random bytes: {error}"))
-        })?);
-        let start = |source| Failure::File { what: "starting a thread".to_owned(), source };
+        let verified = Arc::new(
+            verified
+                .map_err(|error| Failure::Configuration(format!("no random bytes: {error}")))?,
+        );
+        let start = |source| Failure::File {
+            what: "starting a thread".to_owned(),
+            source,
+        };
         let settings = HashSettings {
             scheme: options.password_scheme,
             verified: Arc::clone(&verified),
@@ -194,8 +224,18 @@ impl Directory {
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
-        let shared = Shared { store, catalog, clock, verified, cookie_key, hashes, writer };
-        Ok(Directory { shared: Arc::new(shared) })
+        let shared = Shared {
+            store,
+            catalog,
+            clock,
+            verified,
+            cookie_key,
+            hashes,
+            writer,
+        };
+        Ok(Directory {
+            shared: Arc::new(shared),
+        })
     }
 
     /// A worker for one serving thread. Must be used on the thread that asked for it.
@@ -227,7 +267,6 @@ impl Directory {
     pub fn shutdown(&self) {
         self.shared.writer.stop();
     }
-
 }
 
 fn cookie_key(stored: Option<&[u8]>) -> Result<CookieKey, Failure> {
@@ -265,7 +304,12 @@ fn initial_writes(
         Ok(())
     };
     let mut base = vec![("objectClass", "pandoConfig")];
-    base.extend(options.suffixes.iter().map(|it| ("pandoNamingContext", it.as_str())));
+    base.extend(
+        options
+            .suffixes
+            .iter()
+            .map(|it| ("pandoNamingContext", it.as_str())),
+    );
     add(CONFIG_NAME, &base)?;
     resolve(&catalog.schema, by)?;
     add(
@@ -279,13 +323,21 @@ fn initial_writes(
     add(config::INDEXES_NAME, &[("objectClass", "pandoConfig")])?;
     add(config::SCHEMA_NAME, &[("objectClass", "pandoConfig")])?;
     for (attribute, kinds) in &options.indexes {
-        let mut attributes = vec![("objectClass", "pandoIndex"), ("pandoIndexAttribute", attribute)];
+        let mut attributes = vec![
+            ("objectClass", "pandoIndex"),
+            ("pandoIndexAttribute", attribute),
+        ];
         attributes.extend(kinds.iter().map(|kind| ("pandoIndexKind", kind.name())));
-        add(&format!("cn={attribute},{}", config::INDEXES_NAME), &attributes)?;
+        add(
+            &format!("cn={attribute},{}", config::INDEXES_NAME),
+            &attributes,
+        )?;
     }
     if options.base_entries {
         for suffix in &options.suffixes {
-            let classes = classes_for(suffix).iter().map(|class| ("objectClass", *class));
+            let classes = classes_for(suffix)
+                .iter()
+                .map(|class| ("objectClass", *class));
             add(suffix, &classes.collect::<Vec<_>>())?;
         }
     }
@@ -327,16 +379,28 @@ pub(crate) fn entry(
         match given.iter_mut().find(|it| it.description == description) {
             Some(it) => it.values.push(value.as_bytes().to_vec()),
             None => {
-                given.push(Given { description, values: vec![value.as_bytes().to_vec()] });
+                given.push(Given {
+                    description,
+                    values: vec![value.as_bytes().to_vec()],
+                });
             }
         }
     }
-    let rdn_spelled = if catalog.is_context(&name) { spelled.to_owned() } else { leaf };
+    let rdn_spelled = if catalog.is_context(&name) {
+        spelled.to_owned()
+    } else {
+        leaf
+    };
     Ok(Write {
         by: by.to_owned(),
         name,
         spelled: spelled.to_owned(),
         manage_dsa_it: true,
-        change: Change::Add(Addition { rdn_spelled, rdn, attributes: given, uuid: clock.uuid() }),
+        change: Change::Add(Addition {
+            rdn_spelled,
+            rdn,
+            attributes: given,
+            uuid: clock.uuid(),
+        }),
     })
 }

@@ -75,7 +75,9 @@ impl CookieKey {
             return None;
         }
         let number = |at: usize| {
-            let bytes: [u8; 8] = body[at..at + 8].try_into().expect("eight bytes were cut out");
+            let bytes: [u8; 8] = body[at..at + 8]
+                .try_into()
+                .expect("eight bytes were cut out");
             u64::from_be_bytes(bytes)
         };
         Some(PagePosition {
@@ -94,7 +96,12 @@ mod tests {
     #[test]
     fn a_cookie_is_bound_to_its_search_and_its_key() {
         let key = CookieKey::from_bytes([7; 32]);
-        let at = PagePosition { region: 1, after: EntryId(42), sent: 9, fingerprint: 5 };
+        let at = PagePosition {
+            region: 1,
+            after: EntryId(42),
+            sent: 9,
+            fingerprint: 5,
+        };
         let cookie = key.seal(&at);
         assert_eq!(key.open(&cookie, 5).expect("ours"), at);
         assert!(key.open(&cookie, 6).is_err());

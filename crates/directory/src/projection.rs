@@ -26,7 +26,10 @@ impl Projection {
     /// Resolves the selection of a request: names, `*`, `+` (RFC 3673), `1.1`, `@class` (RFC 4529),
     /// subtypes, options. Names the schema does not know select nothing.
     pub fn of(catalog: &Catalog, attributes: &[&str], types_only: bool) -> Projection {
-        let mut it = Projection { types_only, ..Projection::default() };
+        let mut it = Projection {
+            types_only,
+            ..Projection::default()
+        };
         it.all_user = attributes.is_empty();
         for text in attributes {
             match *text {
@@ -56,17 +59,23 @@ impl Projection {
     }
 
     fn select(&mut self, catalog: &Catalog, text: &str) {
-        let Ok(description) = catalog.schema.describe(text) else { return };
+        let Ok(description) = catalog.schema.describe(text) else {
+            return;
+        };
         self.types.push(description.type_id);
-        self.numbers.extend(catalog.schema.selected_numbers(&description));
+        self.numbers
+            .extend(catalog.schema.selected_numbers(&description));
     }
 
     fn select_class(&mut self, catalog: &Catalog, class: &str) {
-        let Some(class) = catalog.schema.object_class(class) else { return };
+        let Some(class) = catalog.schema.object_class(class) else {
+            return;
+        };
         let class = catalog.schema.class_of(class);
         for type_id in class.all_must.iter().chain(&class.all_may) {
             self.types.push(*type_id);
-            self.numbers.extend_from_slice(catalog.schema.numbers_of(*type_id));
+            self.numbers
+                .extend_from_slice(catalog.schema.numbers_of(*type_id));
         }
     }
 
@@ -96,7 +105,11 @@ impl Projection {
         for type_id in &self.computed {
             if let Some(value) = entry.computed(*type_id)? {
                 let text = catalog.schema.type_of(*type_id).name();
-                let values = if self.types_only { None } else { Some(value.as_slice()) };
+                let values = if self.types_only {
+                    None
+                } else {
+                    Some(value.as_slice())
+                };
                 ber::put_partial_attribute(out, text, values.into_iter());
             }
         }
@@ -105,8 +118,14 @@ impl Projection {
 
     fn write_one_by_one(&self, catalog: &Catalog, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
         for attribute in entry.attributes() {
-            let Some(known) = catalog.schema.known(attribute.number) else { continue };
-            let by_kind = if known.operational { self.all_operational } else { self.all_user };
+            let Some(known) = catalog.schema.known(attribute.number) else {
+                continue;
+            };
+            let by_kind = if known.operational {
+                self.all_operational
+            } else {
+                self.all_user
+            };
             if !by_kind && !self.numbers.contains(&attribute.number) {
                 continue;
             }
@@ -121,7 +140,11 @@ impl Projection {
     /// The same for an entry that is not stored.
     pub fn write_virtual(&self, entry: &VirtualEntry, out: &mut Vec<u8>) {
         for attribute in entry.attributes() {
-            let by_kind = if attribute.operational { self.all_operational } else { self.all_user };
+            let by_kind = if attribute.operational {
+                self.all_operational
+            } else {
+                self.all_user
+            };
             if by_kind || self.types.contains(&attribute.type_id) {
                 attribute.encode(out, self.types_only);
             }

@@ -44,7 +44,14 @@ pub(crate) struct HeldWrite {
 impl Session {
     pub(crate) fn new(id: u64, peer: Peer) -> Session {
         let subject = Rc::new(Subject::anonymous(peer.address, peer.secure));
-        Session { id, peer, subject, waiting: 0, hashing: false, held: VecDeque::new() }
+        Session {
+            id,
+            peer,
+            subject,
+            waiting: 0,
+            hashing: false,
+            held: VecDeque::new(),
+        }
     }
 
     /// The distinguished name the session is bound as; empty while anonymous.

@@ -68,7 +68,10 @@ pub enum Failure {
 impl Failure {
     /// A file outside the store could not be read or written.
     pub(crate) fn file(what: impl Into<String>, source: std::io::Error) -> Failure {
-        Failure::File { what: what.into(), source }
+        Failure::File {
+            what: what.into(),
+            source,
+        }
     }
 }
 

@@ -25,7 +25,9 @@ impl VirtualEntry {
         text: &str,
         values: impl IntoIterator<Item = V>,
     ) {
-        let Some(type_id) = schema.attribute_type(text) else { return };
+        let Some(type_id) = schema.attribute_type(text) else {
+            return;
+        };
         let values: Vec<Vec<u8>> = values.into_iter().map(Into::into).collect();
         if values.is_empty() {
             return;
@@ -47,17 +49,17 @@ impl VirtualEntry {
 impl VirtualAttribute {
     /// Appends the attribute as a PartialAttribute (RFC 4511 §4.1.7).
     pub fn encode(&self, out: &mut Vec<u8>, types_only: bool) {
-        let values = if types_only { &[][..] } else { &self.values[..] };
+        let values = if types_only {
+            &[][..]
+        } else {
+            &self.values[..]
+        };
         ber::put_partial_attribute(out, &self.text, values.iter().map(Vec::as_slice));
     }
 }
 
 impl ValueSource for VirtualEntry {
-    fn any_value(
-        &self,
-        _: AttributeNumber,
-        _: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
+    fn any_value(&self, _: AttributeNumber, _: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         None
     }
 

@@ -85,7 +85,12 @@ impl Worker {
     }
 
     /// Runs the next slice of a parked search on a new snapshot.
-    pub fn resume(&mut self, session: &mut Session, cursor: Box<Cursor>, out: &mut Vec<u8>) -> Flow {
+    pub fn resume(
+        &mut self,
+        session: &mut Session,
+        cursor: Box<Cursor>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
         let (before, id) = (out.len(), cursor.id);
         self.reader.reset();
         let flow = self.with_parts(|parts| dispatch::resume(parts, session, *cursor, out));
@@ -117,7 +122,11 @@ impl Worker {
         self.reader.reset();
         let id = completion.id;
         match completion.what {
-            Finished::Write { kind, result, reply } => {
+            Finished::Write {
+                kind,
+                result,
+                reply,
+            } => {
                 session.waiting = session.waiting.saturating_sub(1);
                 write_response(out, id, kind, &result, &reply);
                 Flow::Done
@@ -130,7 +139,11 @@ impl Worker {
                 self.release_held(session, out);
                 Flow::Waiting
             }
-            Finished::NotHashed { kind, result, reply } => {
+            Finished::NotHashed {
+                kind,
+                result,
+                reply,
+            } => {
                 session.hashing = false;
                 session.waiting = session.waiting.saturating_sub(1);
                 write_response(out, id, kind, &result, &reply);
@@ -199,8 +212,18 @@ impl Worker {
                 self.shared.writer.submit(held.submission);
                 continue;
             }
-            let Submission { write, id, kind, reply, .. } = held.submission;
-            let work = Work::Hash { write: Box::new(write), kind, reply };
+            let Submission {
+                write,
+                id,
+                kind,
+                reply,
+                ..
+            } = held.submission;
+            let work = Work::Hash {
+                write: Box::new(write),
+                kind,
+                reply,
+            };
             let submitted = self.with_parts(|parts| parts.hash(session, id, work));
             match submitted {
                 Ok(()) => {
@@ -223,11 +246,21 @@ impl Worker {
         write: Write,
         reply: Reply,
     ) -> Submission {
-        Submission { write, session, id, kind, reply, mailbox: Arc::clone(&self.mailbox) }
+        Submission {
+            write,
+            session,
+            id,
+            kind,
+            reply,
+            mailbox: Arc::clone(&self.mailbox),
+        }
     }
 
     /// Runs `body` with a snapshot and the catalog that was published for it.
-    fn with_parts<T>(&mut self, body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>) -> Result<T, Stop> {
+    fn with_parts<T>(
+        &mut self,
+        body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
         // The snapshot first: a catalog is published before the commit that needs it, so one
         // loaded afterwards knows every attribute the snapshot holds.
         let mut version = self.reader.snapshot()?.version();
@@ -237,7 +270,10 @@ impl Worker {
             version = catalog.least_version;
         }
         let snapshot = self.reader.snapshot()?;
-        debug_assert!(snapshot.version() >= version, "a newer snapshot was just taken");
+        debug_assert!(
+            snapshot.version() >= version,
+            "a newer snapshot was just taken"
+        );
         let parts = Parts {
             snapshot: &snapshot,
             catalog: &catalog,
@@ -273,16 +309,32 @@ impl Parts<'_> {
         let to_hash = has_clear_passwords(&write, self.catalog.known.user_password.type_id);
         if session.hashing {
             let mailbox = Arc::clone(self.mailbox);
-            let submission =
-                Submission { write: *write, session: session.id, id, kind, reply, mailbox };
-            session.held.push_back(HeldWrite { submission, to_hash });
+            let submission = Submission {
+                write: *write,
+                session: session.id,
+                id,
+                kind,
+                reply,
+                mailbox,
+            };
+            session.held.push_back(HeldWrite {
+                submission,
+                to_hash,
+            });
         } else if to_hash {
             self.hash(session, id, Work::Hash { write, kind, reply })?;
             session.hashing = true;
         } else {
             let mailbox = Arc::clone(self.mailbox);
             let session = session.id;
-            let submission = Submission { write: *write, session, id, kind, reply, mailbox };
+            let submission = Submission {
+                write: *write,
+                session,
+                id,
+                kind,
+                reply,
+                mailbox,
+            };
             self.shared.writer.submit(submission);
         }
         session.waiting += 1;
@@ -292,7 +344,12 @@ impl Parts<'_> {
     /// Sends work to the hashing threads.
     pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
         let mailbox = Arc::clone(self.mailbox);
-        self.hashes.submit(Task { session: session.id, id, mailbox, work })
+        self.hashes.submit(Task {
+            session: session.id,
+            id,
+            mailbox,
+            work,
+        })
     }
 }
 

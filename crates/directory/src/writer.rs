@@ -63,12 +63,19 @@ impl Writer {
         let own = Arc::clone(&queue);
         let builder = std::thread::Builder::new().name("writer".to_owned());
         let thread = builder.spawn(move || desk.run(&own))?;
-        Ok(Writer { queue, thread: Mutex::new(Some(thread)) })
+        Ok(Writer {
+            queue,
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
     /// Adds a write to what waits.
     pub fn submit(&self, submission: Submission) {
-        let mut state = self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self
+            .queue
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         state.waiting.push(submission);
         if state.sleeping {
             state.sleeping = false;
@@ -78,14 +85,27 @@ impl Writer {
 
     /// How many writes wait.
     pub fn waiting(&self) -> usize {
-        self.queue.state.lock().unwrap_or_else(PoisonError::into_inner).waiting.len()
+        self.queue
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .waiting
+            .len()
     }
 
     /// Ends the thread after everything that waits has been executed and answered.
     pub fn stop(&self) {
-        self.queue.state.lock().unwrap_or_else(PoisonError::into_inner).stopping = true;
+        self.queue
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .stopping = true;
         self.queue.wake.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread
             && thread.join().is_err()
         {
@@ -109,7 +129,10 @@ impl Queue {
                 return Some(Vec::new());
             }
             state.sleeping = true;
-            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
             state.sleeping = false;
         }
     }
@@ -238,7 +261,12 @@ impl Desk {
     }
 
     fn has_unfinished_index(&self) -> bool {
-        self.catalog.load().indexes.definitions.iter().any(|it| !it.ready)
+        self.catalog
+            .load()
+            .indexes
+            .definitions
+            .iter()
+            .any(|it| !it.ready)
     }
 
     /// Indexes one slice of entries. Returns whether there is more to do.
@@ -247,7 +275,7 @@ impl Desk {
         match done {
             Ok(more) => more,
             Err(failure) => {
-                tracing::error!(%failure, "building an index stopped; it goes on with the next write");
+                tracing::error!(%failure, "building an index stopped until the next write");
                 false
             }
         }

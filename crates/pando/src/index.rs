@@ -47,7 +47,7 @@ fn add(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
         .filter_map(|it| PartialAttribute::from_checked(it))
         .collect();
     let entry = entry_name(attribute);
-    let change = attributes[3].clone();
+    let change = attributes[3];
     let result = channel.result(&Request::Add(AddRequest {
         entry: &entry,
         attributes,

@@ -20,11 +20,21 @@ impl Execution<'_, '_> {
         let mut draft = Draft::new(parent, &addition.rdn_spelled);
         for (given, number) in addition.attributes.iter().zip(numbers) {
             let values = draft.values_mut(&self.schema, number);
-            values.extend(given.values.iter().map(|value| Cow::Borrowed(value.as_slice())));
+            values.extend(
+                given
+                    .values
+                    .iter()
+                    .map(|value| Cow::Borrowed(value.as_slice())),
+            );
         }
         self.add_naming_values(addition, &mut draft)?;
         let known = self.catalog.known.clone();
-        let naming: Vec<TypeId> = addition.rdn.values.iter().map(|(it, _)| it.type_id).collect();
+        let naming: Vec<TypeId> = addition
+            .rdn
+            .values
+            .iter()
+            .map(|(it, _)| it.type_id)
+            .collect();
         let structure = draft.check(&self.schema, known.object_class.number, &naming)?;
         self.stamp_new(write, addition, &structure, &mut draft);
         if let Some(classes) = draft.find(known.object_class.number) {
@@ -36,7 +46,10 @@ impl Execution<'_, '_> {
         let row = if parent.0 == 0 {
             write.name.bytes()
         } else {
-            write.name.leaf().expect("only the root has no leaf, and it cannot be added")
+            write
+                .name
+                .leaf()
+                .expect("only the root has no leaf, and it cannot be added")
         };
         self.batch.insert(id, parent, row, &bytes)?;
         Ok(())
@@ -93,11 +106,19 @@ impl Execution<'_, '_> {
     ) {
         let known = &self.catalog.known;
         let schema = &self.schema;
-        let class = schema.class_of(structure.structural).name().as_bytes().to_vec();
+        let class = schema
+            .class_of(structure.structural)
+            .name()
+            .as_bytes()
+            .to_vec();
         draft.stamp(schema, known.structural_object_class.number, class);
         let uuid = uuid_text(&addition.uuid).into_bytes();
         draft.stamp(schema, known.entry_uuid.number, uuid);
-        draft.stamp(schema, known.creators_name.number, write.by.as_bytes().to_vec());
+        draft.stamp(
+            schema,
+            known.creators_name.number,
+            write.by.as_bytes().to_vec(),
+        );
         let time = self.timestamp.clone().into_bytes();
         draft.stamp(schema, known.create_timestamp.number, time);
         self.stamp(draft, &write.by);

@@ -23,9 +23,16 @@ impl Execution<'_, '_> {
             );
         }
         if write.name == self.catalog.config {
-            return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "cn=config is always there");
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "cn=config is always there",
+            );
         }
-        let row = if parent.0 == 0 { write.name.bytes() } else { write.name.leaf().unwrap_or(&[]) };
+        let row = if parent.0 == 0 {
+            write.name.bytes()
+        } else {
+            write.name.leaf().unwrap_or(&[])
+        };
         self.batch.delete(id, (parent, row))?;
         Ok(())
     }

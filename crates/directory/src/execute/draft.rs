@@ -30,14 +30,20 @@ pub(super) enum DraftValues<'e> {
 
 impl<'e> Draft<'e> {
     pub fn new(parent: EntryId, rdn: &'e str) -> Draft<'e> {
-        Draft { parent, rdn: Cow::Borrowed(rdn), attributes: Vec::with_capacity(32) }
+        Draft {
+            parent,
+            rdn: Cow::Borrowed(rdn),
+            attributes: Vec::with_capacity(32),
+        }
     }
 
     /// A draft of an entry as it is.
     pub fn of(view: &EntryView<'e>, schema: &Schema) -> Draft<'e> {
         let mut draft = Draft::new(view.parent(), view.rdn());
         for stored in view.attributes() {
-            let known = schema.known(stored.number).expect("the dictionary names what is stored");
+            let known = schema
+                .known(stored.number)
+                .expect("the dictionary names what is stored");
             draft.attributes.push(DraftAttribute {
                 number: stored.number,
                 type_id: known.type_id,
@@ -105,15 +111,25 @@ impl<'e> Draft<'e> {
             .iter()
             .map(|it| (it.type_id, it.values.iter().take(2).count()))
             .collect();
-        let shape = EntryShape { classes: &classes, attributes: &attributes, rdn };
-        schema.check_entry(&shape).map_err(|broken| super::violation(&broken))
+        let shape = EntryShape {
+            classes: &classes,
+            attributes: &attributes,
+            rdn,
+        };
+        schema
+            .check_entry(&shape)
+            .map_err(|broken| super::violation(&broken))
     }
 
     /// The bytes to store: user attributes in their order, then operational ones.
     pub fn encode(&self, schema: &Schema, position: u64) -> Vec<u8> {
         let mut builder = EntryBuilder::new(self.parent, &self.rdn, position);
         for operational in [false, true] {
-            for attribute in self.attributes.iter().filter(|it| it.operational == operational) {
+            for attribute in self
+                .attributes
+                .iter()
+                .filter(|it| it.operational == operational)
+            {
                 match &attribute.values {
                     DraftValues::Stored(stored) => builder.copy(stored, operational),
                     DraftValues::Owned(values) => {
@@ -182,6 +198,10 @@ impl Execution<'_, '_> {
         draft.stamp(&self.schema, known.entry_csn.number, csn.into_bytes());
         let time = self.timestamp.clone().into_bytes();
         draft.stamp(&self.schema, known.modify_timestamp.number, time);
-        draft.stamp(&self.schema, known.modifiers_name.number, by.as_bytes().to_vec());
+        draft.stamp(
+            &self.schema,
+            known.modifiers_name.number,
+            by.as_bytes().to_vec(),
+        );
     }
 }

@@ -91,7 +91,8 @@ impl<'x, 'b> Execution<'x, 'b> {
     pub fn finish(mut self) -> Result<Noticed, Failure> {
         if self.noticed.changed > 0 {
             self.batch.set_position(self.position);
-            self.batch.put_meta(META_TIME, &self.time_us.to_be_bytes())?;
+            self.batch
+                .put_meta(META_TIME, &self.time_us.to_be_bytes())?;
         }
         self.noticed.schema = self.schema;
         Ok(self.noticed)
@@ -148,11 +149,18 @@ impl<'x, 'b> Execution<'x, 'b> {
             return Ok(());
         }
         let snapshot = self.batch.snapshot();
-        let Some(view) = snapshot.entry(id)? else { return Ok(()) };
+        let Some(view) = snapshot.entry(id)? else {
+            return Ok(());
+        };
         let known = &self.catalog.known;
-        let is_referral = view.attribute(known.object_class.number).is_some_and(|classes| {
-            classes.values().into_iter().any(|it| it.eq_ignore_ascii_case(b"referral"))
-        });
+        let is_referral = view
+            .attribute(known.object_class.number)
+            .is_some_and(|classes| {
+                classes
+                    .values()
+                    .into_iter()
+                    .any(|it| it.eq_ignore_ascii_case(b"referral"))
+            });
         if !is_referral {
             return Ok(());
         }
@@ -212,7 +220,11 @@ impl<'x, 'b> Execution<'x, 'b> {
 /// A name leads to an entry that is not there.
 fn missing_row(id: EntryId) -> Stop {
     let detail = format!("entry {id:?} has a name but no row");
-    store::Error::Corrupt { table: "entry", detail }.into()
+    store::Error::Corrupt {
+        table: "entry",
+        detail,
+    }
+    .into()
 }
 
 /// The refusal for an entry that would break its object classes.

@@ -81,11 +81,19 @@ impl Execution<'_, '_> {
 
     /// RFC 4511 §4.6: the values that make up the RDN cannot be removed.
     fn refuse_without_rdn(&self, draft: &Draft<'_>) -> Result<(), Stop> {
-        let Ok(name) = parse_name(&draft.rdn) else { return Ok(()) };
-        let Some(rdn) = name.rdns.first() else { return Ok(()) };
+        let Ok(name) = parse_name(&draft.rdn) else {
+            return Ok(());
+        };
+        let Some(rdn) = name.rdns.first() else {
+            return Ok(());
+        };
         for naming in rdn.values.iter() {
-            let Ok(description) = self.schema.describe(naming.attribute) else { continue };
-            let Some(number) = self.schema.number(&description) else { continue };
+            let Ok(description) = self.schema.describe(naming.attribute) else {
+                continue;
+            };
+            let Some(number) = self.schema.number(&description) else {
+                continue;
+            };
             let present = draft.find(number).is_some_and(|it| match &it.values {
                 // Untouched: it held the value before, and still does.
                 DraftValues::Stored(_) => true,
@@ -96,7 +104,10 @@ impl Execution<'_, '_> {
             if !present {
                 return Stop::refuse(
                     ResultCode::NOT_ALLOWED_ON_RDN,
-                    format!("{} is part of the entry's name; rename the entry", naming.attribute),
+                    format!(
+                        "{} is part of the entry's name; rename the entry",
+                        naming.attribute
+                    ),
                 );
             }
         }
@@ -113,7 +124,11 @@ fn apply<'e>(
 ) -> Result<(), Stop> {
     let type_id = change.given.description.type_id;
     let text = || schema.spelled(&change.given.description);
-    let given = change.given.values.iter().map(|value| Cow::Borrowed(value.as_slice()));
+    let given = change
+        .given
+        .values
+        .iter()
+        .map(|value| Cow::Borrowed(value.as_slice()));
     match change.operation {
         ChangeOperation::Add => {
             let values = draft.values_mut(schema, number);
@@ -126,7 +141,10 @@ fn apply<'e>(
             values.extend(given);
         }
         ChangeOperation::Delete => {
-            if draft.find(number).is_none_or(|it| it.values.iter().next().is_none()) {
+            if draft
+                .find(number)
+                .is_none_or(|it| it.values.iter().next().is_none())
+            {
                 return no_such(format!("the entry has no {}", text()));
             }
             let values = draft.values_mut(schema, number);
@@ -164,8 +182,14 @@ fn refuse_present(
         Err(Refusal::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text).into())
     };
     if values.len() < SET_FROM || added.len() < 2 {
-        let mut found = added.iter().map(|it| position_of(schema, type_id, values, it));
-        return if found.any(|at| at.is_some()) { exists() } else { Ok(()) };
+        let mut found = added
+            .iter()
+            .map(|it| position_of(schema, type_id, values, it));
+        return if found.any(|at| at.is_some()) {
+            exists()
+        } else {
+            Ok(())
+        };
     }
     let form = |value: &[u8]| {
         let mut form = Vec::new();
@@ -173,7 +197,11 @@ fn refuse_present(
         form
     };
     let held: HashSet<Vec<u8>> = values.iter().map(|value| form(value)).collect();
-    if added.iter().any(|value| held.contains(&form(value))) { exists() } else { Ok(()) }
+    if added.iter().any(|value| held.contains(&form(value))) {
+        exists()
+    } else {
+        Ok(())
+    }
 }
 
 /// RFC 4525: adds to every value of an integer attribute.
@@ -190,7 +218,9 @@ fn increment(
     let integer = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<i128>().ok();
     let by = change.given.values.first().and_then(|value| integer(value));
     for value in draft.values_mut(schema, number) {
-        let sum = by.zip(integer(value)).and_then(|(by, value)| value.checked_add(by));
+        let sum = by
+            .zip(integer(value))
+            .and_then(|(by, value)| value.checked_add(by));
         let Some(sum) = sum else {
             return Stop::refuse(
                 ResultCode::CONSTRAINT_VIOLATION,
@@ -209,7 +239,9 @@ fn refuse_several(
     numbers: &[AttributeNumber],
 ) -> Result<(), Stop> {
     for number in numbers {
-        let Some(attribute) = draft.find(*number) else { continue };
+        let Some(attribute) = draft.find(*number) else {
+            continue;
+        };
         let type_of = schema.type_of(attribute.type_id);
         if type_of.single_value && attribute.values.iter().take(2).count() > 1 {
             return Stop::refuse(

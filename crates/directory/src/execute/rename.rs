@@ -13,7 +13,10 @@ use store::{EntryId, Lookup};
 impl Execution<'_, '_> {
     pub(super) fn rename(&mut self, write: &Write, renaming: &Renaming) -> Result<(), Stop> {
         let id = self.locate(write)?;
-        let old_superior = write.name.parent().expect("the root is refused when it is resolved");
+        let old_superior = write
+            .name
+            .parent()
+            .expect("the root is refused when it is resolved");
         let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
         let parent = self.new_parent(write, superior)?;
         self.refuse_taken(id, parent, &renaming.rdn.normal)?;
@@ -22,9 +25,13 @@ impl Execution<'_, '_> {
             numbers.push(self.number(description)?);
         }
         let (old_parent, bytes) = self.renamed(id, parent, write, renaming, &numbers)?;
-        let old_row = write.name.leaf().expect("the root is refused when it is resolved");
+        let old_row = write
+            .name
+            .leaf()
+            .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
-        self.batch.rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
+        self.batch
+            .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
         Ok(())
     }
 
@@ -54,8 +61,17 @@ impl Execution<'_, '_> {
         draft.drop_empty();
         draft.parent = parent;
         draft.rdn = Cow::Borrowed(&renaming.rdn_spelled);
-        let naming: Vec<TypeId> = renaming.rdn.values.iter().map(|(it, _)| it.type_id).collect();
-        draft.check(&self.schema, self.catalog.known.object_class.number, &naming)?;
+        let naming: Vec<TypeId> = renaming
+            .rdn
+            .values
+            .iter()
+            .map(|(it, _)| it.type_id)
+            .collect();
+        draft.check(
+            &self.schema,
+            self.catalog.known.object_class.number,
+            &naming,
+        )?;
         self.stamp(&mut draft, &write.by);
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
@@ -66,8 +82,12 @@ impl Execution<'_, '_> {
         let Ok(old) = parse_name(old_rdn) else { return };
         for rdn in &old.rdns {
             for naming in rdn.values.iter() {
-                let Ok(description) = self.schema.describe(naming.attribute) else { continue };
-                let Some(number) = self.schema.number(&description) else { continue };
+                let Ok(description) = self.schema.describe(naming.attribute) else {
+                    continue;
+                };
+                let Some(number) = self.schema.number(&description) else {
+                    continue;
+                };
                 let values = draft.values_mut(&self.schema, number);
                 let at = position_of(&self.schema, description.type_id, values, &naming.value);
                 if let Some(at) = at {
@@ -98,9 +118,10 @@ impl Execution<'_, '_> {
 
     fn refuse_taken(&self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
         match self.batch.snapshot().child(parent, row)? {
-            Some(other) if other != id => {
-                Stop::refuse(ResultCode::ENTRY_ALREADY_EXISTS, "an entry has the new name already")
-            }
+            Some(other) if other != id => Stop::refuse(
+                ResultCode::ENTRY_ALREADY_EXISTS,
+                "an entry has the new name already",
+            ),
             _ => Ok(()),
         }
     }

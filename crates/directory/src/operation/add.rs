@@ -19,7 +19,10 @@ pub(crate) fn resolve(
     let schema = &catalog.schema;
     let name = super::resolve_name(schema, request.entry)?;
     if name.depth() == 0 {
-        return Stop::refuse(ResultCode::ENTRY_ALREADY_EXISTS, "the root DSE cannot be added");
+        return Stop::refuse(
+            ResultCode::ENTRY_ALREADY_EXISTS,
+            "the root DSE cannot be added",
+        );
     }
     context.require(Right::Add, &name, None)?;
     let rdn_spelled = if catalog.is_context(&name) {
@@ -38,13 +41,22 @@ pub(crate) fn resolve(
         if given.values.is_empty() {
             return Stop::refuse(
                 ResultCode::PROTOCOL_ERROR,
-                format!("{}: an attribute to add needs at least one value", attribute.description),
+                format!(
+                    "{}: an attribute to add needs at least one value",
+                    attribute.description
+                ),
             );
         }
-        if attributes.iter().any(|earlier| earlier.description == given.description) {
+        if attributes
+            .iter()
+            .any(|earlier| earlier.description == given.description)
+        {
             return Stop::refuse(
                 ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
-                format!("{}: the attribute is given more than once", attribute.description),
+                format!(
+                    "{}: the attribute is given more than once",
+                    attribute.description
+                ),
             );
         }
         attributes.push(given);
@@ -54,14 +66,22 @@ pub(crate) fn resolve(
         name,
         spelled: request.entry.to_owned(),
         manage_dsa_it,
-        change: Change::Add(Addition { rdn_spelled, rdn, attributes, uuid }),
+        change: Change::Add(Addition {
+            rdn_spelled,
+            rdn,
+            attributes,
+            uuid,
+        }),
     })
 }
 
 /// The first RDN of a DN, as spelled.
 pub(crate) fn leaf_spelled(dn: &str) -> String {
     match parse_name(dn) {
-        Ok(name) => name.rdns.first().map_or_else(String::new, |rdn| rdn.spelled.to_owned()),
+        Ok(name) => name
+            .rdns
+            .first()
+            .map_or_else(String::new, |rdn| rdn.spelled.to_owned()),
         Err(_) => String::new(),
     }
 }

@@ -17,10 +17,15 @@ pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
         let place = context.find(&name)?;
         let (at, depth) = match place {
             Place::Found(id) => (id, name.depth()),
-            Place::Missing { matched: Some(id), depth } => (id, depth),
+            Place::Missing {
+                matched: Some(id),
+                depth,
+            } => (id, depth),
             Place::Missing { matched: None, .. } => return Ok(place),
         };
-        let Some(target) = target(context, at)? else { return Ok(place) };
+        let Some(target) = target(context, at)? else {
+            return Ok(place);
+        };
         let mut next = target;
         for level in depth..name.depth() {
             next = next.child(name.rdn(level));
@@ -35,12 +40,16 @@ pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
 
 /// The name an alias stands for; `None` when the entry is no alias.
 fn target(context: &Context<'_>, id: EntryId) -> Result<Option<Name>, Stop> {
-    let Some(entry) = context.entry(id)? else { return Ok(None) };
+    let Some(entry) = context.entry(id)? else {
+        return Ok(None);
+    };
     if !entry.has_class("alias") {
         return Ok(None);
     }
     let known = &context.catalog.known.aliased_object_name;
-    let value = entry.internal(known.number).and_then(|it| it.values().into_iter().next());
+    let value = entry
+        .internal(known.number)
+        .and_then(|it| it.values().into_iter().next());
     let name = value
         .and_then(|value| std::str::from_utf8(value).ok())
         .and_then(|text| context.catalog.schema.resolve_name(text).ok());
@@ -52,7 +61,9 @@ fn target(context: &Context<'_>, id: EntryId) -> Result<Option<Name>, Stop> {
 
 /// Whether a region to be searched holds the entry already: nothing is returned twice.
 fn is_covered(context: &Context<'_>, id: EntryId, regions: &[Region]) -> Result<bool, Stop> {
-    let Some(entry) = context.entry(id)? else { return Ok(true) };
+    let Some(entry) = context.entry(id)? else {
+        return Ok(true);
+    };
     for region in regions {
         if context.in_region(&entry, region)? {
             return Ok(true);
@@ -79,7 +90,9 @@ pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> R
             if !context.in_region(&entry, &region)? {
                 continue;
             }
-            let Some(name) = target(context, entry.id)? else { continue };
+            let Some(name) = target(context, entry.id)? else {
+                continue;
+            };
             if let Place::Found(base) = find(context, &name)?
                 && seen.insert(base)
                 && !is_covered(context, base, regions)?

@@ -38,9 +38,16 @@ pub(crate) fn bind(
         Authentication::Simple(password) => {
             simple(context, peer, verified, now_ms, request.name, password)
         }
-        Authentication::Sasl { mechanism, credentials } => {
-            sasl(context.catalog, context.subject, peer, mechanism, credentials)
-        }
+        Authentication::Sasl {
+            mechanism,
+            credentials,
+        } => sasl(
+            context.catalog,
+            context.subject,
+            peer,
+            mechanism,
+            credentials,
+        ),
         Authentication::Unknown(tag) => Stop::refuse(
             ResultCode::AUTH_METHOD_NOT_SUPPORTED,
             format!("authentication choice [{tag}] is not known; use simple or sasl"),
@@ -57,7 +64,10 @@ fn simple(
     given: &[u8],
 ) -> Result<Outcome, Stop> {
     if name.is_empty() && given.is_empty() {
-        return Ok(Outcome::Accepted(Box::new(Subject::anonymous(peer.address, peer.secure))));
+        return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
+            peer.address,
+            peer.secure,
+        ))));
     }
     if given.is_empty() {
         return Stop::refuse(
@@ -103,13 +113,21 @@ fn candidate(context: &Context<'_>, name: Name) -> Result<Option<(EntryId, Subje
         let subject = context.subject.administrator(name, spelled, Proof::Simple);
         return Ok(Some((administrator.entry, subject)));
     }
-    let Place::Found(id) = context.find(&name)? else { return Ok(None) };
+    let Place::Found(id) = context.find(&name)? else {
+        return Ok(None);
+    };
     let type_id = context.catalog.known.user_password.type_id;
-    if !context.decide(Right::Authenticate, &name, Some(type_id)).allowed {
+    if !context
+        .decide(Right::Authenticate, &name, Some(type_id))
+        .allowed
+    {
         return Ok(None);
     }
     let spelled = context.spelled_name(id)?;
-    Ok(Some((id, context.subject.authenticated(name, spelled, Proof::Simple))))
+    Ok(Some((
+        id,
+        context.subject.authenticated(name, spelled, Proof::Simple),
+    )))
 }
 
 /// The stored values of userPassword.
@@ -117,7 +135,9 @@ pub(crate) fn stored_passwords<'c>(
     context: &'c Context<'_>,
     id: EntryId,
 ) -> Result<Vec<&'c [u8]>, Stop> {
-    let Some(entry) = context.entry(id)? else { return Ok(Vec::new()) };
+    let Some(entry) = context.entry(id)? else {
+        return Ok(Vec::new());
+    };
     let attribute = entry.internal(context.catalog.known.user_password.number);
     Ok(attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect()))
 }
@@ -129,7 +149,11 @@ fn invalid_credentials<T>() -> Result<T, Stop> {
 
 /// The mechanisms a connection may use.
 pub(crate) fn mechanisms(peer: &Peer) -> &'static [&'static str] {
-    if peer.unix_uid.is_some() { &["EXTERNAL"] } else { &[] }
+    if peer.unix_uid.is_some() {
+        &["EXTERNAL"]
+    } else {
+        &[]
+    }
 }
 
 fn sasl(

@@ -62,7 +62,9 @@ pub(crate) fn compare(
     for number in catalog.schema.selected_numbers(&description) {
         exists |= entry.any_value(number, &mut |_| true).is_some();
     }
-    exists |= entry.any_virtual(description.type_id, &mut |_| true).is_some();
+    exists |= entry
+        .any_virtual(description.type_id, &mut |_| true)
+        .is_some();
     if !exists {
         return Stop::refuse(
             ResultCode::NO_SUCH_ATTRIBUTE,
@@ -70,10 +72,12 @@ pub(crate) fn compare(
         );
     }
     let mut scratch = Vec::new();
-    Ok(match filter.evaluate(&catalog.schema, &entry, &mut scratch) {
-        Truth::True => Outcome::True,
-        _ => Outcome::False,
-    })
+    Ok(
+        match filter.evaluate(&catalog.schema, &entry, &mut scratch) {
+            Truth::True => Outcome::True,
+            _ => Outcome::False,
+        },
+    )
 }
 
 fn compare_password(
@@ -85,7 +89,10 @@ fn compare_password(
 ) -> Result<Outcome, Stop> {
     let stored = bind::stored_passwords(context, id)?;
     if stored.is_empty() {
-        return Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, "the entry has no userPassword");
+        return Stop::refuse(
+            ResultCode::NO_SUCH_ATTRIBUTE,
+            "the entry has no userPassword",
+        );
     }
     let mut slow = Vec::new();
     for value in stored {

@@ -39,7 +39,10 @@ impl<'a> Controls<'a> {
 
     fn page(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         if self.page.is_some() {
-            return Stop::refuse(ResultCode::PROTOCOL_ERROR, "the paging control is given twice");
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                "the paging control is given twice",
+            );
         }
         let decoded = control.value.map(control::PagedResults::decode);
         let Some(Ok(page)) = decoded else {

@@ -14,7 +14,10 @@ pub(crate) fn resolve(
 ) -> Result<Write, Stop> {
     let name = super::resolve_name(&context.catalog.schema, request.entry)?;
     if name.depth() == 0 {
-        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the root DSE cannot be deleted");
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the root DSE cannot be deleted",
+        );
     }
     context.require(Right::Delete, &name, None)?;
     Ok(Write {

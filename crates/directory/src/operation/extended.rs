@@ -5,8 +5,12 @@ use crate::stop::Stop;
 use protocol::{ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response};
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 4] =
-    [oid::START_TLS, oid::PASSWORD_MODIFY, oid::WHO_AM_I, oid::CANCEL];
+pub(crate) const SUPPORTED: [&str; 4] = [
+    oid::START_TLS,
+    oid::PASSWORD_MODIFY,
+    oid::WHO_AM_I,
+    oid::CANCEL,
+];
 
 /// Which extended operation was asked for.
 pub(crate) enum Kind<'a> {

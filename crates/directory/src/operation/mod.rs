@@ -25,7 +25,10 @@ use schema::{Name, Schema};
 pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
     match schema.resolve_name(text) {
         Ok(name) => Ok(name),
-        Err(error) => Stop::refuse(ResultCode::INVALID_DN_SYNTAX, format!("\"{text}\": {error}")),
+        Err(error) => Stop::refuse(
+            ResultCode::INVALID_DN_SYNTAX,
+            format!("\"{text}\": {error}"),
+        ),
     }
 }
 

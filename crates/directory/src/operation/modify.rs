@@ -16,7 +16,10 @@ pub(crate) fn resolve(
     let schema = &context.catalog.schema;
     let name = super::resolve_name(schema, request.object)?;
     if name.depth() == 0 {
-        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the root DSE cannot be modified");
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the root DSE cannot be modified",
+        );
     }
     let mut changes = Vec::with_capacity(request.changes.len());
     for change in &request.changes {
@@ -24,14 +27,22 @@ pub(crate) fn resolve(
             // A value to delete need not obey a syntax that was tightened since it was stored.
             ChangeOperation::Delete => Given {
                 description: values::describe(schema, change.attribute.description)?,
-                values: change.attribute.values.into_iter().map(<[u8]>::to_vec).collect(),
+                values: change
+                    .attribute
+                    .values
+                    .into_iter()
+                    .map(<[u8]>::to_vec)
+                    .collect(),
             },
             _ => values::given(schema, &change.attribute)?,
         };
         values::refuse_unmodifiable(schema, &given.description)?;
         context.require(Right::Write, &name, Some(given.description.type_id))?;
         check_count(change.operation, &given, change.attribute.description)?;
-        changes.push(Modification { operation: change.operation, given });
+        changes.push(Modification {
+            operation: change.operation,
+            given,
+        });
     }
     Ok(Write {
         by: context.subject.dn.clone(),
@@ -50,5 +61,8 @@ fn check_count(operation: ChangeOperation, given: &Given, text: &str) -> Result<
         ChangeOperation::Increment if count != 1 => "exactly one value to increment by",
         _ => return Ok(()),
     };
-    Stop::refuse(ResultCode::PROTOCOL_ERROR, format!("{text}: expected {wanted}, got {count}"))
+    Stop::refuse(
+        ResultCode::PROTOCOL_ERROR,
+        format!("{text}: expected {wanted}, got {count}"),
+    )
 }

@@ -32,7 +32,12 @@ pub(crate) fn resolve(
     };
     for (description, value) in &rdn.values {
         values::refuse_unmodifiable(schema, description)?;
-        values::check(schema, description.type_id, &schema.spelled(description), value)?;
+        values::check(
+            schema,
+            description.type_id,
+            &schema.spelled(description),
+            value,
+        )?;
     }
     let new_superior = match request.new_superior {
         None => None,

@@ -19,7 +19,12 @@ pub(crate) fn begin(
 ) -> Result<Option<PagePosition>, Stop> {
     let fingerprint = fingerprint(request, subject);
     if asked.cookie.is_empty() {
-        return Ok(Some(PagePosition { region: 0, after: EntryId(0), sent: 0, fingerprint }));
+        return Ok(Some(PagePosition {
+            region: 0,
+            after: EntryId(0),
+            sent: 0,
+            fingerprint,
+        }));
     }
     if asked.size == 0 {
         return Ok(None);
@@ -45,5 +50,9 @@ fn fingerprint(request: &SearchRequest<'_>, subject: &Subject) -> u64 {
 pub(crate) fn response(cookie: &[u8]) -> OwnedControl {
     let mut value = Vec::with_capacity(cookie.len() + 8);
     PagedResults { size: 0, cookie }.encode(&mut value);
-    OwnedControl { oid: Cow::Borrowed(oid::PAGED_RESULTS), critical: false, value: Some(value) }
+    OwnedControl {
+        oid: Cow::Borrowed(oid::PAGED_RESULTS),
+        critical: false,
+        value: Some(value),
+    }
 }

@@ -18,8 +18,14 @@ const GENERATED_LENGTH: usize = 20;
 pub(crate) struct Resolved {
     pub write: Write,
     pub reply: Reply,
-    /// An old password whose check is slow: the entry, the stored values, the given one.
-    pub to_check: Option<(u64, Vec<Vec<u8>>, Vec<u8>)>,
+    pub to_check: Option<OldPassword>,
+}
+
+/// An old password whose check is slow.
+pub(crate) struct OldPassword {
+    pub entry: u64,
+    pub stored: Vec<Vec<u8>>,
+    pub given: Vec<u8>,
 }
 
 /// Resolves the request into a write that replaces the password.
@@ -62,7 +68,10 @@ pub(crate) fn resolve(
         None => None,
     };
     let (new, reply) = new_password(request.new_password)?;
-    let given = Given { description: Description::of_type(type_id), values: vec![new] };
+    let given = Given {
+        description: Description::of_type(type_id),
+        values: vec![new],
+    };
     Ok(Resolved {
         write: Write {
             by: context.subject.dn.clone(),
@@ -84,7 +93,7 @@ fn check_old(
     context: &Context<'_>,
     entry: store::EntryId,
     old: &[u8],
-) -> Result<Option<(u64, Vec<Vec<u8>>, Vec<u8>)>, Stop> {
+) -> Result<Option<OldPassword>, Stop> {
     let mut slow = Vec::new();
     for value in bind::stored_passwords(context, entry)? {
         match password::cost(value) {
@@ -96,13 +105,20 @@ fn check_old(
     if slow.is_empty() {
         return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong");
     }
-    Ok(Some((entry.0, slow, old.to_vec())))
+    Ok(Some(OldPassword {
+        entry: entry.0,
+        stored: slow,
+        given: old.to_vec(),
+    }))
 }
 
 /// The new password in the clear, and what the response tells of it.
 fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
     match given {
-        Some([]) => Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, "the new password is empty"),
+        Some([]) => Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the new password is empty",
+        ),
         Some(new) => Ok((new.to_vec(), Reply::default())),
         None => {
             let Ok(new) = password::generate_password(GENERATED_LENGTH) else {
@@ -110,7 +126,10 @@ fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
             };
             let new = new.into_bytes();
             let mut value = Vec::new();
-            PasswordModifyResponse { generated_password: Some(&new) }.encode(&mut value);
+            PasswordModifyResponse {
+                generated_password: Some(&new),
+            }
+            .encode(&mut value);
             Ok((new, Reply { value: Some(value) }))
         }
     }

@@ -19,13 +19,17 @@ pub(crate) fn refuse_if_referral(
     wanted: &str,
     depth: Option<usize>,
 ) -> Result<(), Stop> {
-    let Some(entry) = context.entry(id)? else { return Ok(()) };
+    let Some(entry) = context.entry(id)? else {
+        return Ok(());
+    };
     if !entry.has_class("referral") {
         return Ok(());
     }
     let below = depth.map_or("", |depth| leading_rdns(wanted, depth));
     let at = context.spelled_name(id)?;
-    let urls = urls(&entry).map(|url| with_name(url, &at, below, "")).collect();
+    let urls = urls(&entry)
+        .map(|url| with_name(url, &at, below, ""))
+        .collect();
     Err(Stop::Refused(Refusal {
         code: ResultCode::REFERRAL,
         matched: at,
@@ -44,8 +48,14 @@ pub(crate) fn write_reference(
     let mut name = Vec::new();
     entry.write_name(&mut name)?;
     let name = String::from_utf8_lossy(&name).into_owned();
-    let scope = if scope == RegionScope::OneLevel { "??base" } else { "??sub" };
-    let urls: Vec<String> = urls(entry).map(|url| with_name(url, &name, "", scope)).collect();
+    let scope = if scope == RegionScope::OneLevel {
+        "??base"
+    } else {
+        "??sub"
+    };
+    let urls: Vec<String> = urls(entry)
+        .map(|url| with_name(url, &name, "", scope))
+        .collect();
     if !urls.is_empty() {
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
         response::write_search_reference(out, id, &urls, &[]);
@@ -65,8 +75,15 @@ fn urls<'e>(entry: &'e VisibleEntry<'_, '_>) -> impl Iterator<Item = &'e str> {
 
 /// The part of a DN's text in front of its last `depth` RDNs, without the comma.
 pub(crate) fn leading_rdns(text: &str, depth: usize) -> &str {
-    let Ok(name) = parse_name(text) else { return "" };
-    let Some(count) = name.rdns.len().checked_sub(depth).filter(|count| *count > 0) else {
+    let Ok(name) = parse_name(text) else {
+        return "";
+    };
+    let Some(count) = name
+        .rdns
+        .len()
+        .checked_sub(depth)
+        .filter(|count| *count > 0)
+    else {
         return "";
     };
     let last = name.rdns[count - 1].spelled;
@@ -77,13 +94,19 @@ pub(crate) fn leading_rdns(text: &str, depth: usize) -> &str {
 /// An LDAP URL that names an entry: the URL's own DN, or else the referral object's, below which
 /// the remaining RDNs stand; with a scope when the URL has none.
 pub(crate) fn with_name(url: &str, at: &str, below: &str, scope: &str) -> String {
-    let Some(host_at) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
+    let Some(host_at) = url.find("://").map(|at| at + 3) else {
+        return url.to_owned();
+    };
     let (host, rest) = match url[host_at..].find('/') {
         Some(slash) => (&url[..host_at + slash], &url[host_at + slash + 1..]),
         None => (url, ""),
     };
     let (name, extra) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-    let base = if name.is_empty() { percent_encoded(at) } else { name.to_owned() };
+    let base = if name.is_empty() {
+        percent_encoded(at)
+    } else {
+        name.to_owned()
+    };
     let full = match (below.is_empty(), base.is_empty()) {
         (true, _) => base,
         (false, true) => percent_encoded(below),
@@ -114,9 +137,18 @@ mod tests {
     fn a_referral_names_the_entry_that_was_wanted() {
         let url = with_name("ldap://a:389/ou=x,o=y", "ou=z,dc=com", "cn=one", "");
         assert_eq!(url, "ldap://a:389/cn=one,ou=x,o=y");
-        assert_eq!(with_name("ldap://a", "ou=z,dc=com", "", "??sub"), "ldap://a/ou=z,dc=com??sub");
-        assert_eq!(with_name("ldap://a/", "ou=a b", "", ""), "ldap://a/ou=a%20b");
-        assert_eq!(with_name("https://x", "o=y", "", "??base"), "https://x/o=y??base");
+        assert_eq!(
+            with_name("ldap://a", "ou=z,dc=com", "", "??sub"),
+            "ldap://a/ou=z,dc=com??sub"
+        );
+        assert_eq!(
+            with_name("ldap://a/", "ou=a b", "", ""),
+            "ldap://a/ou=a%20b"
+        );
+        assert_eq!(
+            with_name("https://x", "o=y", "", "??base"),
+            "https://x/o=y??base"
+        );
     }
 
     #[test]

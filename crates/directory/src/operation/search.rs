@@ -31,7 +31,7 @@ pub(crate) enum Step {
     /// The final result is in the output.
     Finished,
     /// There is more to say.
-    More(Cursor),
+    More(Box<Cursor>),
 }
 
 /// The parts of the server a search needs beside its context.
@@ -128,7 +128,10 @@ pub(crate) fn search(
             finish_page(&cursor, &[], out);
             return Ok(Step::Finished);
         };
-        cursor.page = Some(Page { size: asked.size, start });
+        cursor.page = Some(Page {
+            size: asked.size,
+            start,
+        });
         cursor.after = start.after;
         cursor.area_ordinal = start.region;
         for _ in 0..start.region {
@@ -206,7 +209,11 @@ impl End {
             }
             End::SizeLimit => {
                 let limit = cursor.limits.entries_max;
-                let whose = if cursor.limits.by_server { "the server's" } else { "the request's" };
+                let whose = if cursor.limits.by_server {
+                    "the server's"
+                } else {
+                    "the request's"
+                };
                 let text = format!(
                     "{whose} size limit of {limit} entries; more match: ask for pages \
                      (control 1.2.840.113556.1.4.319) or narrow the filter"
@@ -249,7 +256,11 @@ fn offer(
     if cursor.deref_searching && catalog.has_aliases && entry.has_class("alias") {
         return Ok(None);
     }
-    if cursor.filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) != Truth::True {
+    if cursor
+        .filter
+        .evaluate(&catalog.schema, entry, &mut cursor.buffer)
+        != Truth::True
+    {
         return Ok(None);
     }
     if cursor.limits.entries_max != 0 && cursor.sent >= cursor.limits.entries_max {
@@ -287,7 +298,7 @@ fn park(needs: &Needs<'_>, mut cursor: Cursor, out: &mut Vec<u8>) -> Result<Step
         finish_with(&cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
         return Ok(Step::Finished);
     }
-    Ok(Step::More(cursor))
+    Ok(Step::More(Box::new(cursor)))
 }
 
 fn plan_area(
@@ -330,9 +341,15 @@ fn areas(
         && request.scope != Scope::BaseObject;
     let mut areas = VecDeque::with_capacity(2);
     for region in regions {
-        areas.push_back(Area { region, kind: AreaKind::Entries });
+        areas.push_back(Area {
+            region,
+            kind: AreaKind::Entries,
+        });
         if references {
-            areas.push_back(Area { region, kind: AreaKind::References });
+            areas.push_back(Area {
+                region,
+                kind: AreaKind::References,
+            });
         }
     }
     Ok(areas)
@@ -350,8 +367,10 @@ fn resolve_base(
     if name.depth() == 0 {
         return Ok(EntryId(0));
     }
-    let derefs =
-        matches!(request.deref_aliases, DerefAliases::FindingBaseObject | DerefAliases::Always);
+    let derefs = matches!(
+        request.deref_aliases,
+        DerefAliases::FindingBaseObject | DerefAliases::Always
+    );
     let place = if derefs && catalog.has_aliases {
         alias::find(context, name)?
     } else {
@@ -381,7 +400,11 @@ fn derefs_searching(deref: DerefAliases) -> bool {
 }
 
 fn search_limits(request: &SearchRequest<'_>, limits: &Limits, paged: bool) -> SearchLimits {
-    let server = if paged { 0 } else { u64::from(limits.size_entries_max) };
+    let server = if paged {
+        0
+    } else {
+        u64::from(limits.size_entries_max)
+    };
     let client = u64::from(request.size_limit);
     let by_server = server != 0 && (client == 0 || server < client);
     let client_ms = u64::from(request.time_limit_s) * 1_000;

@@ -7,7 +7,11 @@ use crate::virtual_entry::VirtualEntry;
 pub(crate) fn subschema(catalog: &Catalog) -> VirtualEntry {
     let mut entry = VirtualEntry::default();
     let schema = &catalog.schema;
-    entry.put(schema, "objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
+    entry.put(
+        schema,
+        "objectClass",
+        ["top", "subentry", "subschema", "extensibleObject"],
+    );
     entry.put(schema, "cn", ["Subschema"]);
     entry.put(schema, "structuralObjectClass", ["subentry"]);
     entry.put(schema, "subschemaSubentry", [SUBSCHEMA_NAME]);

@@ -14,7 +14,10 @@ pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop>
             ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
             format!("{text}: the schema defines no such attribute type"),
         ),
-        Err(error) => Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{text}: {error}")),
+        Err(error) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{text}: {error}"),
+        ),
     }
 }
 
@@ -24,7 +27,10 @@ pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result
     if description.is_selection() {
         return Stop::refuse(
             ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
-            format!("{}: a range selects values and cannot hold any", attribute.description),
+            format!(
+                "{}: a range selects values and cannot hold any",
+                attribute.description
+            ),
         );
     }
     let values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
@@ -32,7 +38,10 @@ pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result
         check(schema, description.type_id, attribute.description, value)?;
     }
     refuse_repeated(schema, &description, &values)?;
-    Ok(Given { description, values })
+    Ok(Given {
+        description,
+        values,
+    })
 }
 
 /// Refuses a value its syntax does not allow. Never repeats the value: it may be a secret.
@@ -44,9 +53,10 @@ pub(crate) fn check(
 ) -> Result<(), Stop> {
     match schema.check_value(type_id, value) {
         Ok(()) => Ok(()),
-        Err(error) => {
-            Stop::refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, format!("{text}: {error}"))
-        }
+        Err(error) => Stop::refuse(
+            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            format!("{text}: {error}"),
+        ),
     }
 }
 
@@ -92,7 +102,10 @@ pub(crate) fn refuse_unmodifiable(schema: &Schema, description: &Description) ->
     if type_of.no_user_modification {
         return Stop::refuse(
             ResultCode::CONSTRAINT_VIOLATION,
-            format!("{}: the server keeps this attribute; users may not change it", type_of.name()),
+            format!(
+                "{}: the server keeps this attribute; users may not change it",
+                type_of.name()
+            ),
         );
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! A directory in a temporary folder with one session, spoken to in LDAP messages.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
 use directory::{
@@ -61,12 +62,17 @@ impl Answer {
     pub fn values(&self, attribute: &str) -> Vec<&str> {
         let (_, attributes) = &self.entries[0];
         let found = attributes.iter().find(|(name, _)| name == attribute);
-        found.map_or_else(Vec::new, |(_, values)| values.iter().map(String::as_str).collect())
+        found.map_or_else(Vec::new, |(_, values)| {
+            values.iter().map(String::as_str).collect()
+        })
     }
 }
 
 pub fn options() -> Options {
-    Options { password_scheme: Scheme::Ssha512, ..Options::default() }
+    Options {
+        password_scheme: Scheme::Ssha512,
+        ..Options::default()
+    }
 }
 
 impl Client {
@@ -92,9 +98,18 @@ impl Client {
 
     fn of(folder: Arc<TempDir>, directory: Directory) -> Client {
         let inbox = Arc::new(Inbox::default());
-        let mut worker = directory.worker(Arc::clone(&inbox) as Arc<dyn Mailbox>).unwrap();
+        let mut worker = directory
+            .worker(Arc::clone(&inbox) as Arc<dyn Mailbox>)
+            .unwrap();
         let session = worker.open_session(1, Peer::default());
-        Client { folder, directory, worker, session, inbox, last_id: 0 }
+        Client {
+            folder,
+            directory,
+            worker,
+            session,
+            inbox,
+            last_id: 0,
+        }
     }
 
     /// The same, bound as the administrator.
@@ -128,7 +143,8 @@ impl Client {
                     }
                     let completion = arrived.remove(0);
                     drop(arrived);
-                    self.worker.complete(&mut self.session, completion, &mut out)
+                    self.worker
+                        .complete(&mut self.session, completion, &mut out)
                 }
                 Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
                 Flow::Done | Flow::Close | Flow::StartTls => break,
@@ -140,14 +156,19 @@ impl Client {
 
     pub fn bind(&mut self, name: &str, password: &str) -> LdapResult {
         let authentication = Authentication::Simple(password.as_bytes());
-        let request = BindRequest { version: 3, name, authentication };
+        let request = BindRequest {
+            version: 3,
+            name,
+            authentication,
+        };
         self.call(&Request::Bind(request), &[]).result
     }
 
     pub fn add(&mut self, entry: &str, attributes: &[(&str, &[&str])]) -> LdapResult {
         let encoded: Vec<Vec<u8>> = attributes.iter().map(|(n, v)| encode(n, v)).collect();
         let attributes = partial(&encoded);
-        self.call(&Request::Add(AddRequest { entry, attributes }), &[]).result
+        self.call(&Request::Add(AddRequest { entry, attributes }), &[])
+            .result
     }
 
     /// Adds a person `cn=<name>` below dc=example,dc=com.
@@ -168,11 +189,20 @@ impl Client {
             operation: *operation,
             attribute,
         });
-        let request = ModifyRequest { object, changes: changes.collect() };
+        let request = ModifyRequest {
+            object,
+            changes: changes.collect(),
+        };
         self.call(&Request::Modify(request), &[]).result
     }
 
-    pub fn search(&mut self, base: &str, scope: Scope, filter: &str, attributes: &[&str]) -> Answer {
+    pub fn search(
+        &mut self,
+        base: &str,
+        scope: Scope,
+        filter: &str,
+        attributes: &[&str],
+    ) -> Answer {
         self.search_with(base, scope, filter, attributes, |_| (), &[])
     }
 
@@ -210,7 +240,10 @@ fn encode(name: &str, values: &[&str]) -> Vec<u8> {
 }
 
 fn partial(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
-    encoded.iter().map(|it| PartialAttribute::from_checked(it).unwrap()).collect()
+    encoded
+        .iter()
+        .map(|it| PartialAttribute::from_checked(it).unwrap())
+        .collect()
 }
 
 fn answer(mut out: &[u8]) -> Answer {
@@ -231,12 +264,17 @@ fn answer(mut out: &[u8]) -> Answer {
             Response::SearchEntry { name, attributes } => {
                 let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
                 let attributes = attributes.iter().map(|it| {
-                    (it.description.to_owned(), it.values.into_iter().map(text).collect())
+                    (
+                        it.description.to_owned(),
+                        it.values.into_iter().map(text).collect(),
+                    )
                 });
                 answer.entries.push((name.to_owned(), attributes.collect()));
             }
             Response::SearchReference(urls) => {
-                answer.references.push(urls.iter().map(|url| (*url).to_owned()).collect());
+                answer
+                    .references
+                    .push(urls.iter().map(|url| (*url).to_owned()).collect());
             }
             Response::SearchDone(it)
             | Response::Modify(it)

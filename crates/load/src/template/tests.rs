@@ -550,7 +550,8 @@ fn the_examples_run() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(line in "[a-zA-Z:<>{}\\[\\]\\\\ =0-9,;.-]{0,60}") {
-        let text = format!("branch: dc=com\nsubordinateTemplate: T:2\ntemplate: T\ncn: x\n{line}\n");
+        let begin = "branch: dc=com\nsubordinateTemplate: T:2\ntemplate: T\ncn: x\n";
+        let text = format!("{begin}{line}\n");
         if let Ok(template) = Template::parse(&text, &Defines::new()) {
             let total = template.total_entries().min(3);
             let made: Result<(), GenerateError> =

@@ -196,6 +196,10 @@ fn errors_say_where_and_what() {
         "dn: a\nchangetype: delete\ncn: b",
         "line 3: expected the end of the record after 'changetype: delete', came 'cn:'",
     );
+}
+
+#[test]
+fn errors_in_changes_say_where_and_what() {
     let modify = "dn: a\nchangetype: modify\n";
     fails(
         &format!("{modify}remove: cn\n"),
