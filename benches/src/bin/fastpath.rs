@@ -6,7 +6,9 @@
 //! `fastpath prepare DIR` makes a directory of 1,000 people; `fastpath run DIR SCENARIO TIMES`
 //! executes a scenario; `fastpath scenarios` lists them.
 
-use directory::{Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker};
+use directory::{
+    Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker,
+};
 use protocol::{
     AddRequest, Authentication, BindRequest, CompareRequest, DecodeLimits, DerefAliases, Filter,
     Message, PartialAttribute, Request, Scope, SearchRequest, frame, put_partial_attribute,
@@ -28,11 +30,26 @@ struct Scenario {
 }
 
 const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "search_equality_name_only", write: |n, out| search(n, &["1.1"], out) },
-    Scenario { name: "search_equality_all_attributes", write: |n, out| search(n, &[], out) },
-    Scenario { name: "search_base_all_attributes", write: base_search },
-    Scenario { name: "compare", write: compare },
-    Scenario { name: "bind_ssha", write: bind },
+    Scenario {
+        name: "search_equality_name_only",
+        write: |n, out| search(n, &["1.1"], out),
+    },
+    Scenario {
+        name: "search_equality_all_attributes",
+        write: |n, out| search(n, &[], out),
+    },
+    Scenario {
+        name: "search_base_all_attributes",
+        write: base_search,
+    },
+    Scenario {
+        name: "compare",
+        write: compare,
+    },
+    Scenario {
+        name: "bind_ssha",
+        write: bind,
+    },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,7 +80,10 @@ struct Inbox {
 
 impl Mailbox for Inbox {
     fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived.lock().unwrap_or_else(PoisonError::into_inner).extend(completions);
+        self.arrived
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(completions);
         self.wake.notify_one();
     }
 }
@@ -74,7 +94,12 @@ impl Inbox {
         loop {
             match arrived.pop() {
                 Some(completion) => return completion,
-                None => arrived = self.wake.wait(arrived).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    arrived = self
+                        .wake
+                        .wait(arrived)
+                        .unwrap_or_else(PoisonError::into_inner)
+                }
             }
         }
     }
@@ -94,7 +119,12 @@ impl Client {
         let inbox = Arc::new(Inbox::default());
         let mut worker = directory.worker(Arc::clone(&inbox) as Arc<dyn Mailbox>)?;
         let session = worker.open_session(1, peer);
-        Ok(Client { directory, worker, session, inbox })
+        Ok(Client {
+            directory,
+            worker,
+            session,
+            inbox,
+        })
     }
 
     fn execute(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
@@ -114,11 +144,23 @@ impl Client {
 fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(dir)?;
     Directory::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
-    let owner = Peer { unix_uid: Some(0), secure: true, local: true, address: None };
+    let owner = Peer {
+        unix_uid: Some(0),
+        secure: true,
+        local: true,
+        address: None,
+    };
     let mut client = Client::open(dir, owner)?;
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
-    let external = Authentication::Sasl { mechanism: "EXTERNAL", credentials: None };
-    let request = BindRequest { version: 3, name: "", authentication: external };
+    let external = Authentication::Sasl {
+        mechanism: "EXTERNAL",
+        credentials: None,
+    };
+    let request = BindRequest {
+        version: 3,
+        name: "",
+        authentication: external,
+    };
     write_request(&mut bytes, 1, &Request::Bind(request), &[]);
     client.execute(&bytes, &mut out)?;
     for person in 1..=PEOPLE {
@@ -165,20 +207,40 @@ fn add(person: u64, out: &mut Vec<u8>) {
         put_partial_attribute(&mut it, attribute, std::iter::once(value.as_bytes()));
         it
     });
-    let attributes = encoded.iter().filter_map(|it| PartialAttribute::from_checked(it)).collect();
+    let attributes = encoded
+        .iter()
+        .filter_map(|it| PartialAttribute::from_checked(it))
+        .collect();
     let entry = name_of(person);
-    write_request(out, 1, &Request::Add(AddRequest { entry: &entry, attributes }), &[]);
+    write_request(
+        out,
+        1,
+        &Request::Add(AddRequest {
+            entry: &entry,
+            attributes,
+        }),
+        &[],
+    );
 }
 
 fn search(person: u64, attributes: &[&str], out: &mut Vec<u8>) {
     let value = format!("user.{person}");
-    let filter = Filter::Equality { attribute: "uid", value: value.as_bytes() };
+    let filter = Filter::Equality {
+        attribute: "uid",
+        value: value.as_bytes(),
+    };
     write_search(SUFFIX, Scope::WholeSubtree, filter, attributes, out);
 }
 
 fn base_search(person: u64, out: &mut Vec<u8>) {
     let base = name_of(person);
-    write_search(&base, Scope::BaseObject, Filter::Present("objectClass"), &[], out);
+    write_search(
+        &base,
+        Scope::BaseObject,
+        Filter::Present("objectClass"),
+        &[],
+        out,
+    );
 }
 
 fn write_search(
@@ -203,13 +265,21 @@ fn write_search(
 
 fn compare(person: u64, out: &mut Vec<u8>) {
     let entry = name_of(person);
-    let request = CompareRequest { entry: &entry, attribute: "sn", value: b"person" };
+    let request = CompareRequest {
+        entry: &entry,
+        attribute: "sn",
+        value: b"person",
+    };
     write_request(out, 1, &Request::Compare(request), &[]);
 }
 
 fn bind(person: u64, out: &mut Vec<u8>) {
     let name = name_of(person);
     let authentication = Authentication::Simple(b"password");
-    let request = BindRequest { version: 3, name: &name, authentication };
+    let request = BindRequest {
+        version: 3,
+        name: &name,
+        authentication,
+    };
     write_request(out, 1, &Request::Bind(request), &[]);
 }
