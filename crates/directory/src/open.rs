@@ -93,12 +93,18 @@ impl Default for Options {
         Options {
             clock: Arc::new(SystemClock),
             password_scheme: Scheme::Argon2id,
-            hash_threads: 2,
+            hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
             limits: LimitSettings::default(),
         }
     }
+}
+
+/// Half of the processors, at least one: password checks must not take them all from searches.
+fn hash_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).max(1)
 }
 
 /// An open directory. Cheap to clone.

@@ -163,7 +163,7 @@ fn decimal(text: &[u8]) -> Option<u32> {
 /// A scheme that new values can be made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
-    /// {ARGON2} Argon2id with 19 MiB and two passes: about 50 ms.
+    /// {ARGON2} Argon2id with 12 MiB and three passes: about 50 ms.
     #[default]
     Argon2id,
     /// {CRYPT} bcrypt with 2^11 rounds: about 100 ms.

@@ -93,14 +93,15 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Argon2id with OWASP's parameters: 19 MiB, two passes, one lane.
+/// Argon2id with 12 MiB, three passes, one lane: of the settings that OWASP's password storage
+/// cheat sheet calls equally strong, one that leaves a small server small.
 pub fn hash(salt: &[u8], given: &[u8]) -> Option<String> {
-    let params = Params::new(19 * 1024, 2, 1, Some(32)).ok()?;
+    let params = Params::new(12 * 1024, 3, 1, Some(32)).ok()?;
     let mut derived = [0; 32];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(given, salt, &mut derived)
         .ok()?;
     let unpadded = |bytes: &[u8]| base64::encode(bytes).replace('=', "");
     let (salt, hash) = (unpadded(salt), unpadded(&derived));
-    Some(format!("$argon2id$v=19$m=19456,t=2,p=1${salt}${hash}"))
+    Some(format!("$argon2id$v=19$m=12288,t=3,p=1${salt}${hash}"))
 }
