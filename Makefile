@@ -17,7 +17,7 @@ bench:
 	target/release/compare $(ARGS)
 
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+	.ci/run docs
 	@if command -v mdbook >/dev/null; then mdbook build docs; \
 	else echo "mdbook is not installed; docs/SUMMARY.md lists the pages, readable as they are"; fi
 

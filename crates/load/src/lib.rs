@@ -4,7 +4,7 @@
 //!   by any number of threads.
 //! - [`output`]: generated entries as LDIF or BER AddRequests, with DN, bind and filter lists.
 //! - [`pattern`]: value patterns such as `uid=user.[1-1000000],ou=oracle,dc=com`.
-//! - [`bench`]: load jobs against any LDAP server, with latency histograms and reports.
+//! - [`mod@bench`]: load jobs against any LDAP server, with latency histograms and reports.
 //!
 //! **Invariant:** this crate is a client. It knows nothing of the server's insides.
 

@@ -1,6 +1,6 @@
 //! The settings of one node: `pando.toml` and what flags put over it, as one checked [`Config`].
 //!
-//! Two levels: the file's text becomes [`file::File`] (types and names checked by serde), then
+//! Two levels: the file's text becomes `file::File` (types and names checked by serde), then
 //! [`Config`] (addresses, paths and combinations checked here). Every error names the file, the
 //! line, the setting, what was expected and what came. What must be equal on all nodes is not
 //! here: it lives in the directory under `cn=config`.
