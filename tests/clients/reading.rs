@@ -267,7 +267,13 @@ fn assertion_control() {
             .run("ldapsearch", &["-b", ADA, "-e", assertion, "uid"], "")
             .status
     };
-    if !subject.is_pando() {
+    if subject.is_pando() {
+        // Not there yet, and then a critical control must not be overlooked.
+        assert_eq!(
+            search("!assert=(uid=ada)"),
+            code::UNAVAILABLE_CRITICAL_EXTENSION
+        );
+    } else {
         assert_eq!(search("!assert=(uid=ada)"), code::SUCCESS);
         assert_eq!(search("!assert=(uid=grace)"), code::ASSERTION_FAILED);
     }

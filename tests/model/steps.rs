@@ -168,7 +168,14 @@ fn rename(random: &mut Random, model: &Directory) -> Step {
     };
     let new_superior = random.chance(50).then(|| some_name(random, model));
     let delete_old_rdn = random.chance(70);
-    let new_rdn = format!("{attribute}={simple}{number}");
+    let value = format!("{simple}{number}");
+    // Sometimes the same name, spelled in another way.
+    let value = if random.chance(15) {
+        value.to_uppercase()
+    } else {
+        value
+    };
+    let new_rdn = format!("{attribute}={value}");
     Step::Rename {
         name,
         new_rdn,

@@ -130,6 +130,48 @@ fn protocol_depends_on_nothing() {
     );
 }
 
+/// docs/adr/0005: operations get entries already narrowed, never the store.
+#[test]
+fn operations_never_hold_the_store() {
+    let ways_in = [
+        "Store",
+        "Reader",
+        "Snapshot",
+        "Batch",
+        "EntryView",
+        "BulkLoader",
+    ];
+    absent("access", "crates/directory/src/operation/", &ways_in);
+}
+
+/// docs/adr/0004: execution is a function of state and record.
+#[test]
+fn execution_reads_nothing_else() {
+    let sources = ["SystemTime", "Instant", "getrandom", "env", "SystemClock"];
+    absent("execution", "crates/directory/src/execute/", &sources);
+}
+
+/// None of the words may stand in the code below a folder.
+fn absent(rule: &'static str, folder: &str, words: &[&str]) {
+    let mut findings = Findings::of(rule);
+    for file in tree::files(&[".rs"])
+        .iter()
+        .filter(|file| file.path.starts_with(folder))
+    {
+        for (number, line) in file.text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            let mut named = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if let Some(word) = named.find(|word| words.contains(word)) {
+                findings.add(
+                    &format!("{}:{}", file.path, number + 1),
+                    format!("names {word}"),
+                );
+            }
+        }
+    }
+    findings.report();
+}
+
 #[test]
 fn every_direct_dependency_has_a_row() {
     let metadata = metadata();
