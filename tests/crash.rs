@@ -12,7 +12,9 @@ use std::thread;
 
 use kit::client::{Client, Event, Modification};
 use kit::{ADMIN, PASSWORD, Pando, Random, SUFFIX, people};
-use protocol::{DeleteRequest, ModifyDnRequest, Request, ResultCode, Scope};
+use protocol::{
+    Authentication, BindRequest, DeleteRequest, ModifyDnRequest, Request, ResultCode, Scope,
+};
 
 const ROUNDS: u64 = 50;
 const WRITERS: u64 = 4;
@@ -115,7 +117,18 @@ fn write_until_the_end(
     let Ok(mut client) = Client::try_connect(address) else {
         return account;
     };
-    client.bind(ADMIN, PASSWORD).expect_success();
+    let authentication = Authentication::Simple(PASSWORD.as_bytes());
+    let bind = BindRequest {
+        version: 3,
+        name: ADMIN,
+        authentication,
+    };
+    // The crash may come before the first write.
+    let bound = client.try_send(&Request::Bind(bind), &[]);
+    match bound.and_then(|id| client.try_finish(id)) {
+        Ok(found) => drop(found.outcome.expect_success()),
+        Err(_) => return account,
+    }
     loop {
         while account.writes.len() - account.acknowledged < IN_FLIGHT {
             let write = next_write(&mut random, &state, account.writes.len());
