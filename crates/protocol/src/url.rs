@@ -134,7 +134,12 @@ impl LdapUrl {
             None => {
                 let (host, port) =
                     authority.split_at(authority.find(':').unwrap_or(authority.len()));
-                (decode(host, at)?, port)
+                let host = decode(host, at)?;
+                if host.contains(':') {
+                    let message = format!("expected a host name, came '{host}'");
+                    return Err(TextError::new(at, message));
+                }
+                (host, port)
             }
         };
         self.host = host;

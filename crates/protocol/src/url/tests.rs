@@ -112,6 +112,8 @@ fn errors_say_where_and_what() {
     fails("ldap://h?dc=x", 8, "expected '/' after the host, came '?'");
     fails("ldap://[::1", 11, "expected ']' after the IPv6 address");
     fails("ldap://[::x]", 8, "expected an IPv6 address, came '::x'");
+    // It would print as an IPv6 address, which it is not.
+    fails("ldap://a%3ab/", 7, "expected a host name, came 'a:b'");
     fails(
         "ldap://h:0",
         8,
