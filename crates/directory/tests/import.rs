@@ -439,6 +439,30 @@ fn what_an_interrupted_import_left_is_removed() {
     assert_eq!(node.export(), before);
 }
 
+/// A source that fails once and then has no more, as a list of files does.
+struct FailsOnce(u32);
+
+impl Source for FailsOnce {
+    fn next(&mut self, _: &Meter) -> Result<Option<Piece>, Failure> {
+        self.0 += 1;
+        match self.0 {
+            1 => Err(Failure::Input("the source is broken".to_owned())),
+            _ => Ok(None),
+        }
+    }
+}
+
+#[test]
+fn a_source_that_fails_never_looks_complete() {
+    let node = Node::new("dc=example,dc=com", true);
+    for _ in 0..50 {
+        let options = ImportOptions::new(node.data().join("rejects"));
+        let source = Box::new(FailsOnce(0));
+        let imported = directory::import::import(&node.data(), source, &options, &Meter::default());
+        assert!(matches!(imported, Err(Failure::Input(_))), "{imported:?}");
+    }
+}
+
 #[test]
 fn a_cancelled_import_changes_nothing() {
     let node = Node::new("dc=example,dc=com", true);

@@ -154,7 +154,11 @@ impl Shared<'_> {
             intake.next_stored = to + 1;
             Some(Task::Stored { from, to })
         } else {
-            intake.source.next(self.meter)?.map(Task::Given)
+            let given = intake.source.next(self.meter);
+            // After a failure another worker would be told that the source has no more, and could
+            // end the line as if it were complete before this one reports.
+            intake.ended |= given.is_err();
+            given?.map(Task::Given)
         };
         let number = intake.pieces;
         match task {
