@@ -11,7 +11,7 @@ use crate::operation::bind;
 use crate::operation::search::LastBase;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
-use crate::stop::{Failure, Stop, failure_result};
+use crate::stop::Stop;
 use crate::write::{Submission, Write};
 use policy::VerifiedCache;
 use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, response};
@@ -366,9 +366,4 @@ fn write_response(
         }
         _ => response::write_result(out, id, kind, result, &[]),
     }
-}
-
-/// The result for writes that a failure took down with it.
-pub(crate) fn failed(failure: &Failure) -> LdapResult {
-    failure_result(failure)
 }

@@ -13,8 +13,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
 use crate::execute::{Execution, Noticed};
 use crate::flow::{Completion, Finished, Mailbox};
-use crate::stop::{Failure, Refusal, Stop};
-use crate::worker::failed;
+use crate::stop::{Failure, Refusal, Stop, failure_result};
 use crate::write::Submission;
 use arc_swap::ArcSwap;
 use protocol::{LdapResult, ResultCode};
@@ -45,7 +44,7 @@ struct Queue {
 struct State {
     waiting: Vec<Submission>,
     stopping: bool,
-    /// Writers of every kind are told by this when the queue was empty before they came.
+    /// The writer waits: whoever brings the next write has to wake it.
     sleeping: bool,
 }
 
@@ -187,7 +186,7 @@ impl Desk {
         match results {
             Ok(results) => answer(group, results.into_iter()),
             Err(failure) => {
-                let result = failed(&failure);
+                let result = failure_result(&failure);
                 answer(group, std::iter::repeat_n(result, group.len()));
             }
         }

@@ -180,7 +180,7 @@ fn sasl(
         );
     }
     // The owner of the process and root administer the node they run on.
-    let own = rustix_uid();
+    let own = own_uid();
     match &catalog.administrator {
         Some(administrator) if uid == 0 || uid == own => {
             Ok(Outcome::Accepted(Box::new(before.administrator(
@@ -194,7 +194,7 @@ fn sasl(
 }
 
 /// The user id this server runs under: the owner of its own files in `/proc`.
-fn rustix_uid() -> u32 {
+fn own_uid() -> u32 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
 }
