@@ -1,24 +1,35 @@
 //! Controls (RFC 4511 §4.1.11): the envelope of each, and the values of those that have one.
 
+mod account_usability;
 mod assertion;
+mod dereference;
 mod matched_values;
+mod matching_entry_count;
 mod paged_results;
 mod password_policy;
 mod persistent_search;
 mod proxied_authorization;
 mod read_entry;
+mod session_tracking;
 mod sorting;
 mod subentries;
 mod sync;
 mod virtual_list_view;
 
+pub use account_usability::{AccountTrouble, AccountUsability};
 pub use assertion::Assertion;
+pub use dereference::{
+    DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification,
+    put_dereference_result,
+};
 pub use matched_values::MatchedValues;
+pub use matching_entry_count::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};
 pub use paged_results::PagedResults;
 pub use password_policy::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 pub use persistent_search::{ChangeType, EntryChangeNotification, PersistentSearch};
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{ReadEntryRequest, ReadEntryResponse, put_read_entry};
+pub use session_tracking::SessionTracking;
 pub use sorting::{SORT_KEYS_MAX, SortKey, SortRequest, SortResponse};
 pub use subentries::Subentries;
 pub use sync::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};

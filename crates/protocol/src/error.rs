@@ -91,6 +91,16 @@ pub enum DecodeError {
         /// The list.
         what: Component,
     },
+    /// A list has the same element twice.
+    Repeated {
+        /// The list.
+        what: Component,
+    },
+    /// A text that must be a numeric OID is not.
+    NotAnOid {
+        /// The text.
+        what: Component,
+    },
     /// Substrings with `initial` not first or `final` not last (RFC 4511 §4.5.1.7.2).
     SubstringsOutOfOrder,
     /// An extensible match with neither a matching rule nor an attribute (RFC 4511 §4.5.1.7.7).
@@ -177,6 +187,22 @@ pub enum Component {
     SortKeys,
     /// `reference URLs`.
     ReferenceUrls,
+    /// `attributes to dereference`.
+    DereferenceSpecifications,
+    /// `entryCount`.
+    EntryCount,
+    /// `maxCandidatesToExamine`.
+    MaxCandidatesToExamine,
+    /// `account usability`.
+    AccountUsability,
+    /// `octets of sessionSourceIp`.
+    SessionSourceAddress,
+    /// `octets of sessionSourceName`.
+    SessionSourceName,
+    /// `formatOID`.
+    SessionFormat,
+    /// `octets of sessionTrackingIdentifier`.
+    SessionIdentifier,
 }
 
 impl Component {
@@ -215,6 +241,14 @@ impl Component {
             Component::Substrings => "substrings",
             Component::SortKeys => "sort keys",
             Component::ReferenceUrls => "reference URLs",
+            Component::DereferenceSpecifications => "attributes to dereference",
+            Component::EntryCount => "entryCount",
+            Component::MaxCandidatesToExamine => "maxCandidatesToExamine",
+            Component::AccountUsability => "account usability",
+            Component::SessionSourceAddress => "octets of sessionSourceIp",
+            Component::SessionSourceName => "octets of sessionSourceName",
+            Component::SessionFormat => "formatOID",
+            Component::SessionIdentifier => "octets of sessionTrackingIdentifier",
         }
     }
 }
@@ -286,6 +320,8 @@ impl fmt::Display for DecodeError {
             E::UnknownOperation { tag } => write!(f, "unknown operation 0x{tag:02x}"),
             E::UnknownChoice { what, tag } => write!(f, "unknown {what} 0x{tag:02x}"),
             E::EmptyList { what } => write!(f, "expected at least one of {what}, came none"),
+            E::Repeated { what } => write!(f, "expected different {what}, came one twice"),
+            E::NotAnOid { what } => write!(f, "expected a numeric OID as {what}, came other text"),
             E::SubstringsOutOfOrder => f.write_str("substrings are not in order"),
             E::NoRuleAndNoAttribute => {
                 f.write_str("expected a matching rule or an attribute, came neither")

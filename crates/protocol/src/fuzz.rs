@@ -5,10 +5,11 @@ pub use crate::fuzz_text::{filter as filter_text, ldif, name, url};
 
 use crate::ber::Reader;
 use crate::control::{
-    Assertion, EntryChangeNotification, MatchedValues, PagedResults, PasswordPolicyResponse,
-    PersistentSearch, ProxiedAuthorization, ReadEntryRequest, ReadEntryResponse, SortRequest,
-    SortResponse, Subentries, SyncDone, SyncInfo, SyncRequest, SyncStateValue,
-    VirtualListViewRequest, VirtualListViewResponse,
+    AccountUsability, Assertion, DereferenceRequest, DereferenceResponse, EntryChangeNotification,
+    MatchedValues, MatchingEntryCountRequest, MatchingEntryCountResponse, PagedResults,
+    PasswordPolicyResponse, PersistentSearch, ProxiedAuthorization, ReadEntryRequest,
+    ReadEntryResponse, SessionTracking, SortRequest, SortResponse, Subentries, SyncDone, SyncInfo,
+    SyncRequest, SyncStateValue, VirtualListViewRequest, VirtualListViewResponse,
 };
 use crate::extended::{
     CancelRequest, EndTransactionRequest, EndTransactionResponse, PasswordModifyRequest,
@@ -140,8 +141,10 @@ macro_rules! round_trip {
 /// Values of controls, and of the intermediate response that belongs to them.
 pub fn controls(bytes: &[u8]) {
     round_trip!(bytes =>
-        Assertion EntryChangeNotification MatchedValues PagedResults PasswordPolicyResponse
-        PersistentSearch ProxiedAuthorization ReadEntryRequest ReadEntryResponse SortRequest
+        AccountUsability Assertion DereferenceRequest DereferenceResponse EntryChangeNotification
+        MatchedValues MatchingEntryCountRequest MatchingEntryCountResponse PagedResults
+        PasswordPolicyResponse PersistentSearch ProxiedAuthorization ReadEntryRequest
+        ReadEntryResponse SessionTracking SortRequest
         SortResponse Subentries SyncDone SyncInfo SyncRequest SyncStateValue
         VirtualListViewRequest VirtualListViewResponse
     );

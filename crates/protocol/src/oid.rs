@@ -64,6 +64,14 @@ pub const NO_OPERATION: &str = "1.3.6.1.4.1.4203.666.5.2";
 pub const DEREFERENCE: &str = "1.3.6.1.4.1.4203.666.5.16";
 /// Session tracking control (draft-wahl-ldap-session-03).
 pub const SESSION_TRACKING: &str = "1.3.6.1.4.1.21008.108.63.1";
+/// Matching entry count request control (Ping Identity).
+pub const MATCHING_ENTRY_COUNT_REQUEST: &str = "1.3.6.1.4.1.30221.2.5.36";
+/// Matching entry count response control (Ping Identity).
+pub const MATCHING_ENTRY_COUNT_RESPONSE: &str = "1.3.6.1.4.1.30221.2.5.37";
+/// Reject unindexed search control (Ping Identity); has no value.
+pub const REJECT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.54";
+/// Permit unindexed search control (Ping Identity); has no value.
+pub const PERMIT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.55";
 /// Transaction specification control (RFC 5805 §2.2); its value is the transaction identifier.
 pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
 
@@ -88,6 +96,8 @@ pub const ABORTED_TRANSACTION: &str = "1.3.6.1.1.21.4";
 pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";
 /// Feature: asking for the attributes of an object class with `@` (RFC 4529).
 pub const OBJECT_CLASS_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.2";
+/// Feature: more is said about a matching entry count when asked for (Ping Identity).
+pub const EXTENDED_ENTRY_COUNT: &str = "1.3.6.1.4.1.30221.2.12.7";
 /// Feature: filters that are always true or false (RFC 4526).
 pub const TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";
 /// Feature: asking for ranges of languages (RFC 3866).

@@ -317,6 +317,152 @@ fn password_policy() {
 }
 
 #[test]
+fn dereference() {
+    let specification = |attribute, wanted| DereferenceSpecification { attribute, wanted };
+    let request = DereferenceRequest {
+        specifications: vec![specification("member", vec!["uid", "cn"])],
+    };
+    let bytes = b"\x30\x15\x30\x13\x04\x06member\x30\x09\x04\x03uid\x04\x02cn";
+    check!(DereferenceRequest, bytes, request);
+    let mut out = Vec::new();
+    let none = DecodeError::EmptyList {
+        what: Component::DereferenceSpecifications,
+    };
+    assert_eq!(DereferenceRequest::decode(b"\x30\x00"), Err(none));
+    let twice = DereferenceRequest {
+        specifications: vec![
+            specification("member", vec!["uid"]),
+            specification("MEMBER", vec!["cn"]),
+        ],
+    };
+    out.clear();
+    twice.encode(&mut out);
+    let repeated = DecodeError::Repeated {
+        what: Component::DereferenceSpecifications,
+    };
+    assert_eq!(DereferenceRequest::decode(&out), Err(repeated));
+    let many = DereferenceRequest {
+        specifications: vec![specification("m", Vec::new()); 65],
+    };
+    out.clear();
+    many.encode(&mut out);
+    assert!(DereferenceRequest::decode(&out).is_err());
+    // A value that leads nowhere has no attributes at all.
+    let dangling = DereferenceResponse {
+        results: vec![DereferenceResult {
+            attribute: "m",
+            name: "cn=a",
+            attributes: Vec::new(),
+        }],
+    };
+    let bytes = b"\x30\x0b\x30\x09\x04\x01m\x04\x04cn=a";
+    check!(DereferenceResponse, bytes, dangling);
+}
+
+#[test]
+fn matching_entry_count() {
+    check!(
+        MatchingEntryCountRequest,
+        b"\x30\x00",
+        MatchingEntryCountRequest::default()
+    );
+    let all = MatchingEntryCountRequest {
+        examined_max: 100,
+        always_examine: true,
+        process_unindexed: true,
+        debug_information: true,
+        skip_exploded_indexes: true,
+        fast_threshold: Some(1),
+        slow_threshold: Some(2),
+        extended_response: true,
+    };
+    let bytes = b"\x30\x18\x80\x01\x64\x81\x01\xff\x82\x01\xff\x83\x01\xff\x84\x01\xff\
+        \x85\x01\x01\x86\x01\x02\x87\x01\xff";
+    check!(MatchingEntryCountRequest, bytes, all);
+    let negative = DecodeError::OutOfRange {
+        what: Component::MaxCandidatesToExamine,
+        value: -1,
+    };
+    assert_eq!(
+        MatchingEntryCountRequest::decode(b"\x30\x03\x80\x01\xff"),
+        Err(negative)
+    );
+    let response = |count| MatchingEntryCountResponse {
+        count,
+        debug_information: Vec::new(),
+        indexed: true,
+        short_circuited: None,
+        fully_indexed: None,
+        in_scope: None,
+        remaining: None,
+    };
+    let (examined, unknown) = (EntryCount::Examined(5), EntryCount::Unknown);
+    check!(
+        MatchingEntryCountResponse,
+        b"\x30\x03\x80\x01\x05",
+        response(examined)
+    );
+    let mut scan = response(unknown);
+    scan.indexed = false;
+    scan.debug_information = vec!["x"];
+    let bytes = b"\x30\x0a\x83\x00\xa0\x03\x04\x01x\x81\x01\x00";
+    check!(MatchingEntryCountResponse, bytes, scan);
+    let mut more = response(EntryCount::UpperBound(9));
+    more.fully_indexed = Some(false);
+    more.in_scope = Some(true);
+    more.remaining = Some(Filter::Present("cn"));
+    let bytes = b"\x30\x0f\x82\x01\x09\x83\x01\x00\x84\x01\xff\xa5\x04\x87\x02cn";
+    check!(MatchingEntryCountResponse, bytes, more);
+    let wrong = MatchingEntryCountResponse::decode(b"\x30\x03\x84\x01\x05");
+    let unknown = DecodeError::UnknownChoice {
+        what: Component::EntryCount,
+        tag: 0x84,
+    };
+    assert_eq!(wrong, Err(unknown));
+}
+
+#[test]
+fn account_usability() {
+    let forever = AccountUsability::Usable { expires_in_s: -1 };
+    check!(AccountUsability, b"\x80\x01\xff", forever);
+    let trouble = AccountTrouble {
+        inactive: true,
+        unlocked_in_s: Some(60),
+        ..AccountTrouble::default()
+    };
+    let bytes = b"\xa1\x06\x80\x01\xff\x84\x01\x3c";
+    check!(AccountUsability, bytes, AccountUsability::Unusable(trouble));
+    assert!(AccountUsability::decode(b"\x80\x05\x01\x00\x00\x00\x00").is_err());
+    assert!(AccountUsability::decode(b"\x80\x01\x00\x00").is_err());
+}
+
+#[test]
+fn session_tracking() {
+    let session = SessionTracking {
+        source_address: "::1",
+        source_name: "app",
+        format: "1.3.6",
+        identifier: "s1",
+    };
+    let bytes = b"\x30\x15\x04\x03::1\x04\x03app\x04\x051.3.6\x04\x02s1";
+    check!(SessionTracking, bytes, session);
+    let no_oid = DecodeError::NotAnOid {
+        what: Component::SessionFormat,
+    };
+    assert_eq!(
+        SessionTracking::decode(b"\x30\x09\x04\x00\x04\x00\x04\x01x\x04\x00"),
+        Err(no_oid)
+    );
+    let long = SessionTracking {
+        source_address: &"1".repeat(129),
+        ..session
+    };
+    let mut out = Vec::new();
+    long.encode(&mut out);
+    assert!(SessionTracking::decode(&out).is_err());
+}
+
+#[test]
 fn a_missing_value_is_an_error_where_one_is_due() {
     let control = Control {
         oid: oid::PAGED_RESULTS,
