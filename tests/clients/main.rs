@@ -4,6 +4,7 @@
 
 mod extended;
 mod reading;
+mod write_controls;
 mod writing;
 
 use kit::tools::{Answer, Tools};

@@ -96,6 +96,15 @@ impl<'a> Context<'a> {
         }))
     }
 
+    /// An entry that is not stored, or not yet.
+    pub fn unstored<'c>(&'c self, view: EntryView<'a>) -> VisibleEntry<'c, 'a> {
+        VisibleEntry {
+            id: EntryId(u64::MAX),
+            view,
+            context: self,
+        }
+    }
+
     /// The DN as spelled; empty when there is no such entry.
     pub fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {

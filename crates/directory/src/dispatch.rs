@@ -35,7 +35,6 @@ pub(crate) fn dispatch(
     let controls = Controls::of(&message.request, &message.controls)?;
     let subject = Rc::clone(&session.subject);
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
-    let dsa = controls.manage_dsa_it;
     let write = match &message.request {
         Request::Bind(it) => {
             let now_ms = parts.now_ms();
@@ -49,12 +48,13 @@ pub(crate) fn dispatch(
                 &context, &needs, id, it, &controls, out,
             )?));
         }
-        Request::Modify(it) => modify::resolve(&context, it, dsa)?,
-        Request::Add(it) => add::resolve(&context, it, dsa, parts.clock.uuid())?,
-        Request::Delete(it) => delete::resolve(&context, it, dsa)?,
-        Request::ModifyDn(it) => modify_dn::resolve(&context, it, dsa)?,
+        Request::Modify(it) => modify::resolve(&context, it, &controls)?,
+        Request::Add(it) => add::resolve(&context, it, &controls, parts.clock.uuid())?,
+        Request::Delete(it) => delete::resolve(&context, it, &controls)?,
+        Request::ModifyDn(it) => modify_dn::resolve(&context, it, &controls)?,
         Request::Compare(it) => {
-            let outcome = compare::compare(&context, parts.verified, parts.now_ms(), it, dsa)?;
+            let outcome =
+                compare::compare(&context, parts.verified, parts.now_ms(), it, &controls)?;
             return finish_compare(parts, session, id, outcome, out);
         }
         // Requests are executed in order: what could be abandoned has been answered, or is a

@@ -1,7 +1,7 @@
 //! What happens next on a connection after a message was executed, and how finished work returns.
 
 use crate::cursor::Cursor;
-use protocol::{LdapResult, MessageId, Request, ResultKind};
+use protocol::{LdapResult, MessageId, OwnedControl, Request, ResultKind};
 
 /// What the caller must do after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) enum Finished {
     /// A write stands (or was refused).
     Write {
         kind: ResultKind,
-        result: LdapResult,
+        outcome: Outcome,
         reply: Reply,
     },
     /// A password was checked.
@@ -56,6 +56,23 @@ pub(crate) enum Finished {
         result: LdapResult,
         reply: Reply,
     },
+}
+
+/// How the execution of a write ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    pub result: LdapResult,
+    /// What execution says in response controls: the entry before or after, for example.
+    pub controls: Vec<OwnedControl>,
+}
+
+impl From<LdapResult> for Outcome {
+    fn from(result: LdapResult) -> Outcome {
+        Outcome {
+            result,
+            controls: Vec::new(),
+        }
+    }
 }
 
 /// What goes into the response beside the result.

@@ -402,6 +402,7 @@ pub(crate) fn entry(
         name,
         spelled: spelled.to_owned(),
         manage_dsa_it: true,
+        options: None,
         change: Change::Add(Addition {
             rdn_spelled,
             rdn,

@@ -4,7 +4,9 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::cursor::Cursor;
 use crate::dispatch;
-use crate::flow::{CheckPurpose, Completion, Finished, Flow, Mailbox, PasswordChecked, Reply};
+use crate::flow::{
+    CheckPurpose, Completion, Finished, Flow, Mailbox, Outcome, PasswordChecked, Reply,
+};
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::bind;
@@ -124,11 +126,11 @@ impl Worker {
         match completion.what {
             Finished::Write {
                 kind,
-                result,
+                outcome,
                 reply,
             } => {
                 session.waiting = session.waiting.saturating_sub(1);
-                write_response(out, id, kind, &result, &reply);
+                write_response(out, id, kind, &outcome, &reply);
                 Flow::Done
             }
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
@@ -146,7 +148,7 @@ impl Worker {
             } => {
                 session.hashing = false;
                 session.waiting = session.waiting.saturating_sub(1);
-                write_response(out, id, kind, &result, &reply);
+                write_response(out, id, kind, &result.into(), &reply);
                 self.release_held(session, out);
                 Flow::Done
             }
@@ -357,13 +359,14 @@ fn write_response(
     out: &mut Vec<u8>,
     id: MessageId,
     kind: ResultKind,
-    result: &LdapResult,
+    outcome: &Outcome,
     reply: &Reply,
 ) {
+    let Outcome { result, controls } = outcome;
     match (kind, &reply.value) {
         (ResultKind::Extended, Some(value)) if result.code == ResultCode::SUCCESS => {
-            response::write_extended_result(out, id, result, None, Some(value), &[]);
+            response::write_extended_result(out, id, result, None, Some(value), controls);
         }
-        _ => response::write_result(out, id, kind, result, &[]),
+        _ => response::write_result(out, id, kind, result, controls),
     }
 }

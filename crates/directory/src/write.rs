@@ -19,7 +19,34 @@ pub(crate) struct Write {
     pub spelled: String,
     /// Treat referral objects as ordinary entries (ManageDsaIT, RFC 3296).
     pub manage_dsa_it: bool,
+    /// What controls ask of its execution; nothing for a plain write.
+    pub options: Option<Box<WriteOptions>>,
     pub change: Change,
+}
+
+/// What controls ask of the execution of a write, as bytes and flags that mean the same wherever
+/// and whenever the write is executed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct WriteOptions {
+    /// Who asked is the administrator; with `Write::by` this says what may be seen of the entry.
+    pub administrator: bool,
+    /// A filter in BER that the entry must match (RFC 4528).
+    pub assertion: Option<Vec<u8>>,
+    /// An AttributeSelection in BER: what to return of the entry as it was (RFC 4527 §3.1).
+    pub pre_read: Option<Vec<u8>>,
+    /// The same of the entry as it is afterwards (RFC 4527 §3.2).
+    pub post_read: Option<Vec<u8>>,
+}
+
+impl WriteOptions {
+    /// Boxed, or nothing when no control asks for anything.
+    pub fn if_any(self) -> Option<Box<WriteOptions>> {
+        let plain = WriteOptions {
+            administrator: self.administrator,
+            ..WriteOptions::default()
+        };
+        (self != plain).then(|| Box::new(self))
+    }
 }
 
 /// What is to be done.

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
 use crate::execute::{Execution, Noticed};
-use crate::flow::{Completion, Finished, Mailbox};
+use crate::flow::{Completion, Finished, Mailbox, Outcome};
 use crate::stop::{Failure, Refusal, Stop, failure_result};
 use crate::write::Submission;
 use arc_swap::ArcSwap;
@@ -187,7 +187,7 @@ impl Desk {
             Ok(results) => answer(group, results.into_iter()),
             Err(failure) => {
                 let result = failure_result(&failure);
-                answer(group, std::iter::repeat_n(result, group.len()));
+                answer(group, std::iter::repeat_n(result.into(), group.len()));
             }
         }
     }
@@ -197,14 +197,17 @@ impl Desk {
         &mut self,
         record: &Record<'_>,
         before: &Arc<Catalog>,
-    ) -> Result<Vec<LdapResult>, Failure> {
+    ) -> Result<Vec<Outcome>, Failure> {
         let mut batch = self.store.begin(&before.indexes)?;
         let mut results = Vec::with_capacity(record.writes.len());
         let mut execution = Execution::new(&mut batch, before, record);
         for write in &record.writes {
             results.push(match execution.execute(write) {
-                Ok(()) => LdapResult::success(),
-                Err(Stop::Refused(refusal)) => refusal.into_result(),
+                Ok(controls) => Outcome {
+                    result: LdapResult::success(),
+                    controls,
+                },
+                Err(Stop::Refused(refusal)) => refusal.into_result().into(),
                 Err(Stop::Failed(failure)) => return Err(failure),
             });
         }
@@ -221,7 +224,7 @@ impl Desk {
                 drop(batch);
                 self.log.forget(record.position);
                 self.catalog.store(Arc::clone(before));
-                return Ok(vec![refusal.into_result(); record.writes.len()]);
+                return Ok(vec![refusal.into_result().into(); record.writes.len()]);
             }
         }
         batch.commit()?;
@@ -305,15 +308,15 @@ fn reconfigure(batch: &mut store::Batch<'_>, schema: &Schema) -> Result<Catalog,
 }
 
 /// Delivers results, one call per mailbox.
-fn answer(group: &[Submission], results: impl Iterator<Item = LdapResult>) {
+fn answer(group: &[Submission], results: impl Iterator<Item = Outcome>) {
     let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
-    for (submission, result) in group.iter().zip(results) {
+    for (submission, outcome) in group.iter().zip(results) {
         let completion = Completion {
             session: submission.session,
             id: submission.id,
             what: Finished::Write {
                 kind: submission.kind,
-                result,
+                outcome,
                 reply: submission.reply.clone(),
             },
         };

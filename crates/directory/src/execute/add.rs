@@ -41,8 +41,11 @@ impl Execution<'_, '_> {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
         }
-        let id = self.batch.next_id();
         let bytes = draft.encode(&self.schema, self.position);
+        if let Some(options) = &write.options {
+            self.require_of_new(write, options, &bytes)?;
+        }
+        let id = self.batch.next_id();
         let row = if parent.0 == 0 {
             write.name.bytes()
         } else {

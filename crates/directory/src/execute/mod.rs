@@ -4,6 +4,7 @@ mod add;
 mod delete;
 mod draft;
 mod modify;
+mod options;
 mod rename;
 
 use crate::catalog::Catalog;
@@ -12,7 +13,7 @@ use crate::commit::Record;
 use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
-use protocol::ResultCode;
+use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, Lookup};
 
@@ -73,8 +74,13 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
     }
 
-    /// Executes one write. A refusal has changed nothing.
-    pub fn execute(&mut self, write: &Write) -> Result<(), Stop> {
+    /// Executes one write, and returns the response controls it asked for. A refusal has changed
+    /// nothing.
+    pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        let mut controls = Vec::new();
+        if let Some(options) = &write.options {
+            self.before(write, options, &mut controls)?;
+        }
         match &write.change {
             Change::Add(addition) => self.add(write, addition)?,
             Change::Modify(changes) => self.modify(write, changes)?,
@@ -84,7 +90,10 @@ impl<'x, 'b> Execution<'x, 'b> {
         self.counter += 1;
         self.noticed.changed += 1;
         self.noticed.configuration |= write.name.is_within(&self.catalog.config);
-        Ok(())
+        if let Some(options) = &write.options {
+            self.after(write, options, &mut controls)?;
+        }
+        Ok(controls)
     }
 
     /// Stores what belongs to the record as a whole.

@@ -84,6 +84,7 @@ fn add_contexts(plan: &Plan<'_>, contexts: &[Context]) -> Result<Write, Failure>
         name: catalog.config.clone(),
         spelled: CONFIG_NAME.to_owned(),
         manage_dsa_it: true,
+        options: None,
         change: Change::Modify(vec![modification]),
     })
 }

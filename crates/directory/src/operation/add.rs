@@ -1,5 +1,6 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
+use super::controls::Controls;
 use super::values;
 use crate::context::Context;
 use crate::stop::Stop;
@@ -12,7 +13,7 @@ use protocol::{AddRequest, ResultCode};
 pub(crate) fn resolve(
     context: &Context<'_>,
     request: &AddRequest<'_>,
-    manage_dsa_it: bool,
+    controls: &Controls<'_>,
     uuid: [u8; 16],
 ) -> Result<Write, Stop> {
     let catalog = context.catalog;
@@ -65,7 +66,8 @@ pub(crate) fn resolve(
         by: context.subject.dn.clone(),
         name,
         spelled: request.entry.to_owned(),
-        manage_dsa_it,
+        manage_dsa_it: controls.manage_dsa_it,
+        options: controls.write_options(context.subject),
         change: Change::Add(Addition {
             rdn_spelled,
             rdn,

@@ -1,6 +1,7 @@
 //! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does.
 
-use super::{bind, referral, values};
+use super::controls::Controls;
+use super::{assertion, bind, referral, values};
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
@@ -24,12 +25,12 @@ pub(crate) fn compare(
     verified: &VerifiedCache,
     now_ms: u64,
     request: &CompareRequest<'_>,
-    manage_dsa_it: bool,
+    controls: &Controls<'_>,
 ) -> Result<Outcome, Stop> {
     let catalog = context.catalog;
     let name = super::resolve_name(&catalog.schema, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    let refers = catalog.has_referrals && !manage_dsa_it;
+    let refers = catalog.has_referrals && !controls.manage_dsa_it;
     let id = match context.find(&name)? {
         Place::Found(id) => {
             if refers {
@@ -45,6 +46,9 @@ pub(crate) fn compare(
         }
     };
     context.require(Right::Compare, &name, Some(description.type_id))?;
+    if let Some(condition) = controls.assertion {
+        assertion::require(context, id, condition)?;
+    }
     if description.type_id == catalog.known.user_password.type_id {
         return compare_password(context, verified, now_ms, id, request.value);
     }

@@ -1,5 +1,6 @@
 //! Delete (RFC 4511 §4.8): resolves the request into a [`Write`].
 
+use super::controls::Controls;
 use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::{Change, Write};
@@ -10,7 +11,7 @@ use protocol::{DeleteRequest, ResultCode};
 pub(crate) fn resolve(
     context: &Context<'_>,
     request: &DeleteRequest<'_>,
-    manage_dsa_it: bool,
+    controls: &Controls<'_>,
 ) -> Result<Write, Stop> {
     let name = super::resolve_name(&context.catalog.schema, request.entry)?;
     if name.depth() == 0 {
@@ -24,7 +25,8 @@ pub(crate) fn resolve(
         by: context.subject.dn.clone(),
         name,
         spelled: request.entry.to_owned(),
-        manage_dsa_it,
+        manage_dsa_it: controls.manage_dsa_it,
+        options: controls.write_options(context.subject),
         change: Change::Delete,
     })
 }

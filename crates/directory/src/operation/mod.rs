@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod alias;
+pub(crate) mod assertion;
 pub(crate) mod bind;
 pub(crate) mod compare;
 pub(crate) mod controls;
@@ -11,6 +12,7 @@ pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod page;
 pub(crate) mod password_modify;
+pub(crate) mod read_entry;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod search;

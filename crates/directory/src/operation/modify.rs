@@ -1,5 +1,6 @@
 //! Modify (RFC 4511 §4.6, with increment, RFC 4525): resolves the request into a [`Write`].
 
+use super::controls::Controls;
 use super::values;
 use crate::context::Context;
 use crate::stop::Stop;
@@ -11,7 +12,7 @@ use protocol::{ChangeOperation, ModifyRequest, ResultCode};
 pub(crate) fn resolve(
     context: &Context<'_>,
     request: &ModifyRequest<'_>,
-    manage_dsa_it: bool,
+    controls: &Controls<'_>,
 ) -> Result<Write, Stop> {
     let schema = &context.catalog.schema;
     let name = super::resolve_name(schema, request.object)?;
@@ -48,7 +49,8 @@ pub(crate) fn resolve(
         by: context.subject.dn.clone(),
         name,
         spelled: request.object.to_owned(),
-        manage_dsa_it,
+        manage_dsa_it: controls.manage_dsa_it,
+        options: controls.write_options(context.subject),
         change: Change::Modify(changes),
     })
 }

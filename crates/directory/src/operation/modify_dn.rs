@@ -1,5 +1,6 @@
 //! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
 
+use super::controls::Controls;
 use super::values;
 use crate::context::Context;
 use crate::stop::Stop;
@@ -11,7 +12,7 @@ use protocol::{ModifyDnRequest, ResultCode};
 pub(crate) fn resolve(
     context: &Context<'_>,
     request: &ModifyDnRequest<'_>,
-    manage_dsa_it: bool,
+    controls: &Controls<'_>,
 ) -> Result<Write, Stop> {
     let schema = &context.catalog.schema;
     let name = super::resolve_name(schema, request.entry)?;
@@ -51,7 +52,8 @@ pub(crate) fn resolve(
         by: context.subject.dn.clone(),
         name,
         spelled: request.entry.to_owned(),
-        manage_dsa_it,
+        manage_dsa_it: controls.manage_dsa_it,
+        options: controls.write_options(context.subject),
         change: Change::Rename(Renaming {
             rdn_spelled: request.new_rdn.to_owned(),
             rdn,

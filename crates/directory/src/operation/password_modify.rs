@@ -78,6 +78,7 @@ pub(crate) fn resolve(
             name,
             spelled: user.to_owned(),
             manage_dsa_it: false,
+            options: None,
             change: Change::Modify(vec![Modification {
                 operation: ChangeOperation::Replace,
                 given,

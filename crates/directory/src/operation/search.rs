@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Cursor, Page, SearchLimits};
 use crate::operation::controls::Controls;
-use crate::operation::{alias, page, referral, root_dse, subschema};
+use crate::operation::{alias, assertion, page, referral, root_dse, subschema};
 use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
@@ -98,6 +98,11 @@ pub(crate) fn search(
     let catalog = context.catalog;
     let filter = catalog.schema.resolve_filter(&request.filter);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
+    if let Some(condition) = controls.assertion
+        && let Some(entry) = needs.virtual_entry(catalog, request.base)
+    {
+        assertion::require_of(catalog, &entry, condition)?;
+    }
     if request.scope == Scope::BaseObject
         && let Some(entry) = needs.virtual_entry(catalog, request.base)
     {
@@ -381,6 +386,9 @@ fn resolve_base(
             context.require(Right::Search, name, None)?;
             if catalog.has_referrals && !controls.manage_dsa_it {
                 referral::refuse_if_referral(context, base, request.base, None)?;
+            }
+            if let Some(condition) = controls.assertion {
+                assertion::require(context, base, condition)?;
             }
             Ok(base)
         }

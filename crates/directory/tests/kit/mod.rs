@@ -8,10 +8,10 @@ use directory::{
 };
 use policy::password::Scheme;
 use protocol::{
-    AddRequest, Authentication, BindRequest, Change, ChangeOperation, DecodeLimits, DerefAliases,
-    Filter, LdapResult, Message, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
-    ResponseMessage, ResultCode, Scope, SearchRequest, frame, parse_filter, put_partial_attribute,
-    write_request,
+    AddRequest, Authentication, BindRequest, Change, ChangeOperation, DecodeLimits, DeleteRequest,
+    DerefAliases, Filter, LdapResult, Message, ModifyDnRequest, ModifyRequest, OwnedControl,
+    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame,
+    parse_filter, put_partial_attribute, write_request,
 };
 use std::sync::{Arc, Condvar, Mutex};
 use tempfile::TempDir;
@@ -165,10 +165,18 @@ impl Client {
     }
 
     pub fn add(&mut self, entry: &str, attributes: &[(&str, &[&str])]) -> LdapResult {
+        self.add_with(entry, attributes, &[]).result
+    }
+
+    pub fn add_with(
+        &mut self,
+        entry: &str,
+        attributes: &[(&str, &[&str])],
+        controls: &[OwnedControl],
+    ) -> Answer {
         let encoded: Vec<Vec<u8>> = attributes.iter().map(|(n, v)| encode(n, v)).collect();
         let attributes = partial(&encoded);
-        self.call(&Request::Add(AddRequest { entry, attributes }), &[])
-            .result
+        self.call(&Request::Add(AddRequest { entry, attributes }), controls)
     }
 
     /// Adds a person `cn=<name>` below dc=example,dc=com.
@@ -183,6 +191,15 @@ impl Client {
         object: &str,
         changes: &[(ChangeOperation, &str, &[&str])],
     ) -> LdapResult {
+        self.modify_with(object, changes, &[]).result
+    }
+
+    pub fn modify_with(
+        &mut self,
+        object: &str,
+        changes: &[(ChangeOperation, &str, &[&str])],
+        controls: &[OwnedControl],
+    ) -> Answer {
         let encoded: Vec<Vec<u8>> = changes.iter().map(|(_, n, v)| encode(n, v)).collect();
         let changes = changes.iter().zip(partial(&encoded));
         let changes = changes.map(|((operation, ..), attribute)| Change {
@@ -193,7 +210,27 @@ impl Client {
             object,
             changes: changes.collect(),
         };
-        self.call(&Request::Modify(request), &[]).result
+        self.call(&Request::Modify(request), controls)
+    }
+
+    pub fn delete_with(&mut self, entry: &str, controls: &[OwnedControl]) -> Answer {
+        self.call(&Request::Delete(DeleteRequest { entry }), controls)
+    }
+
+    pub fn rename_with(
+        &mut self,
+        entry: &str,
+        new_rdn: &str,
+        new_superior: Option<&str>,
+        controls: &[OwnedControl],
+    ) -> Answer {
+        let request = ModifyDnRequest {
+            entry,
+            new_rdn,
+            delete_old_rdn: true,
+            new_superior,
+        };
+        self.call(&Request::ModifyDn(request), controls)
     }
 
     pub fn search(
