@@ -4,7 +4,8 @@
 
 use crate::knowledge::{Computed, Knowledge};
 use policy::{Access, LimitSettings};
-use schema::{Name, Schema};
+use schema::{Name, Schema, TypeId};
+use smallvec::SmallVec;
 use store::{EntryId, IndexSet};
 
 /// The name of the subschema subentry (RFC 4512 §4.2).
@@ -32,6 +33,10 @@ pub(crate) struct Catalog {
     pub has_aliases: bool,
     /// Some entry of this database is, or once was, a referral object.
     pub has_referrals: bool,
+    /// Some entry of this database is, or was lately, a dynamic group.
+    pub has_dynamic_groups: bool,
+    /// Which attributes tell an entry's groups when all operational attributes are asked for.
+    pub shown_memberships: SmallVec<[TypeId; 2]>,
 }
 
 /// A subtree this node holds.

@@ -13,9 +13,14 @@ use crate::execute::{META_ALIASES, META_REFERRALS};
 use crate::knowledge::{Computed, Knowledge, Known};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
-use schema::{Definition, DefinitionKind, Name, Schema, parse_definition};
-use store::{Batch, EntryId, EntryView, IndexKinds, IndexSet, Lookup, Snapshot};
+use schema::{Definition, DefinitionKind, Name, Schema, TypeId, parse_definition};
+use smallvec::SmallVec;
+use store::{
+    Batch, EntryId, EntryView, IndexKinds, IndexSet, Lookup, Region, RegionScope, Snapshot,
+};
 
+/// The class of groups whose members a search finds.
+pub(crate) const DYNAMIC_GROUP_CLASS: &str = "groupOfURLs";
 /// The container of index definitions.
 pub(crate) const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
@@ -43,6 +48,8 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let subschema = well_known(&schema, SUBSCHEMA_NAME);
     let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
     Ok(Catalog {
+        has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
+        shown_memberships: load_shown_memberships(snapshot, &schema, &computed, &config)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
         access: Access::builtin(&schema),
@@ -57,6 +64,56 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         subschema,
         schema,
     })
+}
+
+/// Whether there may be entries of a class: what the index says.
+fn may_have_class(
+    snapshot: &Snapshot<'_>,
+    indexes: &IndexSet,
+    class: &str,
+) -> Result<bool, Failure> {
+    let filter = crate::operation::class_filter(&indexes.schema, class);
+    let everywhere = Region {
+        base: EntryId::ROOT,
+        scope: RegionScope::Subtree,
+    };
+    Ok(store::plan(snapshot, indexes, &filter, &everywhere)?.estimate() > 0)
+}
+
+/// `pandoShownMembership` of `cn=config`: `memberOf`, `isMemberOf`, or `none`; both without it.
+fn load_shown_memberships(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    computed: &Computed,
+    config: &Name,
+) -> Result<SmallVec<[TypeId; 2]>, Failure> {
+    let both = SmallVec::from_slice(&[computed.member_of, computed.is_member_of]);
+    let Lookup::Found(id) = snapshot.find(config)? else {
+        return Ok(both);
+    };
+    let setting = schema.attribute_type("pandoShownMembership");
+    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
+    let view = snapshot.entry(id)?;
+    let stored = view.and_then(|view| numbers.iter().find_map(|it| view.attribute(*it)));
+    let Some(stored) = stored else {
+        return Ok(both);
+    };
+    let mut shown = SmallVec::new();
+    for value in stored.values() {
+        let text = String::from_utf8_lossy(value);
+        if text.eq_ignore_ascii_case("none") {
+            continue;
+        }
+        match schema.attribute_type(&text) {
+            Some(type_id) if computed.is_membership(type_id) => shown.push(type_id),
+            _ => {
+                return Err(Failure::Configuration(format!(
+                    "pandoShownMembership: expected memberOf, isMemberOf or none, got {text}"
+                )));
+            }
+        }
+    }
+    Ok(shown)
 }
 
 /// The schema and dictionary of a database that is being opened.
@@ -193,6 +250,13 @@ pub(crate) fn wanted_indexes(
                 return Err(Failure::Configuration(text));
             };
             let attribute = schema.type_of(type_id).name().to_owned();
+            if Computed::of(schema).is_some_and(|it| it.is_computed(type_id)) {
+                let text = format!(
+                    "{}: {attribute} is computed and cannot be indexed",
+                    view.rdn()
+                );
+                return Err(Failure::Configuration(text));
+            }
             if wanted.iter().any(|(other, _)| *other == attribute) {
                 let text = format!("{}: {attribute} has an index entry already", view.rdn());
                 return Err(Failure::Configuration(text));

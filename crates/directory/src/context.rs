@@ -3,11 +3,16 @@
 //! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
 
+mod dynamic;
+mod membership;
+
+pub(crate) use membership::Reach;
+
 use crate::catalog::Catalog;
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
-use schema::{AttributeNumber, Name, TypeId, ValueSource};
+use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
 use smallvec::SmallVec;
 use store::{Candidates, EntryId, EntryView, Lookup, Plan, Region, RegionScope, Snapshot};
 
@@ -19,6 +24,7 @@ pub(crate) struct Context<'a> {
     /// Numbers of the attributes the subject never sees.
     hidden: SmallVec<[AttributeNumber; 4]>,
     sees_config: bool,
+    memory: membership::Memory,
 }
 
 /// An entry narrowed to what one subject may see.
@@ -55,6 +61,7 @@ impl<'a> Context<'a> {
             subject,
             hidden,
             sees_config,
+            memory: membership::Memory::default(),
         }
     }
 
@@ -282,8 +289,48 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Ok(Some(text.into_bytes()))
     }
 
-    /// The value of a computed attribute.
-    pub fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
+    /// Calls `test` on the values of a computed attribute until it returns true. `None`: the
+    /// entry has no such attribute, or the subject may not see it.
+    pub fn computed_values(
+        &self,
+        type_id: TypeId,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Option<bool>, Stop> {
+        let catalog = self.context.catalog;
+        let Some(reach) = self.context.reach_of(type_id) else {
+            return Ok(self.computed(type_id)?.map(|value| test(&value)));
+        };
+        let sight = catalog.access.sight(self.context.subject);
+        if !sight.sees(type_id, false) || !self.context.knows_groups() {
+            return Ok(None);
+        }
+        let groups = self.context.groups_of(self.id, reach)?;
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(groups.iter().any(|it| test(it.spelled.as_bytes()))))
+    }
+
+    /// The same for a response, in which a dynamic group also shows its members.
+    pub fn shown_values(
+        &self,
+        type_id: TypeId,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Stop> {
+        if type_id != self.context.catalog.computed.member {
+            self.computed_values(type_id, test)?;
+        } else if self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
+            for id in self.context.dynamic_members(self.id)? {
+                if test(self.context.spelled_name(id)?.as_bytes()) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a computed attribute that has one.
+    fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
         let computed = &self.context.catalog.computed;
         if type_id == computed.entry_dn {
             let mut out = Vec::with_capacity(64);
@@ -307,6 +354,23 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     }
 }
 
+impl VisibleEntry<'_, '_> {
+    /// Whether links of an attribute lead from the entry to a name.
+    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
+        let context = self.context;
+        let reach = match context.reach_of(selector.type_id) {
+            None => return context.leads_to(self.id, selector, target),
+            Some(Reach::Everything) => Reach::Everything,
+            Some(_) => Reach::Nested,
+        };
+        let Place::Found(target) = context.find(target)? else {
+            return Ok(false);
+        };
+        let groups = context.groups_of(self.id, reach)?;
+        Ok(groups.iter().any(|it| it.id == target))
+    }
+}
+
 impl ValueSource for VisibleEntry<'_, '_> {
     fn any_value(
         &self,
@@ -321,8 +385,7 @@ impl ValueSource for VisibleEntry<'_, '_> {
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        let value = self.computed(type_id).ok().flatten()?;
-        Some(test(&value))
+        self.computed_values(type_id, test).ok().flatten()
     }
 
     fn name(&self) -> Option<Name> {
@@ -330,5 +393,19 @@ impl ValueSource for VisibleEntry<'_, '_> {
         self.write_name(&mut spelled).ok()?;
         let spelled = std::str::from_utf8(&spelled).ok()?;
         self.context.catalog.schema.resolve_name(spelled).ok()
+    }
+
+    fn id(&self) -> Option<u64> {
+        Some(self.id.0)
+    }
+
+    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
+        let target = Name::from_bytes(&assertion.normal);
+        assertion
+            .selectors
+            .iter()
+            .map(|it| self.leads_to(it, &target))
+            .find(|it| !matches!(it, Ok(false)))
+            .map_or(Some(false), Result::ok)
     }
 }

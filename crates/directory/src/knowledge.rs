@@ -114,9 +114,36 @@ pub(crate) struct Computed {
     pub num_subordinates: TypeId,
     /// Of index definitions: how far the index is built.
     pub index_state: TypeId,
+    /// The groups that name the entry.
+    pub member_of: TypeId,
+    /// The groups the entry belongs to, nested and dynamic ones included.
+    pub is_member_of: TypeId,
+    /// What groups name their members with; stored.
+    pub member: TypeId,
+    pub unique_member: TypeId,
+    /// What dynamic groups describe their members with; stored.
+    pub member_url: TypeId,
 }
 
 impl Computed {
+    /// Whether the type is one of the two that tell an entry's groups.
+    pub fn is_membership(&self, type_id: TypeId) -> bool {
+        type_id == self.member_of || type_id == self.is_member_of
+    }
+
+    /// Whether values of the type are never stored, so that no index of them can exist.
+    pub fn is_computed(&self, type_id: TypeId) -> bool {
+        self.is_membership(type_id)
+            || [
+                self.entry_dn,
+                self.subschema_subentry,
+                self.has_subordinates,
+                self.num_subordinates,
+                self.index_state,
+            ]
+            .contains(&type_id)
+    }
+
     /// Looks the types up in a schema that has the standard definitions.
     pub fn of(schema: &Schema) -> Option<Computed> {
         Some(Computed {
@@ -125,6 +152,11 @@ impl Computed {
             has_subordinates: schema.attribute_type("hasSubordinates")?,
             num_subordinates: schema.attribute_type("numSubordinates")?,
             index_state: schema.attribute_type("pandoIndexState")?,
+            member_of: schema.attribute_type("memberOf")?,
+            is_member_of: schema.attribute_type("isMemberOf")?,
+            member: schema.attribute_type("member")?,
+            unique_member: schema.attribute_type("uniqueMember")?,
+            member_url: schema.attribute_type("memberURL")?,
         })
     }
 }

@@ -55,6 +55,15 @@ impl Projection {
                 it.computed.push(type_id);
             }
         }
+        for type_id in [computed.member_of, computed.is_member_of] {
+            let shown = it.all_operational && catalog.shown_memberships.contains(&type_id);
+            if shown || it.types.contains(&type_id) {
+                it.computed.push(type_id);
+            }
+        }
+        if catalog.has_dynamic_groups && it.types.contains(&computed.member) {
+            it.computed.push(computed.member);
+        }
         it
     }
 
@@ -103,14 +112,17 @@ impl Projection {
             _ => self.write_one_by_one(catalog, entry, out),
         }
         for type_id in &self.computed {
-            if let Some(value) = entry.computed(*type_id)? {
+            let mut values: SmallVec<[Vec<u8>; 1]> = SmallVec::new();
+            entry.shown_values(*type_id, &mut |value| {
+                values.push(value.to_vec());
+                self.types_only
+            })?;
+            if !values.is_empty() {
                 let text = catalog.schema.type_of(*type_id).name();
-                let values = if self.types_only {
-                    None
-                } else {
-                    Some(value.as_slice())
-                };
-                ber::put_partial_attribute(out, text, values.into_iter());
+                if self.types_only {
+                    values.clear();
+                }
+                ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
             }
         }
         Ok(())

@@ -257,6 +257,7 @@ impl Desk {
             next.schema = noticed.schema;
             next.has_aliases |= noticed.aliases;
             next.has_referrals |= noticed.referrals;
+            next.has_dynamic_groups |= noticed.dynamic_groups;
             self.catalog.store(Arc::new(next));
         }
         Ok(Ok(()))

@@ -3,6 +3,7 @@
 //! A resolved filter cannot be wrong: its types exist and its values obey their syntax. Everything
 //! else has become [`Filter::Undefined`] on the way (RFC 4511 §4.5.1.7), with the reason.
 
+mod among;
 mod evaluate;
 mod print;
 mod resolve;
@@ -11,6 +12,8 @@ mod resolve;
 mod tests;
 
 use smallvec::SmallVec;
+
+pub use among::Among;
 
 use crate::description::Description;
 use crate::dictionary::AttributeNumber;
@@ -41,6 +44,9 @@ pub enum Filter {
     Approx(Assertion),
     /// Some value matches under a named rule.
     Extensible(ExtensibleAssertion),
+    /// The entry is one of these, which somebody who can read other entries has worked out from an
+    /// assertion about links between entries.
+    Among(Among),
     /// Always, `(&)` (RFC 4526).
     True,
     /// Never, `(|)` (RFC 4526).
@@ -111,8 +117,8 @@ pub struct ExtensibleAssertion {
     /// Its normal form under the rule; empty for substring rules.
     ///
     /// For [`crate::matching::OID_IN_CHAIN`] this is the [`Name::bytes`] of the entry asked for.
-    /// Evaluation follows no links, it sees direct values only: whoever can read other entries
-    /// has to widen the assertion first.
+    /// Evaluation itself follows no links, it sees direct values only; a source that can read
+    /// other entries answers [`ValueSource::in_chain`].
     pub normal: Box<[u8]>,
     /// The normalised pieces of a substring rule.
     pub pieces: Vec<(Position, Box<[u8]>)>,
@@ -147,6 +153,18 @@ pub trait ValueSource {
 
     /// The entry's own name, for `:dn:` matching.
     fn name(&self) -> Option<Name> {
+        None
+    }
+
+    /// The number of the entry, for [`Filter::Among`].
+    fn id(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether links of the asserted attribute lead from this entry to the asserted name, through
+    /// any number of other entries. `None`: the source cannot read other entries.
+    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
+        let _ = assertion;
         None
     }
 }

@@ -73,6 +73,8 @@ pub(crate) enum Why {
     Region,
     /// An `entryDN` assertion.
     Name,
+    /// Links between entries.
+    Links,
     /// An index bucket.
     Index(IndexKind, TypeId),
 }
@@ -174,6 +176,7 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
                 Why::Base => out.push_str("the base entry"),
                 Why::Region => out.push_str("entries of the region"),
                 Why::Name => out.push_str("entry of that name"),
+                Why::Links => out.push_str("links between entries"),
                 Why::Index(kind, type_id) => {
                     out.push_str(&format!("{} index of {}", kind.name(), name(*type_id)));
                 }

@@ -10,6 +10,7 @@ mod rename;
 use crate::catalog::Catalog;
 use crate::clock;
 use crate::commit::Record;
+use crate::config;
 use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
@@ -42,6 +43,7 @@ pub(crate) struct Noticed {
     pub new_knowledge: bool,
     pub aliases: bool,
     pub referrals: bool,
+    pub dynamic_groups: bool,
     /// An entry below `cn=config` changed.
     pub configuration: bool,
 }
@@ -69,6 +71,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 new_knowledge: false,
                 aliases: false,
                 referrals: false,
+                dynamic_groups: false,
                 configuration: false,
             },
         }
@@ -211,6 +214,12 @@ impl<'x, 'b> Execution<'x, 'b> {
     /// Remembers for good that there are aliases or referrals, from the first one on.
     fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
         for class in classes {
+            if class.eq_ignore_ascii_case(config::DYNAMIC_GROUP_CLASS.as_bytes())
+                && !self.catalog.has_dynamic_groups
+            {
+                self.noticed.dynamic_groups = true;
+                self.noticed.new_knowledge = true;
+            }
             if class.eq_ignore_ascii_case(b"alias") && !self.catalog.has_aliases {
                 self.noticed.aliases = true;
                 self.noticed.new_knowledge = true;

@@ -2,6 +2,7 @@
 
 use super::controls::Controls;
 use super::{assertion, bind, referral, values};
+use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
@@ -9,7 +10,7 @@ use crate::stop::Stop;
 use policy::password::{self, Cost};
 use policy::{Right, VerifiedCache};
 use protocol::{CompareRequest, ResultCode};
-use schema::{Truth, ValueSource};
+use schema::{Name, Truth, ValueSource};
 
 /// How a compare goes on.
 pub(crate) enum Outcome {
@@ -55,6 +56,9 @@ pub(crate) fn compare(
     let Some(entry) = context.entry(id)? else {
         return Err(context.no_such_object(None)?.into());
     };
+    if context.reach_of(description.type_id).is_some() {
+        context.require_groups(request.attribute)?;
+    }
     let filter = catalog.schema.resolve_filter(&protocol::Filter::Equality {
         attribute: request.attribute,
         value: request.value,
@@ -69,6 +73,13 @@ pub(crate) fn compare(
     exists |= entry
         .any_virtual(description.type_id, &mut |_| true)
         .is_some();
+    if !exists
+        && description.type_id == catalog.computed.member
+        && entry.has_class(DYNAMIC_GROUP_CLASS)
+        && let schema::Filter::Equality(member) = &filter
+    {
+        return compare_member(context, id, &Name::from_bytes(&member.normal));
+    }
     if !exists {
         return Stop::refuse(
             ResultCode::NO_SUCH_ATTRIBUTE,
@@ -82,6 +93,23 @@ pub(crate) fn compare(
             _ => Outcome::False,
         },
     )
+}
+
+/// A dynamic group has the members it shows.
+fn compare_member(
+    context: &Context<'_>,
+    group: store::EntryId,
+    member: &Name,
+) -> Result<Outcome, Stop> {
+    let is_member = match context.find(member)? {
+        Place::Found(id) => context.is_dynamic_member(group, id)?,
+        Place::Missing { .. } => false,
+    };
+    Ok(if is_member {
+        Outcome::True
+    } else {
+        Outcome::False
+    })
 }
 
 fn compare_password(

@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod controls;
 pub(crate) mod delete;
 pub(crate) mod extended;
+pub(crate) mod links;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod page;

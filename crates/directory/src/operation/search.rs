@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Cursor, Page, SearchLimits};
 use crate::operation::controls::Controls;
-use crate::operation::{alias, assertion, page, referral, root_dse, subschema};
+use crate::operation::{alias, assertion, links, page, referral, root_dse, subschema};
 use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
@@ -96,7 +96,8 @@ pub(crate) fn search(
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
     let catalog = context.catalog;
-    let filter = catalog.schema.resolve_filter(&request.filter);
+    let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
+    let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     if let Some(condition) = controls.assertion
         && let Some(entry) = needs.virtual_entry(catalog, request.base)
@@ -110,6 +111,7 @@ pub(crate) fn search(
         return Ok(Step::Finished);
     }
     let areas = areas(context, needs, request, controls)?;
+    links::follow(context, &mut filter, areas.iter())?;
     let limits = search_limits(request, &needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
         id,

@@ -57,6 +57,7 @@ impl Filter {
             Filter::Present(selector) => any(selector, entry, &mut |_| true),
             Filter::Approx(it) => approx(it, schema, entry, scratch),
             Filter::Extensible(it) => extensible(it, schema, entry, scratch),
+            Filter::Among(it) => entry.id().is_some_and(|id| it.contains(id)).into(),
             Filter::True => Truth::True,
             Filter::False => Truth::False,
             Filter::Undefined(_) => Truth::Undefined,
@@ -237,6 +238,11 @@ fn extensible<E: ValueSource + ?Sized>(
     entry: &E,
     scratch: &mut Vec<u8>,
 ) -> Truth {
+    if assertion.rule.family == Family::InChain
+        && let Some(leads_there) = entry.in_chain(assertion)
+    {
+        return leads_there.into();
+    }
     for selector in &assertion.selectors {
         let found = any(selector, entry, &mut |value| {
             assertion.matches(schema, value, scratch)

@@ -25,6 +25,7 @@ impl fmt::Display for Filter {
                 let relation = format!("{dn}:{}:=", it.rule.name);
                 item(f, attribute, &relation, &it.given)
             }
+            Filter::Among(it) => it.asserted().fmt(f),
             Filter::True => f.write_str("(&)"),
             Filter::False => f.write_str("(|)"),
             Filter::Undefined(reason) => write!(f, "(?={reason})"),

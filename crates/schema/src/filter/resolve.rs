@@ -28,6 +28,15 @@ impl Schema {
     /// Resolves a filter when it is `now_s` seconds of Unix time: assertions such as
     /// `(modifyTimestamp:relativeTimeGTOrderingMatch:=-90d)` are then about fixed moments.
     pub fn resolve_filter_at(&self, filter: &protocol::Filter<'_>, now_s: i64) -> Filter {
+        self.resolve_filter_with(filter, &|| now_s)
+    }
+
+    /// The same; `now_s` is asked only when the filter is about the present time.
+    pub fn resolve_filter_with(
+        &self,
+        filter: &protocol::Filter<'_>,
+        now_s: &dyn Fn() -> i64,
+    ) -> Filter {
         Resolver {
             schema: self,
             now_s: Some(now_s),
@@ -47,7 +56,7 @@ impl Schema {
 
 struct Resolver<'s> {
     schema: &'s Schema,
-    now_s: Option<i64>,
+    now_s: Option<&'s dyn Fn() -> i64>,
 }
 
 /// A filter, or why there is none.
@@ -328,7 +337,7 @@ impl<'s> Resolver<'s> {
         let mut normal = Vec::with_capacity(value.len());
         let done = match (rule.family, self.now_s) {
             (Family::LaterThan | Family::EarlierThan, Some(now_s)) => {
-                time::put_relative_time(value, now_s, &mut normal).map_err(str::to_owned)
+                time::put_relative_time(value, now_s(), &mut normal).map_err(str::to_owned)
             }
             _ => rule
                 .normalise_assertion(self.schema, value, &mut normal)

@@ -55,6 +55,10 @@ impl Planner<'_> {
             Filter::LessOrEqual(assertion) => self.order(assertion, Side::UpTo),
             Filter::Approx(assertion) => self.approximate(assertion),
             Filter::Present(selector) => self.present(selector),
+            Filter::Among(among) => {
+                let ids = among.ids().iter().copied().map(EntryId);
+                Ok(found(Why::Links, ids.collect()))
+            }
             Filter::False | Filter::Undefined(_) => Ok(Step::Nothing),
             Filter::True | Filter::Not(_) | Filter::Extensible(_) => Ok(Step::Everything),
         }

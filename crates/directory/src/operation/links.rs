@@ -1,0 +1,121 @@
+//! Assertions about links between entries, in the filter of a search: `memberOf`, `isMemberOf`, and
+//! the in-chain rule (1.2.840.113556.1.4.1941).
+//!
+//! Each of them can be answered for one entry, by going up from it, or for all entries at once, by
+//! going down from the group. A search that has few candidates anyway does the former; for all
+//! others the assertion is replaced by the entries it is true for, and these are the candidates.
+
+use crate::context::{Context, Reach};
+use crate::cursor::Area;
+use crate::stop::Stop;
+use schema::matching::Family;
+use schema::{Among, Filter, Name, Selector};
+use store::EntryId;
+
+/// Candidates that are asked one by one: each costs a few lookups, a group costs all its members.
+const ASKED_ONE_BY_ONE_MAX: u64 = 64;
+
+/// Replaces assertions about links where that makes the search cheaper.
+pub(crate) fn follow<'f>(
+    context: &Context<'_>,
+    filter: &mut Filter,
+    areas: impl Iterator<Item = &'f Area> + Clone,
+) -> Result<(), Stop> {
+    if !mentions_links(context, filter) {
+        return Ok(());
+    }
+    replace(context, filter, Which::Stored)?;
+    let mut candidates = 0;
+    for area in areas {
+        candidates += context.plan(filter, &area.region)?.estimate();
+    }
+    let which = match candidates <= ASKED_ONE_BY_ONE_MAX {
+        true => Which::Nothing,
+        false => Which::Computed,
+    };
+    replace(context, filter, which)
+}
+
+/// Which assertions to replace; all of them are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Nothing,
+    /// Those in chain along stored attributes: few entries lead to a name.
+    Stored,
+    /// Those about the groups of an entry.
+    Computed,
+}
+
+/// Whether there is anything to do; nearly always there is not.
+fn mentions_links(context: &Context<'_>, filter: &Filter) -> bool {
+    match filter {
+        Filter::And(parts) | Filter::Or(parts) => {
+            parts.iter().any(|it| mentions_links(context, it))
+        }
+        Filter::Not(part) => mentions_links(context, part),
+        Filter::Equality(it) => context.reach_of(it.selector.type_id).is_some(),
+        Filter::Present(it) => context.reach_of(it.type_id).is_some(),
+        Filter::Extensible(it) => {
+            it.rule.family == Family::InChain
+                || it.attribute_named && context.reach_of(it.selectors[0].type_id).is_some()
+        }
+        _ => false,
+    }
+}
+
+fn replace(context: &Context<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
+    let ids = match filter {
+        Filter::And(parts) | Filter::Or(parts) => {
+            return parts
+                .iter_mut()
+                .try_for_each(|it| replace(context, it, which));
+        }
+        Filter::Not(part) => return replace(context, part, which),
+        Filter::Present(it) if context.reach_of(it.type_id).is_some() => {
+            require_groups(context, it)?;
+            None
+        }
+        Filter::Equality(it) => match context.reach_of(it.selector.type_id) {
+            None => None,
+            Some(reach) => {
+                require_groups(context, &it.selector)?;
+                let group = Name::from_bytes(&it.normal);
+                (which == Which::Computed)
+                    .then(|| context.members_of(&group, reach))
+                    .transpose()?
+            }
+        },
+        Filter::Extensible(it) if it.rule.family == Family::InChain => {
+            let target = Name::from_bytes(&it.normal);
+            match it.selectors.first().map(|it| context.reach_of(it.type_id)) {
+                Some(Some(reach)) => {
+                    require_groups(context, &it.selectors[0])?;
+                    let reach = match reach {
+                        Reach::Everything => Reach::Everything,
+                        _ => Reach::Nested,
+                    };
+                    (which == Which::Computed)
+                        .then(|| context.members_of(&target, reach))
+                        .transpose()?
+                }
+                _ => {
+                    context.require_follow(&it.selectors, "a search in chain")?;
+                    (which == Which::Stored)
+                        .then(|| context.chain_to(&it.selectors, &target))
+                        .transpose()?
+                }
+            }
+        }
+        _ => None,
+    };
+    if let Some(ids) = ids {
+        let ids: Vec<u64> = ids.into_iter().map(|EntryId(id)| id).collect();
+        let asserted = std::mem::replace(filter, Filter::False);
+        *filter = Filter::Among(Among::new(ids, asserted));
+    }
+    Ok(())
+}
+
+fn require_groups(context: &Context<'_>, asserted: &Selector) -> Result<(), Stop> {
+    context.require_groups(asserted.attribute())
+}
