@@ -10,6 +10,9 @@
 //!   write transaction holds a mutex of its thread: neither `Send` nor `Sync`.
 //! - **One process.** LMDB forbids opening a file twice in one process; [`crate::Store`] holds a
 //!   lock on the folder that a second open of the same folder fails to get.
+//! - **Pages.** Lookups of read transactions go to the pages directly (`pages.rs`), from roots that
+//!   LMDB told for the snapshot held. Such a page is neither changed nor used again before the
+//!   snapshot is given up, by LMDB's own rule for readers.
 //! - **The file.** The map is read-only (never `MDB_WRITEMAP`), so a stray pointer faults instead
 //!   of damaging data. Nobody else may truncate the file while it is open.
 
@@ -17,10 +20,13 @@
 
 mod cursor;
 mod environment;
+mod pages;
 mod transaction;
+mod trees;
 
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};
+pub use pages::Found;
 pub use transaction::{Put, ReadTransaction, Table, TableOptions, Transaction, WriteTransaction};
 
 use std::ffi::{CStr, c_int};

@@ -8,12 +8,14 @@
 use crate::error::Error;
 use crate::id::{EntryId, ID_BYTES};
 use crate::index::keys::HashedKey;
-use crate::lmdb::{Table, Transaction};
+use crate::lmdb::{Found, Table, Transaction};
 
 /// Bytes of a bucket's key.
 pub(crate) const BUCKET_BYTES: usize = 5;
 /// Bytes of the hash in an item.
 const REST_BYTES: usize = 6;
+/// The greatest such part.
+const REST_MAX: u64 = (1 << (8 * REST_BYTES)) - 1;
 /// Bytes of an item.
 pub(crate) const ITEM_BYTES: usize = REST_BYTES + ID_BYTES;
 
@@ -64,8 +66,17 @@ pub(crate) fn holders(
     key: &HashedKey,
     most: usize,
 ) -> Result<Holders, Error> {
+    let bucket = bucket(key);
+    match transaction.find(table, &bucket) {
+        Some(Found::Nothing) => return Ok(Holders::Nobody),
+        Some(Found::Value(items) | Found::Items(items)) => {
+            return Ok(holders_among(items, key.hash, most));
+        }
+        // A bucket with a tree of its own, or a batch that reads what it has written.
+        Some(Found::Tree) | None => {}
+    }
     let mut cursor = transaction.cursor(table)?;
-    let first = cursor.seek_item(&bucket(key), &item(key.hash, EntryId::ROOT))?;
+    let first = cursor.seek_item(&bucket, &item(key.hash, EntryId::ROOT))?;
     let Some(first) = first.and_then(|item| holder(item, key.hash)) else {
         return Ok(Holders::Nobody);
     };
@@ -89,4 +100,35 @@ pub(crate) fn holders(
     } else {
         Holders::Few(several)
     })
+}
+
+/// The same for a whole bucket.
+#[inline]
+fn holders_among(items: &[u8], hash: u64, most: usize) -> Holders {
+    let (items, _) = items.as_chunks::<ITEM_BYTES>();
+    let rest = hash & REST_MAX;
+    // Hashes are spread evenly, so the place of one can be guessed.
+    let mut at = ((u128::from(rest) * items.len() as u128) >> (8 * REST_BYTES)) as usize;
+    while at > 0 && rest_of(&items[at - 1]) >= rest {
+        at -= 1;
+    }
+    while at < items.len() && rest_of(&items[at]) < rest {
+        at += 1;
+    }
+    let own = || items[at..].iter().take_while(|it| rest_of(it) == rest);
+    let ids = || own().filter_map(|it| holder(it, hash));
+    match (ids().next(), own().count()) {
+        (None, _) => Holders::Nobody,
+        (Some(first), _) if first.is_root() => Holders::Posted,
+        (Some(first), 1) => Holders::One(first),
+        (Some(_), count) if count > most => Holders::Many(items.len() as u64),
+        _ => Holders::Few(ids().collect()),
+    }
+}
+
+/// The hash in an item, without the bits that the bucket stands for.
+#[inline]
+fn rest_of(item: &[u8; ITEM_BYTES]) -> u64 {
+    let [a, b, c, d, e, f, ..] = *item;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }

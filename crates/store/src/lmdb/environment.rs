@@ -132,6 +132,17 @@ impl Environment {
         Ok((used, info.me_mapsize as u64))
     }
 
+    /// Bytes of a page.
+    pub(super) fn page_bytes(&self) -> Option<usize> {
+        let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
+        // SAFETY: as in `sizes`.
+        let stat = unsafe {
+            check(ffi::mdb_env_stat(self.raw.as_ptr(), stat.as_mut_ptr())).ok()?;
+            stat.assume_init()
+        };
+        Some(stat.ms_psize as usize)
+    }
+
     pub(super) fn raw(&self) -> *mut ffi::MDB_env {
         self.raw.as_ptr()
     }

@@ -9,12 +9,17 @@ use std::sync::Arc;
 use lmdb_master_sys as ffi;
 
 use super::environment::{Environment, Statistics};
+use super::pages::Found;
+use super::trees::{TABLE_OF_TABLES, Trees};
 use super::{Cursor, bytes, check, found, no_value, value};
 use crate::error::Error;
 
 /// A table's handle, valid for the environment it was opened in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Table(pub(super) ffi::MDB_dbi);
+pub struct Table {
+    pub(super) handle: ffi::MDB_dbi,
+    name: &'static str,
+}
 
 /// What kind of table to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +62,17 @@ pub struct Transaction {
     /// whose cursors cannot be renewed.
     spare: RefCell<Vec<(Table, NonNull<ffi::MDB_cursor>)>>,
     keeps_cursors: bool,
+    /// For lookups without LMDB; `None` in write transactions, whose pages may be in memory.
+    trees: Option<Trees>,
 }
 
 impl Transaction {
-    fn new(raw: NonNull<ffi::MDB_txn>, keeps_cursors: bool) -> Transaction {
+    fn new(raw: NonNull<ffi::MDB_txn>, keeps_cursors: bool, trees: Option<Trees>) -> Transaction {
         Transaction {
             raw,
             spare: RefCell::new(Vec::new()),
             keeps_cursors,
+            trees,
         }
     }
 
@@ -80,13 +88,49 @@ impl Transaction {
     /// What LMDB says.
     #[inline]
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>, Error> {
+        match self.find(table, key) {
+            Some(Found::Value(value)) => Ok(Some(value)),
+            Some(Found::Nothing) => Ok(None),
+            _ => self.ask(table.handle, key),
+        }
+    }
+
+    /// What a key has, if that can be seen without LMDB's help.
+    #[inline]
+    pub fn find(&self, table: Table, key: &[u8]) -> Option<Found<'_>> {
+        let trees = self.trees.as_ref()?;
+        let row = || {
+            let row = self.ask(TABLE_OF_TABLES, table.name.as_bytes()).ok()??;
+            Some((row, self.pages_max()?))
+        };
+        // SAFETY: the row is of the snapshot that this read transaction holds. If it holds none,
+        // nothing is known of it and LMDB refuses the row. The snapshot is given up through
+        // `&mut` access only, which the borrow of `self` excludes.
+        unsafe { trees.find(table, key, row) }
+    }
+
+    /// The value of a key by LMDB's own way.
+    pub(super) fn ask(&self, table: ffi::MDB_dbi, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut key = value(key);
         let mut data = no_value();
         // SAFETY: handle and table are valid; LMDB only reads through `key`.
-        let code = unsafe { ffi::mdb_get(self.raw.as_ptr(), table.0, &mut key, &mut data) };
+        let code = unsafe { ffi::mdb_get(self.raw.as_ptr(), table, &mut key, &mut data) };
         // SAFETY: the bytes live until the transaction ends or changes, both of which need
         // `&mut` access that the returned borrow excludes.
         Ok(found(code)?.map(|()| unsafe { bytes(&data) }))
+    }
+
+    /// Pages of the file in the newest state, which has at least those of this snapshot.
+    fn pages_max(&self) -> Option<u64> {
+        let mut info = std::mem::MaybeUninit::<ffi::MDB_envinfo>::zeroed();
+        // SAFETY: the transaction's environment is open, the place is valid for writes, and
+        // all-zero bytes are a value of the type.
+        let info = unsafe {
+            let environment = ffi::mdb_txn_env(self.raw.as_ptr());
+            check(ffi::mdb_env_info(environment, info.as_mut_ptr())).ok()?;
+            info.assume_init()
+        };
+        Some(info.me_last_pgno as u64 + 1)
     }
 
     /// A cursor for reading.
@@ -104,7 +148,7 @@ impl Transaction {
         }
         let mut raw = std::ptr::null_mut();
         // SAFETY: handle and table are valid and `raw` is a valid place.
-        check(unsafe { ffi::mdb_cursor_open(self.raw.as_ptr(), table.0, &mut raw) })?;
+        check(unsafe { ffi::mdb_cursor_open(self.raw.as_ptr(), table.handle, &mut raw) })?;
         let raw = NonNull::new(raw)
             .ok_or_else(|| Error::corrupt("environment", "mdb_cursor_open gave no handle"))?;
         Ok(Cursor::new(self, table, raw))
@@ -119,7 +163,11 @@ impl Transaction {
         // SAFETY: handle and table are valid, the place is valid for writes, and all-zero bytes
         // are a value of the type.
         let stat = unsafe {
-            check(ffi::mdb_stat(self.raw.as_ptr(), table.0, stat.as_mut_ptr()))?;
+            check(ffi::mdb_stat(
+                self.raw.as_ptr(),
+                table.handle,
+                stat.as_mut_ptr(),
+            ))?;
             stat.assume_init()
         };
         let pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
@@ -182,17 +230,34 @@ impl ReadTransaction {
     /// # Errors
     /// What LMDB says, e.g. that there are too many readers.
     pub fn begin(environment: &Arc<Environment>) -> Result<ReadTransaction, Error> {
-        let inner = Transaction::new(begin(environment, ffi::MDB_RDONLY)?, true);
-        Ok(ReadTransaction {
+        let inner = Transaction::new(
+            begin(environment, ffi::MDB_RDONLY)?,
+            true,
+            Trees::new(environment),
+        );
+        let mut it = ReadTransaction {
             inner,
             active: true,
             _environment: Arc::clone(environment),
-        })
+        };
+        it.look();
+        Ok(it)
+    }
+
+    /// Looks at the pages of the snapshot from now on.
+    fn look(&mut self) {
+        let version = self.inner.id();
+        if let Some(trees) = &mut self.inner.trees {
+            trees.hold(version);
+        }
     }
 
     /// Gives up the snapshot but keeps the reader slot.
     pub fn reset(&mut self) {
         if self.active {
+            if let Some(trees) = &mut self.inner.trees {
+                trees.give_up();
+            }
             // SAFETY: the handle is valid and active; nothing borrowed from it is left, because
             // of `&mut self`.
             unsafe { ffi::mdb_txn_reset(self.inner.raw.as_ptr()) };
@@ -210,6 +275,7 @@ impl ReadTransaction {
             // SAFETY: the handle is valid and was reset.
             check(unsafe { ffi::mdb_txn_renew(self.inner.raw.as_ptr()) })?;
             self.active = true;
+            self.look();
         }
         Ok(())
     }
@@ -249,7 +315,7 @@ impl WriteTransaction {
     /// # Errors
     /// What LMDB says.
     pub fn begin(environment: &Arc<Environment>) -> Result<WriteTransaction, Error> {
-        let inner = Transaction::new(begin(environment, 0)?, false);
+        let inner = Transaction::new(begin(environment, 0)?, false, None);
         Ok(WriteTransaction {
             inner,
             ended: false,
@@ -262,19 +328,23 @@ impl WriteTransaction {
     ///
     /// # Errors
     /// What LMDB says.
-    pub fn open_table(&mut self, name: &str, options: TableOptions) -> Result<Table, Error> {
-        let name = CString::new(name).map_err(|_| Error::conflict("zero byte in a table name"))?;
+    pub fn open_table(
+        &mut self,
+        name: &'static str,
+        options: TableOptions,
+    ) -> Result<Table, Error> {
+        let text = CString::new(name).map_err(|_| Error::conflict("zero byte in a table name"))?;
         let flags = ffi::MDB_CREATE
             | match options {
                 TableOptions::Plain => 0,
                 TableOptions::FixedDuplicates => ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED,
             };
-        let mut table = 0;
-        // SAFETY: the handle is valid, the name NUL-terminated, `table` a valid place; tables are
+        let mut handle = 0;
+        // SAFETY: the handle is valid, the name NUL-terminated, `handle` a valid place; tables are
         // opened in the write transaction only, so no two transactions do it at once.
         let raw = self.inner.raw.as_ptr();
-        check(unsafe { ffi::mdb_dbi_open(raw, name.as_ptr(), flags, &mut table) })?;
-        Ok(Table(table))
+        check(unsafe { ffi::mdb_dbi_open(raw, text.as_ptr(), flags, &mut handle) })?;
+        Ok(Table { handle, name })
     }
 
     /// Puts a row.
@@ -286,7 +356,7 @@ impl WriteTransaction {
         let raw = self.inner.raw.as_ptr();
         // SAFETY: the handle and the table are valid; without MDB_RESERVE LMDB copies from the
         // two values and writes to neither.
-        check(unsafe { ffi::mdb_put(raw, table.0, &mut key, &mut data, put.flags()) })
+        check(unsafe { ffi::mdb_put(raw, table.handle, &mut key, &mut data, put.flags()) })
     }
 
     /// Puts a row unless the key has one; `false` if it has.
@@ -298,7 +368,8 @@ impl WriteTransaction {
         let raw = self.inner.raw.as_ptr();
         // SAFETY: as in `put`; on "exists" LMDB points `data` at the present value, and it is not
         // looked at again.
-        let code = unsafe { ffi::mdb_put(raw, table.0, &mut key, &mut data, ffi::MDB_NOOVERWRITE) };
+        let code =
+            unsafe { ffi::mdb_put(raw, table.handle, &mut key, &mut data, ffi::MDB_NOOVERWRITE) };
         match code {
             ffi::MDB_KEYEXIST => Ok(false),
             code => check(code).map(|()| true),
@@ -326,7 +397,13 @@ impl WriteTransaction {
         let flags = put.flags() | ffi::MDB_RESERVE;
         // SAFETY: the handle and the table are valid; LMDB points `data` at the space it reserved.
         check(unsafe {
-            ffi::mdb_put(self.inner.raw.as_ptr(), table.0, &mut key, &mut data, flags)
+            ffi::mdb_put(
+                self.inner.raw.as_ptr(),
+                table.handle,
+                &mut key,
+                &mut data,
+                flags,
+            )
         })?;
         let mut to = data.mv_data.cast::<u8>();
         for part in parts {
@@ -350,7 +427,7 @@ impl WriteTransaction {
         let mut key = value(key);
         let raw = self.inner.raw.as_ptr();
         // SAFETY: handle and table are valid; LMDB only reads through `key`.
-        let code = unsafe { ffi::mdb_del(raw, table.0, &mut key, std::ptr::null_mut()) };
+        let code = unsafe { ffi::mdb_del(raw, table.handle, &mut key, std::ptr::null_mut()) };
         Ok(found(code)?.is_some())
     }
 
@@ -362,7 +439,7 @@ impl WriteTransaction {
         let (mut key, mut item) = (value(key), value(item));
         let raw = self.inner.raw.as_ptr();
         // SAFETY: handle and table are valid; LMDB only reads through the values.
-        let code = unsafe { ffi::mdb_del(raw, table.0, &mut key, &mut item) };
+        let code = unsafe { ffi::mdb_del(raw, table.handle, &mut key, &mut item) };
         Ok(found(code)?.is_some())
     }
 

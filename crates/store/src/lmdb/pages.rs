@@ -1,0 +1,371 @@
+//! Lookups in the pages of the map, without LMDB's cursors.
+//!
+//! LMDB finds a row by a way made for everything: dirty pages, nested transactions, any order of
+//! keys, a binary search through a comparison function. A read transaction needs none of it: its
+//! pages lie in the map and do not change while it holds its snapshot. Looking there ourselves
+//! costs a fifth of the instructions and, which matters more in a large database, touches few
+//! cache lines of a page: where neighbouring keys are numbers (ids, hashes) the place of a key is
+//! guessed from its distance to them.
+//!
+//! The layout read here is that of data version 1 of LMDB (`mdb.c`: MDB_page, MDB_node, MDB_db).
+//! Whatever is not as expected (another version or page size, a tree for the items of one key)
+//! is answered with "ask LMDB". Every offset is checked, so damage gives an error or a wrong
+//! answer, never a read outside of a page; only a page number beyond the end of a truncated file
+//! faults, as it does in LMDB.
+
+use std::cmp::Ordering;
+
+/// Bytes of a page. A database with others is left to LMDB.
+pub(super) const PAGE_BYTES: usize = 4096;
+/// Bytes of a page's header; a page inside a row has the same.
+const HEADER_BYTES: usize = 16;
+/// Bytes before the key of a node.
+const NODE_BYTES: usize = 8;
+/// Levels of a tree at most (`CURSOR_STACK`).
+const DEPTH_MAX: usize = 32;
+/// The root of an empty tree (`P_INVALID`).
+const NO_PAGE: u64 = u64::MAX;
+
+const PAGE_BRANCH: u16 = 0x01;
+const PAGE_LEAF: u16 = 0x02;
+const PAGE_FIXED_ITEMS: u16 = 0x20;
+const NODE_OVERFLOW: u16 = 0x01;
+const NODE_TREE: u16 = 0x02;
+const NODE_ITEMS: u16 = 0x04;
+
+/// What a key has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found<'t> {
+    /// No row.
+    Nothing,
+    /// One value.
+    Value(&'t [u8]),
+    /// Several items of one length, one behind the other.
+    Items(&'t [u8]),
+    /// So many items that they have a tree of their own, which has to be walked by a cursor.
+    Tree,
+}
+
+/// The pages of one snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pages {
+    base: *const u8,
+    /// How many there are.
+    count: u64,
+}
+
+impl Pages {
+    /// The map that a row of a read transaction lies in, found from the row: every page begins
+    /// with its number. `None` when this is no page of a leaf.
+    ///
+    /// # Safety
+    /// `row` must lie in a leaf page of the map that LMDB reads pages of [`PAGE_BYTES`] from, and
+    /// `count` be at most the number of pages of the file.
+    pub unsafe fn around(row: &[u8], count: u64) -> Option<Pages> {
+        let at = row.as_ptr() as usize % PAGE_BYTES;
+        // SAFETY: the row lies in a page, and pages begin at multiples of their size.
+        let start = unsafe { row.as_ptr().sub(at) };
+        // SAFETY: `start` is where the page of the row begins, and the page is in the map. The
+        // snapshot that the row was read from keeps it from changing.
+        let page = Page(unsafe { &*start.cast::<[u8; PAGE_BYTES]>() });
+        let number = u64::from_ne_bytes(*page.0.first_chunk()?);
+        if page.flags() != PAGE_LEAF || number >= count {
+            return None;
+        }
+        // SAFETY: page 0 is the beginning of the map.
+        let base = unsafe { start.sub(number as usize * PAGE_BYTES) };
+        Some(Pages { base, count })
+    }
+
+    /// A page.
+    ///
+    /// # Safety
+    /// The snapshot that has the page must be held for `'t`.
+    unsafe fn page<'t>(&self, number: u64) -> Option<Page<'t>> {
+        let start = self.run(number, 1)?;
+        // SAFETY: the page lies within the file, hence in the map; pages of a snapshot do not
+        // change as long as it is held.
+        Some(Page(unsafe { &*start.cast::<[u8; PAGE_BYTES]>() }))
+    }
+
+    /// Where a run of pages begins, if it lies within the file. The first two pages are not part
+    /// of any tree.
+    fn run(&self, number: u64, count: u64) -> Option<*const u8> {
+        let inside = number >= 2 && number.checked_add(count)? <= self.count;
+        // SAFETY: the file is mapped as a whole, so the offset stays inside of the map.
+        inside.then(|| unsafe { self.base.add(number as usize * PAGE_BYTES) })
+    }
+
+    /// What a key has in the tree with this root; `None` for pages that make no sense.
+    ///
+    /// # Safety
+    /// The tree must be one of a snapshot that is held for `'t`.
+    #[inline]
+    pub unsafe fn find<'t>(&self, root: u64, key: &[u8]) -> Option<Found<'t>> {
+        if root == NO_PAGE {
+            return Some(Found::Nothing);
+        }
+        let wanted = Wanted {
+            key,
+            rank: rank(key),
+        };
+        // SAFETY: the caller vouches for the snapshot, here and below.
+        let mut page = unsafe { self.page(root) }?;
+        let mut between = page.span();
+        for _ in 0..DEPTH_MAX {
+            if page.flags() & PAGE_BRANCH == 0 {
+                // SAFETY: as above.
+                return unsafe { self.in_leaf(page, &wanted, between) };
+            }
+            // The first key of a branch page stands for everything below the second.
+            let (at, exact) = page.search(1, &wanted, between)?;
+            let child = if exact { at } else { at - 1 };
+            between.0 = if child > 0 {
+                page.rank(child)?
+            } else {
+                between.0
+            };
+            if child + 1 < page.count() {
+                between.1 = page.rank(child + 1)?;
+            }
+            // SAFETY: as above.
+            page = unsafe { self.page(page.child(child)?) }?;
+        }
+        None
+    }
+
+    /// # Safety
+    /// As [`Pages::find`].
+    #[inline]
+    unsafe fn in_leaf<'t>(
+        &self,
+        page: Page<'t>,
+        wanted: &Wanted<'_>,
+        between: (u64, u64),
+    ) -> Option<Found<'t>> {
+        if page.flags() & (PAGE_LEAF | PAGE_FIXED_ITEMS) != PAGE_LEAF {
+            return None;
+        }
+        let (at, exact) = page.search(0, wanted, between)?;
+        if !exact {
+            return Some(Found::Nothing);
+        }
+        let node = page.node(at)?;
+        let data = node + NODE_BYTES + page.u16(node + 6)?;
+        let length = page.u16(node)? | page.u16(node + 2)? << 16;
+        match page.u16(node + 4)? as u16 {
+            0 => Some(Found::Value(page.0.get(data..data + length)?)),
+            NODE_OVERFLOW => {
+                let number = u64::from_ne_bytes(*page.0.get(data..)?.first_chunk()?);
+                let pages = (HEADER_BYTES + length).div_ceil(PAGE_BYTES);
+                let start = self.run(number, pages as u64)?;
+                // SAFETY: the run lies within the map and is part of the snapshot.
+                let value = unsafe { std::slice::from_raw_parts(start.add(HEADER_BYTES), length) };
+                announce(value);
+                Some(Found::Value(value))
+            }
+            NODE_ITEMS => inner_items(page.0.get(data..data + length)?).map(Found::Items),
+            flags if flags == NODE_ITEMS | NODE_TREE => Some(Found::Tree),
+            _ => None,
+        }
+    }
+}
+
+/// The items in a page inside a row.
+fn inner_items(inner: &[u8]) -> Option<&[u8]> {
+    let u16_at = |at: usize| {
+        Some(usize::from(u16::from_ne_bytes(
+            *inner.get(at..)?.first_chunk()?,
+        )))
+    };
+    if u16_at(10)? as u16 & PAGE_FIXED_ITEMS == 0 {
+        return None;
+    }
+    let bytes = u16_at(8)? * (u16_at(12)?.checked_sub(HEADER_BYTES)? / 2);
+    inner.get(HEADER_BYTES..HEADER_BYTES + bytes)
+}
+
+/// The key that is looked for.
+struct Wanted<'k> {
+    key: &'k [u8],
+    rank: u64,
+}
+
+/// The first eight bytes as a number, in the order of keys. Keys of equal rank may differ.
+#[inline]
+fn rank(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+/// The order of two keys of equal rank. Names differ within a few words, so a call of `memcmp`
+/// would cost more than the comparison.
+#[inline]
+fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
+    let mut at = 8;
+    while at < a.len().max(b.len()) {
+        match word(a, at).cmp(&word(b, at)) {
+            Ordering::Equal => at += 8,
+            other => return other,
+        }
+    }
+    // Words are filled up with zeros, and a key may have zeros too: then the shorter one is first.
+    a.len().cmp(&b.len())
+}
+
+/// The eight bytes from `at` on as a number, with zeros behind the end. `at` is not 0.
+#[inline]
+fn word(key: &[u8], at: usize) -> u64 {
+    if let Some(whole) = key.get(at..).and_then(<[u8]>::first_chunk) {
+        return u64::from_be_bytes(*whole);
+    }
+    let left = key.len().saturating_sub(at) as u32;
+    match key.last_chunk() {
+        Some(last) if left > 0 => u64::from_be_bytes(*last) << (64 - 8 * left),
+        _ => 0,
+    }
+}
+
+/// One page of a tree.
+#[derive(Clone, Copy)]
+struct Page<'t>(&'t [u8; PAGE_BYTES]);
+
+impl Page<'_> {
+    #[inline]
+    fn u16(&self, at: usize) -> Option<usize> {
+        Some(usize::from(u16::from_ne_bytes(
+            *self.0.get(at..)?.first_chunk()?,
+        )))
+    }
+
+    #[inline]
+    fn flags(&self) -> u16 {
+        u16::from_ne_bytes([self.0[10], self.0[11]])
+    }
+
+    /// How many nodes there are.
+    #[inline]
+    fn count(&self) -> usize {
+        let lower = usize::from(u16::from_ne_bytes([self.0[12], self.0[13]]));
+        lower.saturating_sub(HEADER_BYTES) / 2
+    }
+
+    /// Where a node begins.
+    #[inline]
+    fn node(&self, at: usize) -> Option<usize> {
+        self.u16(HEADER_BYTES + 2 * at)
+    }
+
+    #[inline]
+    fn key(&self, node: usize) -> Option<&[u8]> {
+        let start = node + NODE_BYTES;
+        self.0.get(start..start + self.u16(node + 6)?)
+    }
+
+    #[inline]
+    fn rank(&self, at: usize) -> Option<u64> {
+        self.rank_of(self.node(at)?)
+    }
+
+    #[inline]
+    fn rank_of(&self, node: usize) -> Option<u64> {
+        let length = self.u16(node + 6)?;
+        let Some(first) = self
+            .0
+            .get(node + NODE_BYTES..)
+            .and_then(<[u8]>::first_chunk)
+        else {
+            return self.key(node).map(rank);
+        };
+        let beyond = u64::MAX.checked_shr(8 * length as u32).unwrap_or(0);
+        Some(u64::from_be_bytes(*first) & !beyond)
+    }
+
+    /// The page that a node of a branch page leads to.
+    #[inline]
+    fn child(&self, at: usize) -> Option<u64> {
+        let node: [u8; 8] = *self.0.get(self.node(at)?..)?.first_chunk()?;
+        // 48 bits: two halves of a word and the place of the flags.
+        Some(u64::from_le_bytes(node) & 0xFFFF_FFFF_FFFF)
+    }
+
+    /// The ranks of the first and the last key.
+    fn span(&self) -> (u64, u64) {
+        let first = usize::from(self.flags() & PAGE_BRANCH != 0);
+        let last = self.count().saturating_sub(1).max(first);
+        (self.rank(first).unwrap_or(0), self.rank(last).unwrap_or(0))
+    }
+
+    /// The first node from `from` on whose key is not less than the wanted one, and whether it is
+    /// equal. `between`: ranks that the keys of the page lie between.
+    #[inline]
+    fn search(
+        &self,
+        from: usize,
+        wanted: &Wanted<'_>,
+        between: (u64, u64),
+    ) -> Option<(usize, bool)> {
+        let (mut low, mut high) = (from, self.count());
+        let (guessed, mut at) = guess(low, high, wanted.rank, between);
+        // How far to look from a guess that was wrong.
+        let mut stride = if guessed { 1 } else { PAGE_BYTES };
+        while low < high {
+            let node = self.node(at)?;
+            let order = match self.rank_of(node)?.cmp(&wanted.rank) {
+                Ordering::Equal => compare_rest(self.key(node)?, wanted.key),
+                other => other,
+            };
+            at = match order {
+                Ordering::Equal => return Some((at, true)),
+                Ordering::Less => {
+                    low = at + 1;
+                    at + stride
+                }
+                Ordering::Greater => {
+                    high = at;
+                    at.wrapping_sub(stride)
+                }
+            };
+            stride *= 2;
+            if !(low..high).contains(&at) {
+                at = low + (high - low) / 2;
+            }
+        }
+        Some((low, false))
+    }
+}
+
+/// Where between `low` and `high` to look first: in proportion if the rank says something.
+#[inline]
+fn guess(low: usize, high: usize, rank: u64, between: (u64, u64)) -> (bool, usize) {
+    let count = high.saturating_sub(low);
+    if between.0 < rank && rank < between.1 {
+        let part = (rank - between.0) as f64 * count as f64 / (between.1 - between.0) as f64;
+        (true, low + (part as usize).min(count.saturating_sub(1)))
+    } else {
+        (false, low + count / 2)
+    }
+}
+
+/// Tells the processor that the beginning of a value will be read: the waits for its cache lines
+/// then overlap.
+#[inline]
+fn announce(value: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in value.chunks(64).take(4) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; it reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+#[cfg(test)]
+mod tests;

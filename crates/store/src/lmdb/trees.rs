@@ -1,0 +1,108 @@
+//! The trees of the snapshot that a read transaction holds: where their roots are.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+
+use lmdb_master_sys as ffi;
+
+use super::environment::Environment;
+use super::pages::{Found, PAGE_BYTES, Pages};
+use super::transaction::Table;
+
+/// The table that has a row for each other one (`MAIN_DBI`).
+pub(super) const TABLE_OF_TABLES: ffi::MDB_dbi = 1;
+/// Handles that are kept account of; tables with greater ones are left to LMDB.
+const TABLES: usize = 24;
+/// Bytes of a table's row, and where its root stands in it (`MDB_db`).
+const ROW_BYTES: usize = 48;
+const ROOT_AT: usize = 40;
+
+/// Roots of tables in one snapshot, learnt as they are needed.
+#[derive(Debug)]
+pub(super) struct Trees {
+    /// The id of the snapshot that the roots are of.
+    version: u64,
+    /// The snapshot is held.
+    held: bool,
+    /// `None` until a root has been learnt.
+    pages: Cell<Option<Pages>>,
+    /// By handle; 0, which is no page of a tree: not known.
+    roots: [Cell<u64>; TABLES],
+}
+
+impl Trees {
+    /// `None` when the database is not laid out as [`super::pages`] reads it.
+    pub fn new(environment: &Environment) -> Option<Trees> {
+        let (mut major, mut minor): (c_int, c_int) = (0, 0);
+        // SAFETY: both places are valid; LMDB skips the null one.
+        unsafe { ffi::mdb_version(&mut major, &mut minor, std::ptr::null_mut()) };
+        // Every 0.9 writes data version 1, and refuses to open another.
+        let known = (major, minor) == (0, 9)
+            && cfg!(all(target_pointer_width = "64", target_endian = "little"))
+            && environment.page_bytes() == Some(PAGE_BYTES);
+        known.then(|| Trees {
+            version: 0,
+            held: false,
+            pages: Cell::new(None),
+            roots: [const { Cell::new(0) }; TABLES],
+        })
+    }
+
+    /// A snapshot is held from now on. The same version has the same roots, so that a thread
+    /// which wakes for every request learns them only when something has been written.
+    pub fn hold(&mut self, version: u64) {
+        self.held = true;
+        if self.version != version {
+            self.version = version;
+            self.pages.set(None);
+            self.roots.iter_mut().for_each(|it| it.set(0));
+        }
+    }
+
+    /// The snapshot is given up: its pages may change.
+    pub fn give_up(&mut self) {
+        self.held = false;
+    }
+
+    /// What a key of a table has; `None` if only LMDB can tell. `row` gives the row of the table
+    /// in the table of tables, and how many pages the file has.
+    ///
+    /// # Safety
+    /// The snapshot must be held for `'t`, and `row` answer from it.
+    #[inline]
+    pub unsafe fn find<'t>(
+        &self,
+        table: Table,
+        key: &[u8],
+        row: impl FnOnce() -> Option<(&'t [u8], u64)>,
+    ) -> Option<Found<'t>> {
+        let root = self
+            .roots
+            .get(table.handle as usize)
+            .filter(|_| self.held)?;
+        if root.get() == 0 {
+            // SAFETY: the caller vouches for the row.
+            unsafe { self.learn(root, row()?)? };
+        }
+        let pages = self.pages.get()?;
+        // SAFETY: the caller vouches for the snapshot, and the root is of it: another version
+        // forgets it.
+        unsafe { pages.find(root.get(), key) }
+    }
+
+    /// # Safety
+    /// As [`Trees::find`].
+    #[cold]
+    unsafe fn learn(&self, root: &Cell<u64>, row: (&[u8], u64)) -> Option<()> {
+        let (row, count) = row;
+        if row.len() != ROW_BYTES {
+            return None;
+        }
+        if self.pages.get().is_none() {
+            // SAFETY: the row is small, so it lies in a leaf page of the map.
+            self.pages.set(Some(unsafe { Pages::around(row, count) }?));
+        }
+        root.set(u64::from_ne_bytes(*row.get(ROOT_AT..)?.first_chunk()?));
+        Some(())
+    }
+}
