@@ -3,6 +3,7 @@
 //! The exit status of a tool is the LDAP result code, so each test reads like RFC 4511 appendix A.
 
 mod extended;
+mod groups;
 mod reading;
 mod write_controls;
 mod writing;

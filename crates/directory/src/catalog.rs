@@ -33,8 +33,12 @@ pub(crate) struct Catalog {
     pub has_aliases: bool,
     /// Some entry of this database is, or once was, a referral object.
     pub has_referrals: bool,
+    /// URLs of servers that know of names this directory does not hold.
+    pub superior_referrals: Vec<String>,
     /// Some entry of this database is, or was lately, a dynamic group.
     pub has_dynamic_groups: bool,
+    /// Some entry of this database lends, or lent lately, collective attributes.
+    pub has_collective: bool,
     /// Which attributes tell an entry's groups when all operational attributes are asked for.
     pub shown_memberships: SmallVec<[TypeId; 2]>,
 }

@@ -9,10 +9,12 @@
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 
 use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
+use crate::context::COLLECTIVE_CLASS;
 use crate::execute::{META_ALIASES, META_REFERRALS};
 use crate::knowledge::{Computed, Knowledge, Known};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
+use protocol::url::LdapUrl;
 use schema::{Definition, DefinitionKind, Name, Schema, TypeId, parse_definition};
 use smallvec::SmallVec;
 use store::{
@@ -49,7 +51,18 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
     Ok(Catalog {
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
-        shown_memberships: load_shown_memberships(snapshot, &schema, &computed, &config)?,
+        has_collective: may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
+        shown_memberships: shown_memberships(
+            &schema,
+            &computed,
+            &config_texts(snapshot, &schema, &config, "pandoShownMembership")?,
+        )?,
+        superior_referrals: superior_referrals(config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoSuperiorReferral",
+        )?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
         access: Access::builtin(&schema),
@@ -80,31 +93,43 @@ fn may_have_class(
     Ok(store::plan(snapshot, indexes, &filter, &everywhere)?.estimate() > 0)
 }
 
-/// `pandoShownMembership` of `cn=config`: `memberOf`, `isMemberOf`, or `none`; both without it.
-fn load_shown_memberships(
+/// The values of a setting that `cn=config` holds in an attribute of its own.
+fn config_texts(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
-    computed: &Computed,
     config: &Name,
-) -> Result<SmallVec<[TypeId; 2]>, Failure> {
-    let both = SmallVec::from_slice(&[computed.member_of, computed.is_member_of]);
-    let Lookup::Found(id) = snapshot.find(config)? else {
-        return Ok(both);
-    };
-    let setting = schema.attribute_type("pandoShownMembership");
+    attribute: &str,
+) -> Result<Vec<String>, Failure> {
+    let setting = schema.attribute_type(attribute);
     let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
-    let view = snapshot.entry(id)?;
-    let stored = view.and_then(|view| numbers.iter().find_map(|it| view.attribute(*it)));
-    let Some(stored) = stored else {
-        return Ok(both);
+    let Lookup::Found(id) = snapshot.find(config)? else {
+        return Ok(Vec::new());
     };
+    let Some(view) = snapshot.entry(id)? else {
+        return Ok(Vec::new());
+    };
+    let stored = numbers.iter().filter_map(|it| view.attribute(*it));
+    let values = stored.flat_map(|it| it.values().into_iter());
+    Ok(values
+        .map(|value| String::from_utf8_lossy(value).into_owned())
+        .collect())
+}
+
+/// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.
+fn shown_memberships(
+    schema: &Schema,
+    computed: &Computed,
+    texts: &[String],
+) -> Result<SmallVec<[TypeId; 2]>, Failure> {
+    if texts.is_empty() {
+        return Ok(SmallVec::from_slice(&[
+            computed.member_of,
+            computed.is_member_of,
+        ]));
+    }
     let mut shown = SmallVec::new();
-    for value in stored.values() {
-        let text = String::from_utf8_lossy(value);
-        if text.eq_ignore_ascii_case("none") {
-            continue;
-        }
-        match schema.attribute_type(&text) {
+    for text in texts.iter().filter(|it| !it.eq_ignore_ascii_case("none")) {
+        match schema.attribute_type(text) {
             Some(type_id) if computed.is_membership(type_id) => shown.push(type_id),
             _ => {
                 return Err(Failure::Configuration(format!(
@@ -114,6 +139,18 @@ fn load_shown_memberships(
         }
     }
     Ok(shown)
+}
+
+/// `pandoSuperiorReferral`: LDAP URLs of servers.
+fn superior_referrals(texts: Vec<String>) -> Result<Vec<String>, Failure> {
+    for text in &texts {
+        if let Err(error) = LdapUrl::parse(text) {
+            return Err(Failure::Configuration(format!(
+                "pandoSuperiorReferral: expected an LDAP URL, got \"{text}\": {error}"
+            )));
+        }
+    }
+    Ok(texts)
 }
 
 /// The schema and dictionary of a database that is being opened.

@@ -3,9 +3,11 @@
 //! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
 
+mod collective;
 mod dynamic;
 mod membership;
 
+pub(crate) use collective::COLLECTIVE_CLASS;
 pub(crate) use membership::Reach;
 
 use crate::catalog::Catalog;
@@ -123,10 +125,11 @@ impl<'a> Context<'a> {
     }
 
     pub fn plan(&self, filter: &schema::Filter, region: &Region) -> Result<Plan, Stop> {
+        let filter = self.with_lent(filter)?;
         Ok(store::plan(
             self.snapshot,
             &self.catalog.indexes,
-            filter,
+            &filter,
             region,
         )?)
     }
@@ -297,6 +300,11 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Option<bool>, Stop> {
         let catalog = self.context.catalog;
+        if type_id == catalog.computed.collective_attribute_subentries {
+            let names = self.lender_names()?;
+            let mut values = names.iter().map(|it| it.as_bytes());
+            return Ok((!names.is_empty()).then(|| values.any(test)));
+        }
         let Some(reach) = self.context.reach_of(type_id) else {
             return Ok(self.computed(type_id)?.map(|value| test(&value)));
         };
@@ -377,10 +385,12 @@ impl ValueSource for VisibleEntry<'_, '_> {
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        if self.shows(number) {
-            self.view.any_value(number, test)
-        } else {
-            None
+        if !self.shows(number) {
+            return None;
+        }
+        match self.view.any_value(number, test) {
+            None if self.context.catalog.has_collective => self.any_lent(number, test),
+            stored => stored,
         }
     }
 

@@ -53,8 +53,8 @@ pub(crate) fn dispatch(
         Request::Delete(it) => delete::resolve(&context, it, &controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(&context, it, &controls)?,
         Request::Compare(it) => {
-            let outcome =
-                compare::compare(&context, parts.verified, parts.now_ms(), it, &controls)?;
+            let needs = needs(parts, session);
+            let outcome = compare::compare(&context, parts.verified, &needs, it, &controls)?;
             return finish_compare(parts, session, id, outcome, out);
         }
         // Requests are executed in order: what could be abandoned has been answered, or is a

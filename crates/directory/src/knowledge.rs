@@ -123,6 +123,11 @@ pub(crate) struct Computed {
     pub unique_member: TypeId,
     /// What dynamic groups describe their members with; stored.
     pub member_url: TypeId,
+    /// The subentries that lend collective attributes to the entry.
+    pub collective_attribute_subentries: TypeId,
+    /// What an entry does not want lent; stored, as is what follows.
+    pub collective_exclusions: TypeId,
+    pub subtree_specification: TypeId,
 }
 
 impl Computed {
@@ -140,6 +145,7 @@ impl Computed {
                 self.has_subordinates,
                 self.num_subordinates,
                 self.index_state,
+                self.collective_attribute_subentries,
             ]
             .contains(&type_id)
     }
@@ -157,6 +163,10 @@ impl Computed {
             member: schema.attribute_type("member")?,
             unique_member: schema.attribute_type("uniqueMember")?,
             member_url: schema.attribute_type("memberURL")?,
+            collective_attribute_subentries: schema
+                .attribute_type("collectiveAttributeSubentries")?,
+            collective_exclusions: schema.attribute_type("collectiveExclusions")?,
+            subtree_specification: schema.attribute_type("subtreeSpecification")?,
         })
     }
 }

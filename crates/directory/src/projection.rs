@@ -49,6 +49,7 @@ impl Projection {
             computed.has_subordinates,
             computed.num_subordinates,
             computed.index_state,
+            computed.collective_attribute_subentries,
         ];
         for type_id in all {
             if it.all_operational || it.types.contains(&type_id) {
@@ -71,7 +72,10 @@ impl Projection {
         let Ok(description) = catalog.schema.describe(text) else {
             return;
         };
-        self.types.push(description.type_id);
+        // Computed values have no options.
+        if description.options.is_empty() {
+            self.types.push(description.type_id);
+        }
         self.numbers
             .extend(catalog.schema.selected_numbers(&description));
     }
@@ -111,6 +115,9 @@ impl Projection {
             Some(encoded) if plain && self.numbers.is_empty() => out.extend_from_slice(encoded),
             _ => self.write_one_by_one(catalog, entry, out),
         }
+        if catalog.has_collective {
+            self.write_lent(catalog, entry, out)?;
+        }
         for type_id in &self.computed {
             let mut values: SmallVec<[Vec<u8>; 1]> = SmallVec::new();
             entry.shown_values(*type_id, &mut |value| {
@@ -149,6 +156,32 @@ impl Projection {
         }
     }
 
+    /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.
+    fn write_lent(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        for same in entry.lent()?.chunk_by(|a, b| a.number == b.number) {
+            let number = same[0].number;
+            let Some(known) = catalog.schema.known(number) else {
+                continue;
+            };
+            if !self.all_user && !self.numbers.contains(&number) {
+                continue;
+            }
+            let mut values: Vec<&[u8]> = Vec::new();
+            if !self.types_only {
+                values.extend(same.iter().flat_map(|it| it.values().into_iter()));
+                values.sort_unstable();
+                values.dedup();
+            }
+            ber::put_partial_attribute(out, &known.text, values.into_iter());
+        }
+        Ok(())
+    }
+
     /// The same for an entry that is not stored.
     pub fn write_virtual(&self, entry: &VirtualEntry, out: &mut Vec<u8>) {
         for attribute in entry.attributes() {
@@ -157,7 +190,7 @@ impl Projection {
             } else {
                 self.all_user
             };
-            if by_kind || self.types.contains(&attribute.type_id) {
+            if by_kind || entry.is_any_of(attribute, &self.types) {
                 attribute.encode(out, self.types_only);
             }
         }

@@ -4,8 +4,9 @@ use protocol::ber;
 use schema::{AttributeNumber, Schema, TypeId, ValueSource};
 
 /// An entry made up when it is asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct VirtualEntry {
+    schema: Schema,
     attributes: Vec<VirtualAttribute>,
 }
 
@@ -18,13 +19,17 @@ pub(crate) struct VirtualAttribute {
 }
 
 impl VirtualEntry {
+    /// An entry without attributes yet.
+    pub fn new(schema: &Schema) -> VirtualEntry {
+        VirtualEntry {
+            schema: schema.clone(),
+            attributes: Vec::new(),
+        }
+    }
+
     /// Adds values of a type; a type the schema lacks, or no values, adds nothing.
-    pub fn put<V: Into<Vec<u8>>>(
-        &mut self,
-        schema: &Schema,
-        text: &str,
-        values: impl IntoIterator<Item = V>,
-    ) {
+    pub fn put<V: Into<Vec<u8>>>(&mut self, text: &str, values: impl IntoIterator<Item = V>) {
+        let schema = &self.schema;
         let Some(type_id) = schema.attribute_type(text) else {
             return;
         };
@@ -43,6 +48,20 @@ impl VirtualEntry {
 
     pub fn attributes(&self) -> &[VirtualAttribute] {
         &self.attributes
+    }
+
+    /// The attributes of a type and its subtypes.
+    pub fn of_type(&self, type_id: TypeId) -> impl Iterator<Item = &VirtualAttribute> {
+        self.attributes
+            .iter()
+            .filter(move |it| self.schema.is_subtype(it.type_id, type_id))
+    }
+
+    /// Whether an attribute is of one of these types or their subtypes.
+    pub fn is_any_of(&self, attribute: &VirtualAttribute, types: &[TypeId]) -> bool {
+        types
+            .iter()
+            .any(|it| self.schema.is_subtype(attribute.type_id, *it))
     }
 }
 
@@ -64,7 +83,8 @@ impl ValueSource for VirtualEntry {
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        let attribute = self.attributes.iter().find(|it| it.type_id == type_id)?;
-        Some(attribute.values.iter().any(|value| test(value)))
+        let mut values = self.of_type(type_id).flat_map(|it| &it.values).peekable();
+        values.peek()?;
+        Some(values.any(|value| test(value)))
     }
 }

@@ -258,6 +258,7 @@ impl Desk {
             next.has_aliases |= noticed.aliases;
             next.has_referrals |= noticed.referrals;
             next.has_dynamic_groups |= noticed.dynamic_groups;
+            next.has_collective |= noticed.collective;
             self.catalog.store(Arc::new(next));
         }
         Ok(Ok(()))

@@ -342,7 +342,8 @@ proptest! {
     fn any_links_are_followed(links in prop::collection::btree_set((0usize..8, 0usize..8), 0..24)) {
         let mut client = Client::admin();
         for from in 0..8 {
-            let members: Vec<String> = links.iter().filter(|it| it.0 == from).map(|it| format!("g{}", it.1)).collect();
+            let members = links.iter().filter(|it| it.0 == from);
+            let members: Vec<String> = members.map(|it| format!("g{}", it.1)).collect();
             let members: Vec<&str> = members.iter().map(String::as_str).collect();
             group(&mut client, &format!("g{from}"), &members);
         }
@@ -351,7 +352,9 @@ proptest! {
             loop {
                 let more: Vec<usize> = links
                     .iter()
-                    .filter(|(group, member)| (*member == start || above.contains(member)) && !above.contains(group))
+                    .filter(|(group, member)| {
+                        (*member == start || above.contains(member)) && !above.contains(group)
+                    })
                     .map(|it| it.0)
                     .collect();
                 if more.is_empty() {
@@ -365,7 +368,8 @@ proptest! {
             let filter = format!("(member:{IN_CHAIN}:=cn={name},{BASE})");
             prop_assert_eq!(&found(&mut client, &filter), &above);
             for group in 0..8 {
-                let below = found(&mut client, &format!("(memberOf:{IN_CHAIN}:=cn=g{group},{BASE})"));
+                let filter = format!("(memberOf:{IN_CHAIN}:=cn=g{group},{BASE})");
+                let below = found(&mut client, &filter);
                 prop_assert_eq!(below.contains(&name), above.contains(&format!("g{group}")));
             }
         }

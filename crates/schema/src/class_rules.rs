@@ -155,6 +155,9 @@ impl Schema {
     ) -> Result<(), Violation> {
         let extensible = self.definitions.extensible_object;
         let extensible = extensible.is_some_and(|class| classes.contains(&class));
+        // RFC 3671 §2.3: nothing else may hold collective attributes.
+        let lender = self.object_class("collectiveAttributeSubentry");
+        let lends = lender.is_some_and(|class| classes.contains(&class));
         for &(type_id, values) in shape.attributes {
             let attribute_type = self.type_of(type_id);
             if values > 1 && attribute_type.single_value {
@@ -163,8 +166,12 @@ impl Schema {
             if values == 0 || attribute_type.operational() {
                 continue;
             }
+            if attribute_type.collective && !lends {
+                return Err(Violation::NotAllowed(self.attribute_name(type_id)));
+            }
             let precluded = rule.is_some_and(|rule| rule.not.contains(&type_id));
             let allowed = extensible
+                || attribute_type.collective
                 || classes
                     .iter()
                     .any(|&class| self.class_of(class).allows(type_id))

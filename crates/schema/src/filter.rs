@@ -169,6 +169,26 @@ pub trait ValueSource {
     }
 }
 
+impl Schema {
+    /// The filter that is true of an entry and all below it,
+    /// `(entryDN:dnSubtreeMatch:=name)`. False in a schema without `entryDN`.
+    pub fn within(&self, name: &Name) -> Filter {
+        let rule = MatchingRule::by_name("dnSubtreeMatch").expect("a standard rule");
+        let Some(type_id) = self.attribute_type("entryDN") else {
+            return Filter::False;
+        };
+        Filter::Extensible(ExtensibleAssertion {
+            rule,
+            selectors: vec![Selector::new(self, &Description::of_type(type_id))],
+            attribute_named: true,
+            dn_attributes: false,
+            given: Box::default(),
+            normal: name.bytes().into(),
+            pieces: Vec::new(),
+        })
+    }
+}
+
 impl Selector {
     /// What an assertion about this description covers in the database of `schema`.
     pub fn new(schema: &Schema, description: &Description) -> Selector {

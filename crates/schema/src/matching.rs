@@ -5,6 +5,7 @@
 //! are equal octets, and for ordering rules the normal forms stand in the order of the octets. So
 //! indexes, names and filters compare octets and never call back here.
 
+mod certificate;
 mod normalise;
 mod table;
 
@@ -17,6 +18,11 @@ use crate::syntax::Syntax;
 
 pub(crate) use normalise::{NESTED_NAMES_MAX, value_in_name};
 pub use table::MATCHING_RULES;
+
+/// The normal form of a name given as text.
+fn name_bytes(schema: &Schema, text: &str) -> Option<Vec<u8>> {
+    Some(schema.resolve_name(text).ok()?.bytes().to_vec())
+}
 
 /// One matching rule.
 #[derive(Debug)]
@@ -113,6 +119,10 @@ pub enum Family {
     EarlierThan,
     /// Parts of the date and time are as asserted.
     PartialTime,
+    /// Certificates, by serial number and issuer.
+    Certificate,
+    /// Revocation lists, by issuer and time.
+    CertificateList,
 }
 
 /// The OID of the rule that follows membership through nested groups.

@@ -6,6 +6,7 @@
 //! that are not much dearer.
 
 mod estimate;
+mod extensible;
 mod fetch;
 
 use std::fmt;

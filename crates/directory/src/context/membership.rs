@@ -4,6 +4,7 @@
 //! Every walk over groups visits each group once: circles end, and depth has no limit of its own.
 
 use super::Context;
+use super::collective::Lender;
 use super::dynamic::DynamicGroup;
 use crate::stop::Stop;
 use policy::Right;
@@ -37,6 +38,7 @@ pub(crate) struct Group {
 /// What one operation remembers of the groups it has met.
 #[derive(Default)]
 pub(super) struct Memory {
+    pub lenders: OnceCell<Vec<Lender>>,
     pub dynamic: OnceCell<Vec<DynamicGroup>>,
     chains: RefCell<Vec<Chain>>,
 }

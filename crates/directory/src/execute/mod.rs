@@ -11,12 +11,13 @@ use crate::catalog::Catalog;
 use crate::clock;
 use crate::commit::Record;
 use crate::config;
+use crate::context::COLLECTIVE_CLASS;
 use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, Schema, Violation};
-use store::{Batch, EntryId, Lookup};
+use store::{Batch, EntryId, EntryView, Lookup};
 
 /// One record being executed inside one transaction.
 pub(crate) struct Execution<'x, 'b> {
@@ -44,6 +45,7 @@ pub(crate) struct Noticed {
     pub aliases: bool,
     pub referrals: bool,
     pub dynamic_groups: bool,
+    pub collective: bool,
     /// An entry below `cn=config` changed.
     pub configuration: bool,
 }
@@ -72,6 +74,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 aliases: false,
                 referrals: false,
                 dynamic_groups: false,
+                collective: false,
                 configuration: false,
             },
         }
@@ -165,15 +168,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             return Ok(());
         };
         let known = &self.catalog.known;
-        let is_referral = view
-            .attribute(known.object_class.number)
-            .is_some_and(|classes| {
-                classes
-                    .values()
-                    .into_iter()
-                    .any(|it| it.eq_ignore_ascii_case(b"referral"))
-            });
-        if !is_referral {
+        if !is_referral(&view, known.object_class.number) {
             return Ok(());
         }
         let matched = self.spelled_name(id)?;
@@ -181,7 +176,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         let url = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
             // What follows a space is a label (RFC 3296 §2.1).
-            referral::with_name(text.split(' ').next().unwrap_or(""), &matched, below, "")
+            referral::with_name(text.split(' ').next().unwrap_or(""), &matched, below, None)
         };
         let urls = view
             .attribute(known.referral.number)
@@ -214,6 +209,12 @@ impl<'x, 'b> Execution<'x, 'b> {
     /// Remembers for good that there are aliases or referrals, from the first one on.
     fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
         for class in classes {
+            if class.eq_ignore_ascii_case(COLLECTIVE_CLASS.as_bytes())
+                && !self.catalog.has_collective
+            {
+                self.noticed.collective = true;
+                self.noticed.new_knowledge = true;
+            }
             if class.eq_ignore_ascii_case(config::DYNAMIC_GROUP_CLASS.as_bytes())
                 && !self.catalog.has_dynamic_groups
             {
@@ -233,6 +234,14 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry is a referral object (RFC 3296 §2).
+fn is_referral(view: &EntryView<'_>, object_class: AttributeNumber) -> bool {
+    view.attribute(object_class).is_some_and(|classes| {
+        let mut classes = classes.values().into_iter();
+        classes.any(|it| it.eq_ignore_ascii_case(b"referral"))
+    })
 }
 
 /// A name leads to an entry that is not there.

@@ -19,7 +19,7 @@ impl Execution<'_, '_> {
             .expect("the root is refused when it is resolved");
         let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
         let parent = self.new_parent(write, superior)?;
-        self.refuse_taken(id, parent, &renaming.rdn.normal)?;
+        self.refuse_taken(write, id, parent, &renaming.rdn.normal)?;
         let mut numbers = Vec::new();
         for (description, _) in &renaming.rdn.values {
             numbers.push(self.number(description)?);
@@ -110,19 +110,49 @@ impl Execution<'_, '_> {
                 "entries cannot be moved into or out of cn=config",
             );
         }
-        match self.batch.snapshot().find(superior)? {
+        let place = self.batch.snapshot().find(superior)?;
+        let (Lookup::Found(at) | Lookup::Missing { matched: at, .. }) = place;
+        if self.refers(write, at)? {
+            return Stop::refuse(
+                ResultCode::AFFECTS_MULTIPLE_DSAS,
+                "another server holds the new superior",
+            );
+        }
+        match place {
             Lookup::Found(parent) => Ok(parent),
             Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
         }
     }
 
-    fn refuse_taken(&self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
+    fn refuse_taken(
+        &self,
+        write: &Write,
+        id: EntryId,
+        parent: EntryId,
+        row: &[u8],
+    ) -> Result<(), Stop> {
         match self.batch.snapshot().child(parent, row)? {
+            Some(other) if other != id && self.refers(write, other)? => Stop::refuse(
+                ResultCode::AFFECTS_MULTIPLE_DSAS,
+                "another server holds the entry of the new name",
+            ),
             Some(other) if other != id => Stop::refuse(
                 ResultCode::ENTRY_ALREADY_EXISTS,
                 "an entry has the new name already",
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Whether an entry is a referral object that the write does not treat as an ordinary entry
+    /// (RFC 3296 §5.6.2).
+    fn refers(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
+        if write.manage_dsa_it || !(self.catalog.has_referrals || self.noticed.referrals) {
+            return Ok(false);
+        }
+        let object_class = self.catalog.known.object_class.number;
+        let snapshot = self.batch.snapshot();
+        let view = snapshot.entry(id)?;
+        Ok(view.is_some_and(|view| super::is_referral(&view, object_class)))
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn resolve(
             "the root DSE cannot be added",
         );
     }
+    super::refuse_unheld(catalog, &name, request.entry)?;
     context.require(Right::Add, &name, None)?;
     let rdn_spelled = if catalog.is_context(&name) {
         request.entry.to_owned()

@@ -12,6 +12,7 @@ const HOPS_MAX: usize = 32;
 
 /// Where a name leads when aliases on its way are followed.
 pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
+    let wanted_depth = name.depth();
     let mut name = name.clone();
     for _ in 0..HOPS_MAX {
         let place = context.find(&name)?;
@@ -24,7 +25,14 @@ pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
             Place::Missing { matched: None, .. } => return Ok(place),
         };
         let Some(target) = target(context, at)? else {
-            return Ok(place);
+            // As many RDNs are missing as before the aliases were followed.
+            return Ok(match place {
+                Place::Missing { matched, depth } => Place::Missing {
+                    matched,
+                    depth: wanted_depth.saturating_sub(name.depth() - depth),
+                },
+                found => found,
+            });
         };
         let mut next = target;
         for level in depth..name.depth() {

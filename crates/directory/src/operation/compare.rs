@@ -1,16 +1,19 @@
 //! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does.
 
 use super::controls::Controls;
+use super::search::Needs;
 use super::{assertion, bind, referral, values};
+use crate::catalog::Catalog;
 use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::stop::Stop;
+use crate::virtual_entry::VirtualEntry;
 use policy::password::{self, Cost};
 use policy::{Right, VerifiedCache};
 use protocol::{CompareRequest, ResultCode};
-use schema::{Name, Truth, ValueSource};
+use schema::{Description, Name, Truth, ValueSource};
 
 /// How a compare goes on.
 pub(crate) enum Outcome {
@@ -24,25 +27,29 @@ pub(crate) enum Outcome {
 pub(crate) fn compare(
     context: &Context<'_>,
     verified: &VerifiedCache,
-    now_ms: u64,
+    needs: &Needs<'_>,
     request: &CompareRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<Outcome, Stop> {
     let catalog = context.catalog;
     let name = super::resolve_name(&catalog.schema, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
+    if let Some(entry) = needs.virtual_entry_of(catalog, &name) {
+        return compare_virtual(context, &name, &entry, &description, request, controls);
+    }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;
     let id = match context.find(&name)? {
         Place::Found(id) => {
             if refers {
-                referral::refuse_if_referral(context, id, request.entry, None)?;
+                referral::refuse_if_referral(context, id, request.entry, None, None)?;
             }
             id
         }
         Place::Missing { matched, depth } => {
             if let Some(above) = matched.filter(|_| refers) {
-                referral::refuse_if_referral(context, above, request.entry, Some(depth))?;
+                referral::refuse_if_referral(context, above, request.entry, Some(depth), None)?;
             }
+            referral::refer_upwards(catalog, &name, request.entry, None)?;
             return Err(context.no_such_object(matched)?.into());
         }
     };
@@ -51,6 +58,7 @@ pub(crate) fn compare(
         assertion::require(context, id, condition)?;
     }
     if description.type_id == catalog.known.user_password.type_id {
+        let now_ms = needs.clock.now_us() / 1_000;
         return compare_password(context, verified, now_ms, id, request.value);
     }
     let Some(entry) = context.entry(id)? else {
@@ -59,13 +67,7 @@ pub(crate) fn compare(
     if context.reach_of(description.type_id).is_some() {
         context.require_groups(request.attribute)?;
     }
-    let filter = catalog.schema.resolve_filter(&protocol::Filter::Equality {
-        attribute: request.attribute,
-        value: request.value,
-    });
-    if let schema::Filter::Undefined(reason) = &filter {
-        return Stop::refuse(ResultCode::INAPPROPRIATE_MATCHING, reason.clone());
-    }
+    let filter = asserted(catalog, request)?;
     let mut exists = false;
     for number in catalog.schema.selected_numbers(&description) {
         exists |= entry.any_value(number, &mut |_| true).is_some();
@@ -81,17 +83,57 @@ pub(crate) fn compare(
         return compare_member(context, id, &Name::from_bytes(&member.normal));
     }
     if !exists {
-        return Stop::refuse(
-            ResultCode::NO_SUCH_ATTRIBUTE,
-            format!("the entry has no {}", request.attribute),
-        );
+        return no_such_attribute(request);
     }
-    let mut scratch = Vec::new();
-    Ok(
-        match filter.evaluate(&catalog.schema, &entry, &mut scratch) {
-            Truth::True => Outcome::True,
-            _ => Outcome::False,
-        },
+    Ok(outcome(catalog, &filter, &entry))
+}
+
+/// A compare on an entry that is not stored.
+fn compare_virtual(
+    context: &Context<'_>,
+    name: &Name,
+    entry: &VirtualEntry,
+    description: &Description,
+    request: &CompareRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<Outcome, Stop> {
+    let catalog = context.catalog;
+    context.require(Right::Compare, name, Some(description.type_id))?;
+    if let Some(condition) = controls.assertion {
+        assertion::require_of(catalog, entry, condition)?;
+    }
+    let filter = asserted(catalog, request)?;
+    if entry.of_type(description.type_id).next().is_none() {
+        return no_such_attribute(request);
+    }
+    Ok(outcome(catalog, &filter, entry))
+}
+
+/// The assertion, which has to be one that can be decided.
+fn asserted(catalog: &Catalog, request: &CompareRequest<'_>) -> Result<schema::Filter, Stop> {
+    let filter = catalog.schema.resolve_filter(&protocol::Filter::Equality {
+        attribute: request.attribute,
+        value: request.value,
+    });
+    match filter {
+        schema::Filter::Undefined(reason) => {
+            Stop::refuse(ResultCode::INAPPROPRIATE_MATCHING, reason)
+        }
+        filter => Ok(filter),
+    }
+}
+
+fn outcome<E: ValueSource>(catalog: &Catalog, filter: &schema::Filter, entry: &E) -> Outcome {
+    match filter.evaluate(&catalog.schema, entry, &mut Vec::new()) {
+        Truth::True => Outcome::True,
+        _ => Outcome::False,
+    }
+}
+
+fn no_such_attribute(request: &CompareRequest<'_>) -> Result<Outcome, Stop> {
+    Stop::refuse(
+        ResultCode::NO_SUCH_ATTRIBUTE,
+        format!("the entry has no {}", request.attribute),
     )
 }
 

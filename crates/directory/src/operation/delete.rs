@@ -20,6 +20,7 @@ pub(crate) fn resolve(
             "the root DSE cannot be deleted",
         );
     }
+    super::refuse_unheld(context.catalog, &name, request.entry)?;
     context.require(Right::Delete, &name, None)?;
     Ok(Write {
         by: context.subject.dn.clone(),

@@ -20,6 +20,7 @@ pub(crate) mod search;
 pub(crate) mod subschema;
 pub(crate) mod values;
 
+use crate::catalog::Catalog;
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{Name, Schema};
@@ -33,6 +34,19 @@ pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
             format!("\"{text}\": {error}"),
         ),
     }
+}
+
+/// Refuses a write to what this directory does not hold: the subschema subentry, which is made when
+/// it is asked for, and names a superior server may hold.
+pub(crate) fn refuse_unheld(catalog: &Catalog, name: &Name, spelled: &str) -> Result<(), Stop> {
+    if *name == catalog.subschema {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the subschema subentry shows the schema in force; change definitions below \
+             cn=schema,cn=config",
+        );
+    }
+    referral::refer_upwards(catalog, name, spelled, None)
 }
 
 /// The filter `(objectClass=class)`.

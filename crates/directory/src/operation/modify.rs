@@ -22,6 +22,7 @@ pub(crate) fn resolve(
             "the root DSE cannot be modified",
         );
     }
+    super::refuse_unheld(context.catalog, &name, request.object)?;
     let mut changes = Vec::with_capacity(request.changes.len());
     for change in &request.changes {
         let given = match change.operation {

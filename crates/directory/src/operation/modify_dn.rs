@@ -23,6 +23,7 @@ pub(crate) fn resolve(
              change it",
         );
     }
+    super::refuse_unheld(context.catalog, &name, request.entry)?;
     context.require(Right::Rename, &name, None)?;
     let rdn = match schema.resolve_rdn(request.new_rdn) {
         Ok(rdn) => rdn,

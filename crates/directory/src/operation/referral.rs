@@ -1,9 +1,12 @@
 //! Named subordinate references (RFC 3296): referral objects and what they answer.
 
+use crate::catalog::Catalog;
 use crate::context::{Context, VisibleEntry};
 use crate::stop::{Refusal, Stop};
 use protocol::name::parse_name;
-use protocol::{MessageId, ResultCode, response};
+use protocol::url::LdapUrl;
+use protocol::{MessageId, ResultCode, Scope, response};
+use schema::Name;
 use store::{EntryId, RegionScope};
 
 /// The filter that finds referral objects.
@@ -12,12 +15,14 @@ pub(crate) fn filter(schema: &schema::Schema) -> schema::Filter {
 }
 
 /// Refuses with `referral` when the entry is a referral object. `depth` is how many RDNs of the
-/// wanted name lead to it when it is not the wanted entry itself.
+/// wanted name lead to it when it is not the wanted entry itself; `scope` is that of a search,
+/// whose referrals have to name it (RFC 3296 §5.3).
 pub(crate) fn refuse_if_referral(
     context: &Context<'_>,
     id: EntryId,
     wanted: &str,
     depth: Option<usize>,
+    scope: Option<Scope>,
 ) -> Result<(), Stop> {
     let Some(entry) = context.entry(id)? else {
         return Ok(());
@@ -28,7 +33,7 @@ pub(crate) fn refuse_if_referral(
     let below = depth.map_or("", |depth| leading_rdns(wanted, depth));
     let at = context.spelled_name(id)?;
     let urls = urls(&entry)
-        .map(|url| with_name(url, &at, below, ""))
+        .map(|url| with_name(url, &at, below, scope))
         .collect();
     Err(Stop::Refused(Refusal {
         code: ResultCode::REFERRAL,
@@ -48,13 +53,12 @@ pub(crate) fn write_reference(
     let mut name = Vec::new();
     entry.write_name(&mut name)?;
     let name = String::from_utf8_lossy(&name).into_owned();
-    let scope = if scope == RegionScope::OneLevel {
-        "??base"
-    } else {
-        "??sub"
+    let scope = match scope {
+        RegionScope::OneLevel => Scope::BaseObject,
+        _ => Scope::WholeSubtree,
     };
     let urls: Vec<String> = urls(entry)
-        .map(|url| with_name(url, &name, "", scope))
+        .map(|url| with_name(url, &name, "", Some(scope)))
         .collect();
     if !urls.is_empty() {
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -92,41 +96,50 @@ pub(crate) fn leading_rdns(text: &str, depth: usize) -> &str {
 }
 
 /// An LDAP URL that names an entry: the URL's own DN, or else the referral object's, below which
-/// the remaining RDNs stand; with a scope when the URL has none.
-pub(crate) fn with_name(url: &str, at: &str, below: &str, scope: &str) -> String {
-    let Some(host_at) = url.find("://").map(|at| at + 3) else {
+/// the remaining RDNs stand. Its scope is that of the search, and what else a URL may ask for is
+/// left out; extensions stay (RFC 3296 §5.2). What is no LDAP URL is returned as it is.
+pub(crate) fn with_name(url: &str, at: &str, below: &str, scope: Option<Scope>) -> String {
+    let Ok(mut parsed) = LdapUrl::parse(url) else {
         return url.to_owned();
     };
-    let (host, rest) = match url[host_at..].find('/') {
-        Some(slash) => (&url[..host_at + slash], &url[host_at + slash + 1..]),
-        None => (url, ""),
-    };
-    let (name, extra) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-    let base = if name.is_empty() {
-        percent_encoded(at)
-    } else {
-        name.to_owned()
-    };
-    let full = match (below.is_empty(), base.is_empty()) {
-        (true, _) => base,
-        (false, true) => percent_encoded(below),
-        (false, false) => format!("{},{base}", percent_encoded(below)),
-    };
-    let extra = if extra.is_empty() { scope } else { extra };
-    format!("{host}/{full}{extra}")
+    if parsed.dn.is_empty() {
+        at.clone_into(&mut parsed.dn);
+    }
+    if !below.is_empty() {
+        let separator = if parsed.dn.is_empty() { "" } else { "," };
+        parsed.dn = format!("{below}{separator}{}", parsed.dn);
+    }
+    parsed.attributes.clear();
+    parsed.filter = None;
+    parsed.scope = scope;
+    parsed.to_string()
 }
 
-/// RFC 4516 §2.1: what may not stand in a URL as it is.
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
+/// Refuses with `referral` when the name lies in no naming context of this directory and the
+/// configuration knows who holds more (`pandoSuperiorReferral`).
+pub(crate) fn refer_upwards(
+    catalog: &Catalog,
+    name: &Name,
+    wanted: &str,
+    scope: Option<Scope>,
+) -> Result<(), Stop> {
+    let urls = &catalog.superior_referrals;
+    if urls.is_empty() || catalog.context_of(name).is_some() {
+        return Ok(());
     }
-    out
+    let refer = |url: &String| match LdapUrl::parse(url) {
+        Ok(mut url) => {
+            url.dn.clear();
+            with_name(&url.to_string(), wanted, "", scope)
+        }
+        Err(_) => url.clone(),
+    };
+    Err(Stop::Refused(Refusal {
+        code: ResultCode::REFERRAL,
+        matched: String::new(),
+        diagnostic: String::new(),
+        referrals: urls.iter().map(refer).collect(),
+    }))
 }
 
 #[cfg(test)]
@@ -135,20 +148,35 @@ mod tests {
 
     #[test]
     fn a_referral_names_the_entry_that_was_wanted() {
-        let url = with_name("ldap://a:389/ou=x,o=y", "ou=z,dc=com", "cn=one", "");
-        assert_eq!(url, "ldap://a:389/cn=one,ou=x,o=y");
-        assert_eq!(
-            with_name("ldap://a", "ou=z,dc=com", "", "??sub"),
-            "ldap://a/ou=z,dc=com??sub"
-        );
-        assert_eq!(
-            with_name("ldap://a/", "ou=a b", "", ""),
-            "ldap://a/ou=a%20b"
-        );
-        assert_eq!(
-            with_name("https://x", "o=y", "", "??base"),
-            "https://x/o=y??base"
-        );
+        let sub = Some(Scope::WholeSubtree);
+        for (url, at, below, scope, expected) in [
+            (
+                "ldap://a:389/ou=x,o=y",
+                "ou=z,dc=com",
+                "cn=one",
+                None,
+                "ldap://a:389/cn=one,ou=x,o=y",
+            ),
+            (
+                "ldap://a",
+                "ou=z,dc=com",
+                "",
+                sub,
+                "ldap://a/ou=z,dc=com??sub",
+            ),
+            ("ldap://a/", "ou=a b", "", None, "ldap://a/ou=a%20b"),
+            (
+                "ldap://a/o=y?cn?one?(cn=x)?!x",
+                "o=z",
+                "",
+                None,
+                "ldap://a/o=y????!x",
+            ),
+            ("ldap://a/o=y??one", "o=z", "", sub, "ldap://a/o=y??sub"),
+            ("https://x/y", "o=y", "cn=a", sub, "https://x/y"),
+        ] {
+            assert_eq!(with_name(url, at, below, scope), expected);
+        }
     }
 
     #[test]

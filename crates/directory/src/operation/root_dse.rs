@@ -20,41 +20,34 @@ const FEATURES: [&str; 7] = [
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.
 pub(crate) fn root_dse(catalog: &Catalog, peer: &Peer, tls: bool) -> VirtualEntry {
-    let mut entry = VirtualEntry::default();
-    let schema = &catalog.schema;
-    entry.put(schema, "objectClass", ["top"]);
+    let mut entry = VirtualEntry::new(&catalog.schema);
+    entry.put("objectClass", ["top"]);
     let contexts = catalog
         .contexts
         .iter()
         .map(|context| context.spelled.as_str());
-    entry.put(
-        schema,
-        "namingContexts",
-        contexts.filter(|it| *it != CONFIG_NAME),
-    );
-    entry.put(schema, "configContext", [CONFIG_NAME]);
-    entry.put(schema, "subschemaSubentry", [SUBSCHEMA_NAME]);
-    entry.put(schema, "supportedLDAPVersion", ["3"]);
-    entry.put(schema, "supportedControl", controls::SUPPORTED);
+    entry.put("namingContexts", contexts.filter(|it| *it != CONFIG_NAME));
+    entry.put("configContext", [CONFIG_NAME]);
+    entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
+    entry.put("ref", catalog.superior_referrals.iter().map(String::as_str));
+    entry.put("supportedLDAPVersion", ["3"]);
+    entry.put("supportedControl", controls::SUPPORTED);
     let operations = extended::SUPPORTED.into_iter();
     let tls_oid = protocol::oid::START_TLS;
     entry.put(
-        schema,
         "supportedExtension",
         operations.filter(|it| tls || *it != tls_oid),
     );
-    entry.put(schema, "supportedFeatures", FEATURES);
+    entry.put("supportedFeatures", FEATURES);
     entry.put(
-        schema,
         "supportedSASLMechanisms",
         bind::mechanisms(peer).iter().copied(),
     );
-    entry.put(schema, "vendorName", ["Pando"]);
+    entry.put("vendorName", ["Pando"]);
     entry.put(
-        schema,
         "vendorVersion",
         [concat!("Pando ", env!("CARGO_PKG_VERSION"))],
     );
-    entry.put(schema, "entryDN", [""]);
+    entry.put("entryDN", [""]);
     entry
 }

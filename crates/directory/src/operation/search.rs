@@ -77,12 +77,16 @@ impl Needs<'_> {
         if base.is_empty() {
             return Some(root_dse::root_dse(catalog, self.peer, self.tls));
         }
-        // The cheap look comes first: this runs for every base search.
-        if base.len() > 64 || !base.to_ascii_lowercase().ends_with("subschema") {
-            return None;
-        }
         let name = catalog.schema.resolve_name(base).ok()?;
-        (name == catalog.subschema).then(|| subschema::subschema(catalog))
+        self.virtual_entry_of(catalog, &name)
+    }
+
+    /// The same for a resolved name.
+    pub fn virtual_entry_of(&self, catalog: &Catalog, name: &Name) -> Option<VirtualEntry> {
+        if name.depth() == 0 {
+            return Some(root_dse::root_dse(catalog, self.peer, self.tls));
+        }
+        (*name == catalog.subschema).then(|| subschema::subschema(catalog))
     }
 }
 
@@ -104,13 +108,13 @@ pub(crate) fn search(
     {
         assertion::require_of(catalog, &entry, condition)?;
     }
-    if request.scope == Scope::BaseObject
-        && let Some(entry) = needs.virtual_entry(catalog, request.base)
-    {
-        write_virtual(context, id, request, &filter, &projection, &entry, out);
-        return Ok(Step::Finished);
-    }
-    let areas = areas(context, needs, request, controls)?;
+    let areas = match areas_or_virtual(context, needs, request, controls)? {
+        Found::Areas(areas) => areas,
+        Found::Virtual(entry) => {
+            write_virtual(context, id, request, &filter, &projection, &entry, out);
+            return Ok(Step::Finished);
+        }
+    };
     links::follow(context, &mut filter, areas.iter())?;
     let limits = search_limits(request, &needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
@@ -325,6 +329,37 @@ fn plan_area(
     context.candidates(&plan, cursor.after)
 }
 
+/// What the base of a search leads to.
+enum Found {
+    Areas(VecDeque<Area>),
+    /// An entry that is not stored.
+    Virtual(VirtualEntry),
+}
+
+/// The root DSE is no part of what lies below it (RFC 4512 §5.1); the subschema subentry is looked
+/// for where nothing else is found, so that it costs other searches nothing.
+fn areas_or_virtual(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<Found, Stop> {
+    let is_root = request.base.trim_start_matches(' ').is_empty();
+    let catalog = context.catalog;
+    if is_root && request.scope == Scope::BaseObject {
+        let entry = needs.virtual_entry_of(catalog, &Name::root());
+        return Ok(Found::Virtual(entry.expect("the root DSE is always there")));
+    }
+    match areas(context, needs, request, controls) {
+        Ok(areas) => Ok(Found::Areas(areas)),
+        Err(stop) if is_root => Err(stop),
+        Err(stop) => match needs.virtual_entry(catalog, request.base) {
+            Some(entry) => Ok(Found::Virtual(entry)),
+            None => Err(stop),
+        },
+    }
+}
+
 /// Resolves the base and lists the regions to search.
 fn areas(
     context: &Context<'_>,
@@ -387,7 +422,13 @@ fn resolve_base(
         Place::Found(base) => {
             context.require(Right::Search, name, None)?;
             if catalog.has_referrals && !controls.manage_dsa_it {
-                referral::refuse_if_referral(context, base, request.base, None)?;
+                referral::refuse_if_referral(
+                    context,
+                    base,
+                    request.base,
+                    None,
+                    Some(request.scope),
+                )?;
             }
             if let Some(condition) = controls.assertion {
                 assertion::require(context, base, condition)?;
@@ -395,11 +436,14 @@ fn resolve_base(
             Ok(base)
         }
         Place::Missing { matched, depth } => {
+            let scope = Some(request.scope);
             if let Some(above) = matched
                 && catalog.has_referrals
+                && !controls.manage_dsa_it
             {
-                referral::refuse_if_referral(context, above, request.base, Some(depth))?;
+                referral::refuse_if_referral(context, above, request.base, Some(depth), scope)?;
             }
+            referral::refer_upwards(catalog, name, request.base, scope)?;
             Err(context.no_such_object(matched)?.into())
         }
     }
@@ -442,7 +486,9 @@ fn write_virtual(
     out: &mut Vec<u8>,
 ) {
     let mut scratch = Vec::new();
-    if filter.evaluate(&context.catalog.schema, entry, &mut scratch) == Truth::True {
+    // Nothing stands below such an entry.
+    let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
+    if in_scope && filter.evaluate(&context.catalog.schema, entry, &mut scratch) == Truth::True {
         let mark = response::begin_search_entry(out, id, request.base.as_bytes());
         projection.write_virtual(entry, out);
         response::finish_search_entry(out, mark, &[]);

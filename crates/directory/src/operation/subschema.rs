@@ -5,19 +5,18 @@ use crate::virtual_entry::VirtualEntry;
 
 /// Makes the subschema subentry of the schema in force.
 pub(crate) fn subschema(catalog: &Catalog) -> VirtualEntry {
-    let mut entry = VirtualEntry::default();
+    let mut entry = VirtualEntry::new(&catalog.schema);
     let schema = &catalog.schema;
     entry.put(
-        schema,
         "objectClass",
         ["top", "subentry", "subschema", "extensibleObject"],
     );
-    entry.put(schema, "cn", ["Subschema"]);
-    entry.put(schema, "structuralObjectClass", ["subentry"]);
-    entry.put(schema, "subschemaSubentry", [SUBSCHEMA_NAME]);
-    entry.put(schema, "entryDN", [SUBSCHEMA_NAME]);
+    entry.put("cn", ["Subschema"]);
+    entry.put("structuralObjectClass", ["subentry"]);
+    entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
+    entry.put("entryDN", [SUBSCHEMA_NAME]);
     for (attribute, descriptions) in schema.subschema() {
-        entry.put(schema, attribute, descriptions);
+        entry.put(attribute, descriptions);
     }
     entry
 }

@@ -1,6 +1,6 @@
 //! Normal forms, by rule family.
 
-use super::{Family, Position};
+use super::{Family, Position, certificate};
 use crate::error::InvalidValue;
 use crate::name;
 use crate::ordering;
@@ -108,6 +108,10 @@ fn any_value(
         }
         Family::TextFirstComponent => directory_string(first_component(value)?, Case::Ignore, out),
         Family::BitAnd | Family::BitOr => bits(value, out),
+        Family::Certificate | Family::CertificateList => {
+            certificate::value(schema, family, value, out);
+            Ok(())
+        }
     }
 }
 
@@ -125,6 +129,9 @@ pub(super) fn assertion(
             object_identifier(schema, given, Unknown::Refuse, out)
         }
         Family::TextFirstComponent => directory_string(given, Case::Ignore, out),
+        Family::Certificate | Family::CertificateList => {
+            certificate::assertion(schema, family, given, out)
+        }
         Family::PartialTime => {
             time::put_partial_time(given, out).map_err(invalid("partial date and time"))
         }
@@ -140,7 +147,7 @@ pub(super) fn assertion(
     done
 }
 
-/// Rules for certificates (RFC 4523) compare whole certificates, octet by octet. An assertion about
+/// Other rules of RFC 4523 compare whole values, octet by octet. An assertion about
 /// parts, `{ serialNumber 1, … }`, is refused, so that a filter with it is undefined, not false.
 pub(super) fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
     match given.trim_ascii_start() {
@@ -217,7 +224,7 @@ const STRING: fn(&'static str) -> InvalidValue = |reason| InvalidValue::Syntax {
     reason,
 };
 
-fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
+pub(super) fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
     move |reason| InvalidValue::Syntax { syntax, reason }
 }
 

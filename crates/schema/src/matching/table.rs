@@ -307,16 +307,18 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         Family::Word,
         TEXT,
     ),
-    octets(
+    certificate(
         "2.5.13.34",
         "certificateExactMatch",
         "1.3.6.1.1.15.1",
+        Family::Certificate,
         &[OID_CERTIFICATE],
     ),
-    octets(
+    certificate(
         "2.5.13.35",
         "certificateMatch",
         "1.3.6.1.1.15.2",
+        Family::Certificate,
         &[OID_CERTIFICATE],
     ),
     octets(
@@ -331,16 +333,18 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         "1.3.6.1.1.15.4",
         &[OID_CERTIFICATE_PAIR],
     ),
-    octets(
+    certificate(
         "2.5.13.38",
         "certificateListExactMatch",
         "1.3.6.1.1.15.5",
+        Family::CertificateList,
         &[OID_CERTIFICATE_LIST],
     ),
-    octets(
+    certificate(
         "2.5.13.39",
         "certificateListMatch",
         "1.3.6.1.1.15.6",
+        Family::CertificateList,
         &[OID_CERTIFICATE_LIST],
     ),
     octets(
@@ -484,6 +488,16 @@ const CSN: &[&str] = &["1.3.6.1.4.1.4203.666.11.2.1"];
 const CSN_SID: &[&str] = &["1.3.6.1.4.1.4203.666.11.2.4"];
 const AUTHZ: &[&str] = &["1.3.6.1.4.1.4203.666.2.7"];
 const AUTH_PASSWORD: &[&str] = &["1.3.6.1.4.1.4203.1.1.2"];
+
+const fn certificate(
+    oid: &'static str,
+    name: &'static str,
+    syntax_oid: &'static str,
+    family: Family,
+    applies: &'static [&'static str],
+) -> MatchingRule {
+    rule(oid, name, syntax_oid, Equality, family, applies)
+}
 
 const fn octets(
     oid: &'static str,

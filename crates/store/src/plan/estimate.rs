@@ -1,7 +1,8 @@
 //! Turning a filter into steps, with estimates.
 
 use schema::{
-    Assertion, AttributeNumber, Filter, Selector, SubstringAssertion, TypeId, grams_of_assertion,
+    Assertion, AttributeNumber, Filter, Schema, Selector, SubstringAssertion, TypeId,
+    grams_of_assertion,
 };
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -28,7 +29,7 @@ pub(super) struct Planner<'p> {
 }
 
 /// The base numbers of the indexes an assertion has to ask.
-type Bases = SmallVec<[(AttributeNumber, TypeId); 4]>;
+pub(super) type Bases = SmallVec<[(AttributeNumber, TypeId); 4]>;
 
 /// Whether a filter is true of every entry.
 pub(super) fn is_true(indexes: &IndexSet, filter: &Filter) -> bool {
@@ -51,16 +52,17 @@ impl Planner<'_> {
             Filter::Or(parts) => self.any_of(parts),
             Filter::Equality(assertion) => self.equality(assertion),
             Filter::Substrings(assertion) => self.substrings(assertion),
-            Filter::GreaterOrEqual(assertion) => self.order(assertion, Side::From),
-            Filter::LessOrEqual(assertion) => self.order(assertion, Side::UpTo),
+            Filter::GreaterOrEqual(it) => self.order(&it.selector, &it.normal, Side::From),
+            Filter::LessOrEqual(it) => self.order(&it.selector, &it.normal, Side::UpTo),
             Filter::Approx(assertion) => self.approximate(assertion),
-            Filter::Present(selector) => self.present(selector),
+            Filter::Present(selector) => self.holding(selector),
             Filter::Among(among) => {
                 let ids = among.ids().iter().copied().map(EntryId);
                 Ok(found(Why::Links, ids.collect()))
             }
             Filter::False | Filter::Undefined(_) => Ok(Step::Nothing),
-            Filter::True | Filter::Not(_) | Filter::Extensible(_) => Ok(Step::Everything),
+            Filter::Extensible(assertion) => self.extensible(assertion),
+            Filter::True | Filter::Not(_) => Ok(Step::Everything),
         }
     }
 
@@ -123,7 +125,11 @@ impl Planner<'_> {
     }
 
     /// The ids of a subtree with at most `most` entries.
-    fn small_subtree(&self, region: &Region, most: u64) -> Result<Option<Vec<EntryId>>, Error> {
+    pub(super) fn small_subtree(
+        &self,
+        region: &Region,
+        most: u64,
+    ) -> Result<Option<Vec<EntryId>>, Error> {
         let mut ids = Vec::new();
         if region.scope == RegionScope::Subtree {
             ids.push(region.base);
@@ -205,7 +211,7 @@ impl Planner<'_> {
     fn by_name(&self, assertion: &Assertion) -> Result<Step, Error> {
         let schema = &self.indexes.schema;
         if schema.attribute_type("entryDN") != Some(assertion.selector.type_id) {
-            return Ok(Step::Everything);
+            return self.holding(&assertion.selector);
         }
         let text = std::str::from_utf8(&assertion.given).ok();
         let Some(name) = text.and_then(|text| schema.resolve_name(text).ok()) else {
@@ -219,7 +225,7 @@ impl Planner<'_> {
 
     fn approximate(&self, assertion: &Assertion) -> Result<Step, Error> {
         let Some(bases) = self.bases(&assertion.selector, IndexKind::Approximate) else {
-            return Ok(Step::Everything);
+            return self.holding(&assertion.selector);
         };
         let mut steps = Vec::new();
         for (base, type_id) in bases {
@@ -235,7 +241,8 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    fn present(&self, selector: &Selector) -> Result<Step, Error> {
+    /// The entries that hold the attribute: what an assertion without an index of its own needs.
+    pub(super) fn holding(&self, selector: &Selector) -> Result<Step, Error> {
         if is_object_class(self.indexes, selector) {
             return Ok(Step::Everything);
         }
@@ -249,13 +256,13 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    fn substrings(&self, assertion: &SubstringAssertion) -> Result<Step, Error> {
+    pub(super) fn substrings(&self, assertion: &SubstringAssertion) -> Result<Step, Error> {
         let Some(bases) = self.bases(&assertion.selector, IndexKind::Substring) else {
-            return Ok(Step::Everything);
+            return self.holding(&assertion.selector);
         };
         let mut grams = grams_of_assertion(assertion);
         if grams.is_empty() {
-            return Ok(Step::Everything);
+            return self.holding(&assertion.selector);
         }
         grams.truncate(GRAMS_MAX);
         let mut unions = Vec::new();
@@ -272,15 +279,20 @@ impl Planner<'_> {
         Ok(union(unions))
     }
 
-    fn order(&self, assertion: &Assertion, side: Side) -> Result<Step, Error> {
-        let Some(bases) = self.bases(&assertion.selector, IndexKind::Ordering) else {
-            return Ok(Step::Everything);
+    pub(super) fn order(
+        &self,
+        selector: &Selector,
+        normal: &[u8],
+        side: Side,
+    ) -> Result<Step, Error> {
+        let Some(bases) = self.bases(selector, IndexKind::Ordering) else {
+            return self.holding(selector);
         };
         let mut steps = Vec::new();
         for (base, type_id) in bases {
             let mut counted = 0;
             let (transaction, table) = (self.snapshot.transaction, self.snapshot.tables.order);
-            order::walk(transaction, table, base, &assertion.normal, side, |_| {
+            order::walk(transaction, table, base, normal, side, |_| {
                 counted += 1;
                 counted < COUNTED_MAX
             })?;
@@ -290,11 +302,10 @@ impl Planner<'_> {
                 COUNTED_MAX => COUNTED_MAX.max(self.snapshot.entry_count()? / 3),
                 counted => counted,
             };
-            let (base, normal) = (base.0, assertion.normal.clone());
             steps.push(Step::Order {
-                base,
+                base: base.0,
                 type_id,
-                normal,
+                normal: normal.into(),
                 side,
                 estimate,
             });
@@ -303,7 +314,7 @@ impl Planner<'_> {
     }
 
     /// The indexes that together have every value an assertion covers; `None` if one is missing.
-    fn bases(&self, selector: &Selector, kind: IndexKind) -> Option<Bases> {
+    pub(super) fn bases(&self, selector: &Selector, kind: IndexKind) -> Option<Bases> {
         let schema = &self.indexes.schema;
         let mut bases = Bases::new();
         // The usual case without a look into the dictionary's order: one number, no options.
@@ -315,6 +326,12 @@ impl Planner<'_> {
             if !self.indexes.is_ready(known.type_id, kind) {
                 return None;
             }
+            // A subtype with a rule of its own has keys that this assertion does not ask for.
+            if known.type_id != selector.type_id
+                && !same_rule(schema, kind, known.type_id, selector.type_id)
+            {
+                return None;
+            }
             bases.push((known.base, known.type_id));
         }
         // No entry has the attribute, but only stored ones are sure to be absent then.
@@ -324,7 +341,7 @@ impl Planner<'_> {
         Some(bases)
     }
 
-    fn hashed(
+    pub(super) fn hashed(
         &self,
         kind: IndexKind,
         base: AttributeNumber,
@@ -386,7 +403,7 @@ impl Planner<'_> {
     }
 }
 
-fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
+pub(super) fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
     match ids.len() {
         0 => Step::Nothing,
         1 => Step::Found {
@@ -400,6 +417,17 @@ fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
     }
 }
 
+/// Whether two types make the keys of an index in the same way.
+fn same_rule(schema: &Schema, kind: IndexKind, one: TypeId, other: TypeId) -> bool {
+    let (one, other) = (schema.type_of(one), schema.type_of(other));
+    match kind {
+        IndexKind::Presence => true,
+        IndexKind::Equality | IndexKind::Approximate => one.equality == other.equality,
+        IndexKind::Ordering => one.ordering == other.ordering,
+        IndexKind::Substring => one.substring == other.substring,
+    }
+}
+
 /// The entries that all steps give; `None` without a step.
 fn intersection(mut steps: Vec<Step>) -> Option<Step> {
     steps.sort_by_key(Step::rough_size);
@@ -410,7 +438,7 @@ fn intersection(mut steps: Vec<Step>) -> Option<Step> {
     })
 }
 
-fn union(mut steps: Vec<Step>) -> Step {
+pub(super) fn union(mut steps: Vec<Step>) -> Step {
     steps.retain(|step| !matches!(step, Step::Nothing));
     match steps.len() {
         0 => Step::Nothing,
