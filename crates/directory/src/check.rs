@@ -1,9 +1,9 @@
 //! Proof that the tables of a database agree.
 
 use crate::config;
+use crate::recover::{self, Recovered};
 use crate::stop::Failure;
 use std::path::Path;
-use store::Store;
 
 /// What a check found.
 #[derive(Debug)]
@@ -16,15 +16,19 @@ pub struct CheckReport {
     pub entries: u64,
     /// The state digest, 32 hexadecimal digits.
     pub digest: String,
+    /// The log beyond the last checkpoint, all of which could be read and executed; `None` for a
+    /// database that was closed and has no log.
+    pub recovered: Option<Recovered>,
 }
 
 /// Compares every table of the database in a data folder with every other and recomputes the
-/// digest. Changes nothing.
+/// digest. What a server that was not stopped has left in its log is executed first; nothing else
+/// is changed.
 ///
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
 pub fn check(data: &Path) -> Result<CheckReport, Failure> {
-    let store = Store::open(data)?;
+    let (store, recovered) = recover::open_store(data)?;
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;
     let dictionary = config::stored_dictionary(&snapshot)?;
@@ -35,5 +39,6 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
         problem_count: report.problem_count,
         entries: report.entries,
         digest: format!("{:032x}", snapshot.digest()?),
+        recovered,
     })
 }

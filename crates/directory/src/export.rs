@@ -14,13 +14,14 @@ mod render;
 use crate::config;
 use crate::import::Meter;
 use crate::import::line::Line;
+use crate::recover;
 use crate::stop::Failure;
 use order::Writer;
 use render::{Part, Renderer, Rules};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{EntryId, Reader, Store};
+use store::{EntryId, Reader};
 
 /// Ids in one part: about a megabyte of text for entries of usual size.
 const PART_IDS: u64 = 256;
@@ -90,7 +91,7 @@ pub fn export(
     output: &mut dyn Write,
     meter: &Meter,
 ) -> Result<Exported, Failure> {
-    let store = Store::open(data)?;
+    let (store, _) = recover::open_store(data)?;
     let mut reader = store.reader()?;
     let (rules, last) = {
         let snapshot = reader.snapshot()?;

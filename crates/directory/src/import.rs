@@ -35,6 +35,7 @@ mod work;
 mod worker;
 
 use crate::clock::{Clock, SystemClock};
+use crate::recover;
 use crate::stop::Failure;
 use policy::password::Scheme;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,8 @@ pub fn import(
     meter: &Meter,
 ) -> Result<Imported, Failure> {
     // Open until the end: it holds the folder's lock, and readers stream the old entries.
-    let old = store::Store::open(data)?;
+    // It needs no log of its own now, so none outlives it when the new one takes its place.
+    let (old, _) = recover::open_store(data)?;
     remove_leftovers(data)?;
     let folder = data.join(NEW_FOLDER);
     let plan = plan::Plan::new(&old, options)?;

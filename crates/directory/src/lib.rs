@@ -11,6 +11,7 @@
 //!   no setting;
 //! - no snapshot lives across a wait for a client.
 
+mod apply;
 mod catalog;
 pub mod check;
 mod clock;
@@ -22,6 +23,8 @@ mod dispatch;
 mod execute;
 pub mod export;
 mod flow;
+#[doc(hidden)]
+pub mod fuzz;
 mod hashing;
 pub mod import;
 mod knowledge;
@@ -29,6 +32,8 @@ mod open;
 mod operation;
 mod paging;
 mod projection;
+mod record;
+mod recover;
 mod session;
 mod stop;
 mod virtual_entry;
@@ -40,6 +45,7 @@ pub use clock::{Clock, SystemClock};
 pub use cursor::Cursor;
 pub use flow::{Completion, Flow, Mailbox, may_overlap};
 pub use open::{Directory, InitOptions, Options, Status};
+pub use recover::Recovered;
 pub use session::{Peer, Session};
 pub use stop::{Failure, Refusal, Stop};
 pub use worker::Worker;

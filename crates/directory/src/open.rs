@@ -10,6 +10,7 @@ use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::operation::add;
 use crate::paging::CookieKey;
+use crate::recover;
 use crate::stop::{Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
@@ -20,7 +21,7 @@ use policy::{LimitSettings, VerifiedCache};
 use schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
-use store::{IndexKinds, IndexSet, Store};
+use store::{IndexKinds, IndexSet, Journal, Store};
 
 /// The key of the paging key.
 pub(crate) const META_COOKIE_KEY: &[u8] = b"cookie-key";
@@ -192,7 +193,7 @@ impl Directory {
     /// # Errors
     /// There is none, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
-        let store = Store::open(data)?;
+        let (store, _) = recover::open_store(data)?;
         crate::import::remove_leftovers(data)?;
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
@@ -227,6 +228,8 @@ impl Directory {
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&options.clock),
             log: Box::new(log),
+            journal: Journal::new(&store),
+            encoded: Vec::new(),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);

@@ -108,6 +108,12 @@ pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
             "no space left for the database: nothing was changed; free space and try again",
         );
     }
+    if let Failure::Store(store::Error::Halted { .. }) = failure {
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "the server takes no more writes until it is restarted; see its log",
+        );
+    }
     LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")
 }
 

@@ -1,32 +1,40 @@
 //! The one writer: takes everything that waits, gives it a place in the order, executes it in one
-//! transaction, commits with one sync, and only then answers.
+//! transaction while the log takes it to the disk, commits, and only then answers.
 //!
 //! Invariants:
-//! - no result leaves before the commit that contains its write;
+//! - no result leaves before its write is durable in the log and the commit that contains it;
+//! - a record stays in the log exactly if its transaction was committed, or changed nothing;
 //! - a refused write changes nothing and costs its neighbours nothing: it is refused before it
 //!   touches the store;
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used.
 
+use crate::apply::apply;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
-use crate::execute::{Execution, Noticed};
 use crate::flow::{Completion, Finished, Mailbox, Outcome};
-use crate::stop::{Failure, Refusal, Stop, failure_result};
+use crate::record;
+use crate::stop::{Failure, failure_result};
 use crate::write::Submission;
 use arc_swap::ArcSwap;
-use protocol::{LdapResult, ResultCode};
-use schema::Schema;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use store::{IndexSet, Store};
+use std::time::Duration;
+use store::{IndexSet, Journal, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
 /// Entries indexed between two groups while an index is being built.
 const INDEX_SLICE: usize = 1_000;
+/// Writes from which on it pays to have the log written by another thread meanwhile.
+const AHEAD_MIN: usize = 8;
+/// What a write leaves behind for the next checkpoint: a page for the entry, the leaf that leads to
+/// it, and a share of what lies above.
+const WRITE_CHURN_BYTES: u64 = 12 << 10;
+/// What each commit leaves behind besides: roots, the state row, LMDB's list of free pages.
+const COMMIT_CHURN_BYTES: u64 = 64 << 10;
 
 /// The handle to the writer thread.
 pub(crate) struct Writer {
@@ -54,6 +62,9 @@ pub(crate) struct Desk {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub log: Box<dyn CommitLog>,
+    pub journal: Journal,
+    /// Memory for the record being encoded.
+    pub encoded: Vec<u8>,
 }
 
 impl Writer {
@@ -114,8 +125,9 @@ impl Writer {
 }
 
 impl Queue {
-    /// Everything that waits; empty at once when `work_left`, `None` when it is time to end.
-    fn take(&self, work_left: bool) -> Option<Vec<Submission>> {
+    /// Everything that waits; empty at once when `work_left` and after `due_in`, `None` when it is
+    /// time to end.
+    fn take(&self, work_left: bool, due_in: Option<Duration>) -> Option<Vec<Submission>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if !state.waiting.is_empty() {
@@ -128,11 +140,22 @@ impl Queue {
                 return Some(Vec::new());
             }
             state.sleeping = true;
-            state = self
-                .wake
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let timed_out;
+            (state, timed_out) = match due_in {
+                Some(due_in) => {
+                    let woken = self.wake.wait_timeout(state, due_in);
+                    let (state, result) = woken.unwrap_or_else(PoisonError::into_inner);
+                    (state, result.timed_out())
+                }
+                None => {
+                    let woken = self.wake.wait(state);
+                    (woken.unwrap_or_else(PoisonError::into_inner), false)
+                }
+            };
             state.sleeping = false;
+            if timed_out {
+                return Some(std::mem::take(&mut state.waiting));
+            }
         }
     }
 }
@@ -140,9 +163,10 @@ impl Queue {
 impl Desk {
     fn run(mut self, queue: &Queue) {
         let mut building = self.has_unfinished_index();
-        while let Some(group) = queue.take(building) {
+        while let Some(group) = queue.take(building, self.journal.due_in()) {
             if group.is_empty() {
-                building = self.build_indexes();
+                self.keep_up();
+                building = building && self.build_indexes();
                 continue;
             }
             let mut rest = group.as_slice();
@@ -153,6 +177,9 @@ impl Desk {
                 rest = later;
             }
             building = self.has_unfinished_index();
+        }
+        if let Err(error) = self.journal.seal() {
+            tracing::error!(%error, "the next start executes the log again");
         }
     }
 
@@ -169,21 +196,7 @@ impl Desk {
 
     /// Orders, executes, commits and answers one group.
     fn write(&mut self, group: &[Submission]) {
-        let before = self.catalog.load_full();
-        let writes = group.iter().map(|it| &it.write).collect();
-        let results = match self.log.append(writes, self.clock.now_us()) {
-            Err(failure) => Err(failure),
-            Ok(record) => {
-                let position = record.position;
-                let done = self.execute(&record, &before);
-                if done.is_err() {
-                    self.catalog.store(Arc::clone(&before));
-                    self.log.forget(position);
-                }
-                done
-            }
-        };
-        match results {
+        match self.perform(group) {
             Ok(results) => answer(group, results.into_iter()),
             Err(failure) => {
                 let result = failure_result(&failure);
@@ -192,76 +205,105 @@ impl Desk {
         }
     }
 
-    /// Executes a record in one transaction and commits it.
+    /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
+    /// makes a checkpoint, which gives back what was pinned.
+    fn perform(&mut self, group: &[Submission]) -> Result<Vec<Outcome>, Failure> {
+        match self.attempt(group) {
+            Err(Failure::Store(store::Error::Full)) if self.journal.is_behind() => {
+                self.journal.checkpoint()?;
+                self.attempt(group)
+            }
+            done => done,
+        }
+    }
+
+    /// Orders, executes and commits one group; on failure nothing has changed.
+    fn attempt(&mut self, group: &[Submission]) -> Result<Vec<Outcome>, Failure> {
+        let before = self.catalog.load_full();
+        self.journal.begin(self.clock.uuid())?;
+        let writes = group.iter().map(|it| &it.write).collect();
+        let record = self.log.append(writes, self.clock.now_us())?;
+        let done = self.execute(&record, &before);
+        if done.is_err() {
+            self.catalog.store(before);
+            self.log.forget(record.position);
+        }
+        done
+    }
+
+    /// Executes a record in one transaction, makes it durable and commits it.
     fn execute(
         &mut self,
         record: &Record<'_>,
         before: &Arc<Catalog>,
     ) -> Result<Vec<Outcome>, Failure> {
         let mut batch = self.store.begin(&before.indexes)?;
-        let mut results = Vec::with_capacity(record.writes.len());
-        let mut execution = Execution::new(&mut batch, before, record);
-        for write in &record.writes {
-            results.push(match execution.execute(write) {
-                Ok(controls) => Outcome {
-                    result: LdapResult::success(),
-                    controls,
-                },
-                Err(Stop::Refused(refusal)) => refusal.into_result().into(),
-                Err(Stop::Failed(failure)) => return Err(failure),
-            });
+        let digest = batch.snapshot().digest()?;
+        self.encoded.clear();
+        record::encode(record, digest, &before.schema, &mut self.encoded);
+        // A configuration that turns out to be unusable must not stand in the log.
+        let configures = record
+            .writes
+            .iter()
+            .any(|it| it.name.is_within(&before.config));
+        let ahead = record.writes.len() >= AHEAD_MIN && !configures;
+        if ahead {
+            self.journal.append(&self.encoded, true)?;
         }
-        let noticed = execution.finish()?;
-        if noticed.changed == 0 {
+        let applied = match apply(&mut batch, before, record) {
+            Ok(applied) => applied,
+            Err(failure) => {
+                drop(batch);
+                self.take_back(ahead)?;
+                return Err(failure);
+            }
+        };
+        if applied.changed == 0 {
             // Everything was refused: there is nothing to make durable.
             drop(batch);
+            if ahead {
+                self.journal.rewind()?;
+            }
             self.log.forget(record.position);
-            return Ok(results);
+            return Ok(applied.results);
         }
-        match self.publish(&mut batch, before, noticed)? {
-            Ok(()) => {}
-            Err(refusal) => {
-                drop(batch);
-                self.log.forget(record.position);
-                self.catalog.store(Arc::clone(before));
-                return Ok(vec![refusal.into_result().into(); record.writes.len()]);
-            }
+        if !ahead {
+            self.journal.append(&self.encoded, false)?;
         }
-        batch.commit()?;
-        Ok(results)
-    }
-
-    /// Publishes what readers of the new state must know, before it becomes visible to them.
-    /// Refuses a configuration that cannot be used.
-    fn publish(
-        &self,
-        batch: &mut store::Batch<'_>,
-        before: &Arc<Catalog>,
-        noticed: Noticed,
-    ) -> Result<Result<(), Refusal>, Failure> {
-        if noticed.configuration {
-            match reconfigure(batch, &noticed.schema) {
-                Ok(mut next) => {
-                    next.limits = before.limits;
-                    next.least_version = before.least_version;
-                    self.catalog.store(Arc::new(next));
-                }
-                Err(Failure::Configuration(text)) => {
-                    return Ok(Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text)));
-                }
-                Err(failure) => return Err(failure),
-            }
-        } else if noticed.new_knowledge {
-            let mut next = Catalog::clone(before);
-            next.indexes.schema = noticed.schema.clone();
-            next.schema = noticed.schema;
-            next.has_aliases |= noticed.aliases;
-            next.has_referrals |= noticed.referrals;
-            next.has_dynamic_groups |= noticed.dynamic_groups;
-            next.has_collective |= noticed.collective;
+        self.journal.sync()?;
+        // Before the commit: no reader may meet what its catalog cannot name.
+        if let Some(next) = applied.catalog {
             self.catalog.store(Arc::new(next));
         }
-        Ok(Ok(()))
+        if let Err(error) = batch.commit() {
+            self.take_back(true)?;
+            return Err(error.into());
+        }
+        let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
+        self.committed(churn + self.encoded.len() as u64);
+        Ok(applied.results)
+    }
+
+    /// Takes the record back if it was appended.
+    fn take_back(&mut self, appended: bool) -> Result<(), Failure> {
+        match appended {
+            true => Ok(self.journal.retract()?),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets the journal count what a commit left behind. What was committed stays durable if that
+    /// fails; later writes are refused.
+    fn committed(&mut self, churn: u64) {
+        if let Err(error) = self.journal.committed(churn) {
+            tracing::error!(%error, "writes are refused from now on; restart the server");
+        }
+    }
+
+    fn keep_up(&mut self) {
+        if let Err(error) = self.journal.keep_up() {
+            tracing::error!(%error, "writes are refused from now on; restart the server");
+        }
     }
 
     fn has_unfinished_index(&self) -> bool {
@@ -291,6 +333,7 @@ impl Desk {
         let progress = batch.build_indexes(INDEX_SLICE)?;
         let states = batch.snapshot().index_states()?;
         batch.commit()?;
+        self.committed(INDEX_SLICE as u64 * WRITE_CHURN_BYTES);
         // After the commit: a search must not use an index that its snapshot has not finished. Read
         // back, since a transaction that changed nothing leaves no version of its own.
         let version = self.store.reader()?.snapshot()?.version();
@@ -300,13 +343,6 @@ impl Desk {
         self.catalog.store(Arc::new(next));
         Ok(!progress.is_finished())
     }
-}
-
-/// Reads the changed configuration and makes the indexes those that it asks for.
-fn reconfigure(batch: &mut store::Batch<'_>, schema: &Schema) -> Result<Catalog, Failure> {
-    let next = crate::config::load(&batch.snapshot(), schema)?;
-    crate::config::apply_indexes(batch, &next)?;
-    crate::config::load(&batch.snapshot(), schema)
 }
 
 /// Delivers results, one call per mailbox.

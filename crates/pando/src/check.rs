@@ -8,6 +8,13 @@ use crate::report::{Problem, note, say};
 pub fn check(it: &Check) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
     let report = directory::check::check(&data).map_err(Problem::failed)?;
+    if let Some(log) = &report.recovered {
+        note(format_args!(
+            "the server was not stopped: read {} records with {} writes in its log beyond the \
+             checkpoint at position {}, and executed them up to position {}",
+            log.records, log.writes, log.checkpoint, log.position
+        ));
+    }
     for problem in &report.problems {
         note(problem);
     }

@@ -58,7 +58,7 @@ pub(crate) struct Scratch {
 
 impl<'s> Batch<'s> {
     pub(crate) fn begin(shared: &'s Arc<Shared>, indexes: &IndexSet) -> Result<Batch<'s>, Error> {
-        let transaction = WriteTransaction::begin(&shared.environment)?;
+        let transaction = shared.begin()?;
         let row = transaction.get(shared.tables.meta, STATE_KEY)?;
         let state = State::decode(row.ok_or_else(|| Error::corrupt("meta", "no state row"))?)?;
         Ok(Batch {
@@ -305,7 +305,8 @@ impl<'s> Batch<'s> {
         build::slice(self, entries_max)
     }
 
-    /// Commits. When it returns, everything is durable and visible.
+    /// Commits. When it returns, everything is visible, and durable unless a [`crate::Journal`]
+    /// sees to that.
     ///
     /// # Errors
     /// [`Error::Full`] when there is no room, or what LMDB says; nothing has changed then.

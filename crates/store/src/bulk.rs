@@ -249,7 +249,7 @@ impl BulkLoader {
     fn transaction(&mut self) -> Result<&mut WriteTransaction, Error> {
         match &mut self.transaction {
             Some(transaction) => Ok(transaction),
-            closed => Ok(closed.insert(WriteTransaction::begin(&self.store.shared.environment)?)),
+            closed => Ok(closed.insert(self.store.shared.begin()?)),
         }
     }
 

@@ -9,6 +9,17 @@ pub enum Error {
     /// The disk, the quota or the map is full. The write transaction is void; everything committed
     /// before is untouched, reads go on, and writes work again when there is room.
     Full,
+    /// It is not known what the disk holds, so nothing is written any more; reads go on. A restart
+    /// brings back everything that was acknowledged.
+    Halted {
+        /// What failed.
+        reason: String,
+    },
+    /// The folder was not closed: what is in its log comes first ([`crate::Store::recover`]).
+    Unrecovered {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Another process has the folder open.
     Locked {
         /// The folder.
@@ -42,6 +53,11 @@ pub enum Error {
         /// What is wrong.
         detail: String,
     },
+    /// The write-ahead log, its checkpoint and the database do not fit together.
+    CorruptLog {
+        /// What is wrong.
+        detail: String,
+    },
     /// The caller asked for something the present state does not allow, e.g. a name that is taken.
     Conflict {
         /// What is wrong.
@@ -67,6 +83,12 @@ impl Error {
     pub(crate) fn corrupt(table: &'static str, detail: impl Into<String>) -> Error {
         Error::Corrupt {
             table,
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn corrupt_log(detail: impl Into<String>) -> Error {
+        Error::CorruptLog {
             detail: detail.into(),
         }
     }
@@ -98,6 +120,15 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Full => f.write_str("no room left for the database"),
+            Error::Halted { reason } => {
+                write!(f, "writing has ended until the next start, after {reason}")
+            }
+            Error::Unrecovered { folder } => write!(
+                f,
+                "{} was not closed: its log has to be executed first",
+                folder.display()
+            ),
+            Error::CorruptLog { detail } => write!(f, "the write-ahead log: {detail}"),
             Error::Locked {
                 folder,
                 process: Some(process),

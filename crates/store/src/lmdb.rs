@@ -27,7 +27,9 @@ mod trees;
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};
 pub use pages::Found;
-pub use transaction::{Put, ReadTransaction, Table, TableOptions, Transaction, WriteTransaction};
+pub use transaction::{
+    CommitSync, Put, ReadTransaction, Table, TableOptions, Transaction, WriteTransaction,
+};
 
 use std::ffi::{CStr, c_int};
 

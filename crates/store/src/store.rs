@@ -5,11 +5,15 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::index_set::IndexSet;
-use crate::lmdb::{Environment, EnvironmentOptions, Put, WriteTransaction};
+use crate::journal::{self, Recovery};
+use crate::lmdb::{
+    CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
+};
 use crate::reader::Reader;
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
@@ -49,7 +53,20 @@ pub(crate) struct Shared {
     pub tables: Tables,
     pub holders_max: u64,
     folder: PathBuf,
+    durability: AtomicU8,
     _lock: File,
+}
+
+/// What makes commits durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Durability {
+    /// Each commit syncs.
+    Synced,
+    /// The journal's records: commits do not sync.
+    Logged,
+    /// Nothing any more: there are no commits.
+    Halted,
 }
 
 /// Settings for tests and tools; servers use the defaults.
@@ -119,14 +136,47 @@ impl Store {
             return Err(Error::Missing { file });
         }
         let lock = lock_folder(folder)?;
+        if journal::is_open(folder) {
+            return Err(Error::Unrecovered {
+                folder: folder.to_path_buf(),
+            });
+        }
         Store::open_locked(folder, lock, options)
     }
 
+    /// As [`Store::open`], also when the folder was not closed: then the store stands at its last
+    /// checkpoint, and nothing may be done with it before the recovery is finished.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not belong
+    /// together.
+    pub fn recover(folder: &Path) -> Result<(Store, Option<Recovery>), Error> {
+        let file = folder.join(DATABASE_FILE);
+        if !file.is_file() {
+            return Err(Error::Missing { file });
+        }
+        let lock = lock_folder(folder)?;
+        let checkpoint = journal::go_back(folder)?;
+        let (store, pin) = Store::open_pinned(folder, lock, &StoreOptions::default())?;
+        let recovery = checkpoint.map(|checkpoint| Recovery::new(&store, pin, &checkpoint));
+        Ok((store, recovery.transpose()?))
+    }
+
     fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
+        Ok(Store::open_pinned(folder, lock, options)?.0)
+    }
+
+    /// Opens, and pins the state found before anything is committed.
+    fn open_pinned(
+        folder: &Path,
+        lock: File,
+        options: &StoreOptions,
+    ) -> Result<(Store, ReadTransaction), Error> {
         let file = folder.join(DATABASE_FILE);
         allocate_readers(&folder.join(READERS_FILE))?;
         let environment = Arc::new(open_environment(&file, options)?);
         environment.clear_dead_readers()?;
+        let pin = ReadTransaction::begin(&environment)?;
         let mut transaction = WriteTransaction::begin(&environment)?;
         let tables = Tables::open(&mut transaction)?;
         check_format(&mut transaction, &tables)?;
@@ -138,11 +188,11 @@ impl Store {
             tables,
             holders_max,
             folder,
+            durability: AtomicU8::new(Durability::Synced as u8),
             _lock: lock,
         };
-        Ok(Store {
-            shared: Arc::new(shared),
-        })
+        let shared = Arc::new(shared);
+        Ok((Store { shared }, pin))
     }
 
     /// A reader: one for each thread that serves.
@@ -241,6 +291,29 @@ impl Store {
 }
 
 impl Shared {
+    pub fn set_durability(&self, durability: Durability) {
+        self.durability.store(durability as u8, Ordering::Release);
+    }
+
+    /// Begins the write transaction, to be committed as durability is had at present.
+    pub fn begin(&self) -> Result<WriteTransaction, Error> {
+        self.refuse_halted()?;
+        let logged = self.durability.load(Ordering::Acquire) == Durability::Logged as u8;
+        let sync = match logged {
+            true => CommitSync::Later,
+            false => CommitSync::Now,
+        };
+        WriteTransaction::begin_with(&self.environment, sync)
+    }
+
+    pub fn refuse_halted(&self) -> Result<(), Error> {
+        if self.durability.load(Ordering::Acquire) == Durability::Halted as u8 {
+            let reason = "an earlier failure, which the log of this program tells".to_owned();
+            return Err(Error::Halted { reason });
+        }
+        Ok(())
+    }
+
     /// Tells a full disk from a broken one: LMDB reports a write that the disk took only in part as
     /// EIO, which is what happens on the last write before it is full.
     pub fn explain(&self, error: Error) -> Error {

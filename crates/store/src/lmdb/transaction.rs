@@ -51,6 +51,15 @@ impl Put {
     }
 }
 
+/// When a commit becomes durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitSync {
+    /// With the commit.
+    Now,
+    /// With the next [`Environment::sync`]: what the disk holds in between is not a database.
+    Later,
+}
+
 /// Cursors a read transaction keeps for the next user, so that a lookup allocates nothing.
 const SPARE_CURSORS_MAX: usize = 8;
 
@@ -310,12 +319,27 @@ pub struct WriteTransaction {
 }
 
 impl WriteTransaction {
-    /// Begins the write transaction, waiting for the one before to end.
+    /// Begins the write transaction, waiting for the one before to end. Its commit syncs.
     ///
     /// # Errors
     /// What LMDB says.
     pub fn begin(environment: &Arc<Environment>) -> Result<WriteTransaction, Error> {
-        let inner = Transaction::new(begin(environment, 0)?, false, None);
+        WriteTransaction::begin_with(environment, CommitSync::Now)
+    }
+
+    /// As [`WriteTransaction::begin`], with a choice of when the commit becomes durable.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn begin_with(
+        environment: &Arc<Environment>,
+        sync: CommitSync,
+    ) -> Result<WriteTransaction, Error> {
+        let flags = match sync {
+            CommitSync::Now => 0,
+            CommitSync::Later => ffi::MDB_NOSYNC,
+        };
+        let inner = Transaction::new(begin(environment, flags)?, false, None);
         Ok(WriteTransaction {
             inner,
             ended: false,
@@ -443,7 +467,7 @@ impl WriteTransaction {
         Ok(found(code)?.is_some())
     }
 
-    /// Commits; durable when it returns, unless the environment leaves syncing to its user.
+    /// Commits; durable when it returns, unless syncing was left for later.
     ///
     /// # Errors
     /// [`Error::Full`] or what LMDB says. Nothing is changed then.

@@ -1,0 +1,98 @@
+//! Executing one record inside one transaction, the same way for the writer and after a crash.
+
+use crate::catalog::Catalog;
+use crate::commit::Record;
+use crate::config;
+use crate::execute::{Execution, Noticed};
+use crate::flow::Outcome;
+use crate::stop::{Failure, Refusal, Stop};
+use protocol::{LdapResult, ResultCode};
+use schema::Schema;
+use store::Batch;
+
+/// What a record did inside a transaction that is not committed yet.
+pub(crate) struct Applied {
+    /// One for each write.
+    pub results: Vec<Outcome>,
+    /// Writes that changed something; with none the transaction is to be dropped.
+    pub changed: u32,
+    /// What readers of the new state must know, if it differs: to be published before the commit.
+    pub catalog: Option<Catalog>,
+}
+
+/// Executes a record. A failure leaves a transaction that can only be dropped.
+pub(crate) fn apply(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    record: &Record<'_>,
+) -> Result<Applied, Failure> {
+    let mut results = Vec::with_capacity(record.writes.len());
+    let mut execution = Execution::new(batch, before, record);
+    for write in &record.writes {
+        results.push(match execution.execute(write) {
+            Ok(controls) => Outcome {
+                result: LdapResult::success(),
+                controls,
+            },
+            Err(Stop::Refused(refusal)) => refusal.into_result().into(),
+            Err(Stop::Failed(failure)) => return Err(failure),
+        });
+    }
+    let noticed = execution.finish()?;
+    let changed = noticed.changed;
+    if changed == 0 {
+        return Ok(Applied {
+            results,
+            changed,
+            catalog: None,
+        });
+    }
+    match next_catalog(batch, before, noticed) {
+        Ok(catalog) => Ok(Applied {
+            results,
+            changed,
+            catalog,
+        }),
+        // A configuration that cannot be used is the client's mistake, and taken back whole.
+        Err(Failure::Configuration(text)) => {
+            let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
+            Ok(Applied {
+                results: vec![refusal.into_result().into(); record.writes.len()],
+                changed: 0,
+                catalog: None,
+            })
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn next_catalog(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    noticed: Noticed,
+) -> Result<Option<Catalog>, Failure> {
+    if noticed.configuration {
+        let mut next = reconfigure(batch, &noticed.schema)?;
+        next.limits = before.limits;
+        next.least_version = before.least_version;
+        return Ok(Some(next));
+    }
+    if !noticed.new_knowledge {
+        return Ok(None);
+    }
+    let mut next = before.clone();
+    next.indexes.schema = noticed.schema.clone();
+    next.schema = noticed.schema;
+    next.has_aliases |= noticed.aliases;
+    next.has_referrals |= noticed.referrals;
+    next.has_dynamic_groups |= noticed.dynamic_groups;
+    next.has_collective |= noticed.collective;
+    Ok(Some(next))
+}
+
+/// Reads the changed configuration and makes the indexes those that it asks for.
+fn reconfigure(batch: &mut Batch<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+    let next = config::load(&batch.snapshot(), schema)?;
+    config::apply_indexes(batch, &next)?;
+    config::load(&batch.snapshot(), schema)
+}

@@ -1,0 +1,183 @@
+//! Records that were encoded, cut, and damaged.
+
+use super::*;
+use proptest::prelude::*;
+
+const ATTRIBUTES: [&str; 6] = [
+    "cn",
+    "description;lang-de",
+    "userCertificate;binary",
+    "member",
+    "jpegPhoto",
+    "sn;lang-en;x-test",
+];
+
+fn schema() -> Schema {
+    Schema::standard()
+}
+
+fn given() -> impl Strategy<Value = Given> {
+    let values = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..5);
+    (0..ATTRIBUTES.len(), values).prop_map(|(at, values)| Given {
+        description: schema().describe(ATTRIBUTES[at]).expect("standard"),
+        values,
+    })
+}
+
+fn rdn() -> impl Strategy<Value = ResolvedRdn> {
+    "[a-z]{1,20}".prop_map(|value| {
+        let text = format!("cn={value}+sn={value}x");
+        schema().resolve_rdn(&text).expect("an RDN")
+    })
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    "[a-z]{1,20}".prop_map(|value| {
+        let text = format!("cn={value},ou=a\\,b,dc=example");
+        schema().resolve_name(&text).expect("a name")
+    })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let operation = prop_oneof![
+        Just(ChangeOperation::Add),
+        Just(ChangeOperation::Delete),
+        Just(ChangeOperation::Replace),
+        Just(ChangeOperation::Increment),
+    ];
+    let modification =
+        (operation, given()).prop_map(|(operation, given)| Modification { operation, given });
+    let addition = (
+        "\\PC{0,40}",
+        rdn(),
+        proptest::collection::vec(given(), 0..4),
+        any::<[u8; 16]>(),
+    );
+    let renaming = (
+        "\\PC{0,40}",
+        rdn(),
+        any::<bool>(),
+        proptest::option::of(name()),
+    );
+    prop_oneof![
+        proptest::collection::vec(modification, 0..4).prop_map(Change::Modify),
+        addition.prop_map(|(rdn_spelled, rdn, attributes, uuid)| {
+            Change::Add(Addition {
+                rdn_spelled,
+                rdn,
+                attributes,
+                uuid,
+            })
+        }),
+        renaming.prop_map(|(rdn_spelled, rdn, delete_old_rdn, new_superior)| {
+            Change::Rename(Renaming {
+                rdn_spelled,
+                rdn,
+                delete_old_rdn,
+                new_superior,
+            })
+        }),
+        Just(Change::Delete),
+    ]
+}
+
+fn options() -> impl Strategy<Value = WriteOptions> {
+    let bytes = || proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
+    let fields = (any::<bool>(), bytes(), bytes(), bytes());
+    fields.prop_map(
+        |(administrator, assertion, pre_read, post_read)| WriteOptions {
+            administrator,
+            assertion,
+            pre_read,
+            post_read,
+        },
+    )
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    let fields = (
+        "\\PC{0,30}",
+        name(),
+        "\\PC{0,50}",
+        any::<bool>(),
+        proptest::option::of(options().prop_map(Box::new)),
+        change(),
+    );
+    fields.prop_map(
+        |(by, name, spelled, manage_dsa_it, options, change)| Write {
+            by,
+            name,
+            spelled,
+            manage_dsa_it,
+            options,
+            change,
+        },
+    )
+}
+
+fn encoded(writes: &[Write]) -> Vec<u8> {
+    let record = Record {
+        position: 0x0102_0304_0506,
+        time_us: 1_795_251_723_000_042,
+        writes: writes.iter().collect(),
+    };
+    let mut out = Vec::new();
+    encode(&record, u128::MAX - 5, &schema(), &mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn what_was_encoded_decodes_to_the_same(writes in proptest::collection::vec(write(), 0..5)) {
+        let bytes = encoded(&writes);
+        let decoded = decode(&bytes, &schema()).expect("it was encoded");
+        prop_assert_eq!(position_of(&bytes), Some(0x0102_0304_0506));
+        prop_assert_eq!(decoded.position, 0x0102_0304_0506);
+        prop_assert_eq!(decoded.time_us, 1_795_251_723_000_042);
+        prop_assert_eq!(decoded.digest, u128::MAX - 5);
+        // `Debug` shows every field there is, also those that come to be after this test.
+        prop_assert_eq!(format!("{:?}", decoded.writes), format!("{writes:?}"));
+    }
+
+    #[test]
+    fn cut_bytes_are_an_error(
+        writes in proptest::collection::vec(write(), 1..3),
+        cut in 1_usize..200,
+    ) {
+        let bytes = encoded(&writes);
+        let end = bytes.len().saturating_sub(cut);
+        prop_assert!(decode(&bytes[..end], &schema()).is_err());
+    }
+
+    /// The fuzz body: any bytes may come.
+    #[test]
+    fn junk_is_an_error_or_decodes_to_something_that_encodes(
+        writes in proptest::collection::vec(write(), 1..3),
+        at in any::<prop::sample::Index>(),
+        junk in proptest::collection::vec(any::<u8>(), 1..12),
+    ) {
+        let mut bytes = encoded(&writes);
+        let at = at.index(bytes.len());
+        let end = (at + junk.len()).min(bytes.len());
+        bytes[at..end].copy_from_slice(&junk[..end - at]);
+        crate::fuzz::record(&bytes);
+        crate::fuzz::record(&junk);
+    }
+}
+
+#[test]
+fn a_field_of_a_later_build_is_refused() {
+    let schema = schema();
+    let name = schema.resolve_name("cn=a,dc=b").expect("a name");
+    let mut write = Vec::new();
+    put_field(&mut write, field::NAME, name.bytes());
+    put_field(&mut write, field::DELETE, &[]);
+    assert!(take_write(&write, &schema).is_ok());
+    put_field(&mut write, 200, b"new");
+    let error = take_write(&write, &schema).expect_err("an unknown field");
+    assert_eq!(error, "field 200 is of a later build");
+    let error = decode(&[9], &schema).expect_err("an unknown version");
+    assert!(error.contains("version 9"), "{error}");
+}

@@ -1,0 +1,103 @@
+//! Opening the store of a data folder, whether it was closed or not: what the log holds beyond the
+//! last checkpoint is executed again, as it was executed the first time.
+
+use crate::apply::apply;
+use crate::commit::Record;
+use crate::config;
+use crate::record;
+use crate::stop::Failure;
+use std::path::Path;
+use std::time::Instant;
+use store::{Recovery, Store};
+
+/// What a recovery found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovered {
+    /// The position in the order that the checkpoint stood at.
+    pub checkpoint: u64,
+    /// The position of the last record.
+    pub position: u64,
+    /// Records executed again.
+    pub records: u64,
+    /// Writes in them.
+    pub writes: u64,
+}
+
+/// Records between two lines about the progress.
+const PROGRESS_EVERY: u64 = 10_000;
+
+/// Opens the store in a folder nobody has open.
+///
+/// # Errors
+/// There is none, another process has it open, or log and database do not fit together.
+pub(crate) fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
+    let (store, recovery) = Store::recover(data)?;
+    let Some(recovery) = recovery else {
+        return Ok((store, None));
+    };
+    let begun = Instant::now();
+    let recovered = replay(&store, recovery)?;
+    tracing::info!(
+        records = recovered.records,
+        writes = recovered.writes,
+        from = recovered.checkpoint,
+        to = recovered.position,
+        seconds = begun.elapsed().as_secs_f64(),
+        "the server was not stopped: executed the log again from the last checkpoint"
+    );
+    Ok((store, Some(recovered)))
+}
+
+fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
+    let (mut catalog, checkpoint) = {
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        (config::load(&snapshot, &dictionary)?, snapshot.position()?)
+    };
+    let mut recovered = Recovered {
+        checkpoint,
+        position: checkpoint,
+        records: 0,
+        writes: 0,
+    };
+    while let Some(bytes) = recovery.next_record()? {
+        let place = record::position_of(&bytes).unwrap_or(recovered.position + 1);
+        let decoded =
+            record::decode(&bytes, &catalog.schema).map_err(|error| unusable(place, &error))?;
+        let mut batch = store.begin(&catalog.indexes)?;
+        let snapshot = batch.snapshot();
+        if decoded.position != snapshot.position()? + 1 || decoded.digest != snapshot.digest()? {
+            return Err(unusable(
+                place,
+                "it belongs to another state of the database",
+            ));
+        }
+        let record = Record {
+            position: decoded.position,
+            time_us: decoded.time_us,
+            writes: decoded.writes.iter().collect(),
+        };
+        let applied = apply(&mut batch, &catalog, &record)?;
+        if applied.changed > 0 {
+            batch.commit()?;
+            recovered.position = decoded.position;
+        }
+        if let Some(next) = applied.catalog {
+            catalog = next;
+        }
+        recovered.records += 1;
+        recovered.writes += decoded.writes.len() as u64;
+        if recovered.records.is_multiple_of(PROGRESS_EVERY) {
+            tracing::info!(records = recovered.records, "executing the log again");
+        }
+    }
+    recovery.finish()?;
+    Ok(recovered)
+}
+
+fn unusable(position: u64, error: &str) -> Failure {
+    Failure::Store(store::Error::CorruptLog {
+        detail: format!("record {position} cannot be executed: {error}"),
+    })
+}

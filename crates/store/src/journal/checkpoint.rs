@@ -1,0 +1,262 @@
+//! The file `checkpoint`: a state of the database that is on the disk whole, and where the log goes
+//! on from it.
+//!
+//! What is kept of the state is LMDB's meta record, which leads to everything else. A read
+//! transaction pinned on it keeps LMDB from using its pages for anything new; after a crash the
+//! record is put back into both of LMDB's slots, since whatever they hold may be newer than the
+//! pages it leads to.
+//!
+//! Invariant: the file has two slots, written in turn, so one of them is always whole.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::log::LogPlace;
+use super::segment::LogId;
+use crate::error::Error;
+use crate::store::{DATABASE_FILE, sync_folder};
+
+/// The name of the file.
+pub(super) const CHECKPOINT_FILE: &str = "checkpoint";
+
+const MAGIC: &[u8; 8] = b"PandoChk";
+const VERSION: u32 = 1;
+const SLOT_BYTES: usize = 4096;
+const SLOT_USED: usize = 72 + META_BYTES + 8;
+
+/// Where LMDB's meta record stands in its page (`MDB_meta` behind `MDB_page`'s header, 64 bits).
+const META_AT: u64 = 16;
+const META_BYTES: usize = 136;
+const META_MAGIC: u32 = 0xBEEF_C0DE;
+/// In the record: the page size and the id of the transaction that wrote it.
+const META_PAGE_SIZE_AT: usize = 24;
+const META_TRANSACTION_AT: usize = 128;
+/// Where the database file says which log it belongs to: in page 0, behind all that LMDB writes
+/// there.
+const MARK_AT: u64 = 2048;
+
+/// What a slot holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub id: LogId,
+    /// From 1; the greater one of the two slots counts.
+    pub number: u64,
+    /// The transaction whose state this is.
+    pub transaction: u64,
+    pub place: LogPlace,
+    pub meta: [u8; META_BYTES],
+}
+
+impl Checkpoint {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SLOT_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&self.id);
+        let place = self.place;
+        let numbers = [
+            self.number,
+            self.transaction,
+            place.segment,
+            place.offset,
+            place.sequence,
+        ];
+        for number in numbers {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.meta);
+        let checksum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes.resize(SLOT_BYTES, 0);
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Checkpoint> {
+        let bytes = bytes.get(..SLOT_USED)?;
+        let (content, checksum) = bytes.split_at(SLOT_USED - 8);
+        let known = content.starts_with(MAGIC) && content[8..12] == VERSION.to_le_bytes();
+        if !known || checksum != xxh3_64(content).to_le_bytes() {
+            return None;
+        }
+        let number = |at: usize| {
+            let eight = content.get(at..at + 8)?.try_into().ok()?;
+            Some(u64::from_le_bytes(eight))
+        };
+        Some(Checkpoint {
+            id: content[16..32].try_into().ok()?,
+            number: number(32)?,
+            transaction: number(40)?,
+            place: LogPlace {
+                segment: number(48)?,
+                offset: number(56)?,
+                sequence: number(64)?,
+            },
+            meta: content[72..].try_into().ok()?,
+        })
+    }
+}
+
+/// The file, open for writing.
+#[derive(Debug)]
+pub(super) struct CheckpointFile {
+    file: File,
+}
+
+impl CheckpointFile {
+    /// Makes the file with its first checkpoint. Until it has its name there is none.
+    pub fn create(folder: &Path, first: &Checkpoint) -> Result<CheckpointFile, Error> {
+        let (path, new) = (path(folder), folder.join("checkpoint.new"));
+        let created = || -> std::io::Result<File> {
+            let mut options = File::options();
+            options.write(true).create(true).truncate(true);
+            let file = options.open(&new)?;
+            let mut bytes = vec![0; 2 * SLOT_BYTES];
+            let at = slot(first.number) as usize;
+            bytes[at..at + SLOT_BYTES].copy_from_slice(&first.encode());
+            file.write_all_at(&bytes, 0)?;
+            file.sync_all()?;
+            std::fs::rename(&new, path)?;
+            Ok(file)
+        };
+        let file = created().map_err(|error| {
+            // Half a file is no checkpoint and can stay; that it cannot be removed is no news.
+            std::fs::remove_file(&new).unwrap_or_default();
+            Error::system("making the checkpoint file")(error)
+        })?;
+        sync_folder(folder)?;
+        Ok(CheckpointFile { file })
+    }
+
+    /// Writes the next checkpoint into the slot of the one before the last.
+    pub fn write(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let offset = slot(checkpoint.number);
+        let written = self.file.write_all_at(&checkpoint.encode(), offset);
+        written
+            .and_then(|()| self.file.sync_data())
+            .map_err(Error::system("writing the checkpoint"))
+    }
+}
+
+fn slot(number: u64) -> u64 {
+    (number & 1) * SLOT_BYTES as u64
+}
+
+fn path(folder: &Path) -> PathBuf {
+    folder.join(CHECKPOINT_FILE)
+}
+
+/// Whether the folder has a checkpoint, i.e. was not closed.
+pub(crate) fn exists(folder: &Path) -> bool {
+    path(folder).exists()
+}
+
+/// The newest checkpoint of a folder, if it has any.
+pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Error> {
+    let bytes = match std::fs::read(path(folder)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::system("reading the checkpoint")(error)),
+    };
+    let slots = bytes.chunks(SLOT_BYTES).filter_map(Checkpoint::decode);
+    let newest = slots.max_by_key(|it| it.number);
+    newest.map(Some).ok_or_else(|| {
+        Error::corrupt_log("the file \"checkpoint\" cannot be read: neither of its slots is whole")
+    })
+}
+
+/// Removes the checkpoint: from now on the database file stands for itself.
+pub(super) fn remove(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path(folder)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::system("removing the checkpoint")(error));
+        }
+        _ => {}
+    }
+    sync_folder(folder)
+}
+
+/// LMDB's meta record of the newest transaction, which must be this one: the caller sees to it
+/// that none is committed meanwhile.
+pub(super) fn meta_of(folder: &Path, transaction: u64) -> Result<[u8; META_BYTES], Error> {
+    let file = File::open(folder.join(DATABASE_FILE));
+    let file = file.map_err(Error::system("opening the database file"))?;
+    let page_bytes = page_size(&meta_at(&file, 0)?)?;
+    let meta = meta_at(&file, (transaction & 1) * page_bytes)?;
+    if transaction_of(&meta) != transaction {
+        return Err(Error::corrupt(
+            "environment",
+            format!("LMDB's meta record is not of transaction {transaction}"),
+        ));
+    }
+    Ok(meta)
+}
+
+/// Writes into the database file which log it belongs to, and syncs it.
+pub(super) fn mark(folder: &Path, id: LogId) -> Result<(), Error> {
+    let file = File::options().write(true).open(folder.join(DATABASE_FILE));
+    let marked = file.and_then(|file| {
+        file.write_all_at(&id, MARK_AT)?;
+        file.sync_all()
+    });
+    marked.map_err(Error::system("marking the database file"))
+}
+
+/// Makes the checkpoint's state the newest one of the database file, which nobody has open.
+pub(super) fn restore(folder: &Path, checkpoint: &Checkpoint) -> Result<(), Error> {
+    let opening = Error::system("opening the database file");
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(folder.join(DATABASE_FILE))
+        .map_err(opening)?;
+    let page_bytes = page_size(&checkpoint.meta)?;
+    let mut mark = [0; 16];
+    let read = file.read_exact_at(&mut mark, MARK_AT);
+    read.map_err(Error::system("reading the database file"))?;
+    let metas = [meta_at(&file, 0)?, meta_at(&file, page_bytes)?];
+    let newest = metas.iter().map(transaction_of).max();
+    if mark != checkpoint.id || newest < Some(checkpoint.transaction) {
+        return Err(Error::corrupt_log(format!(
+            "{DATABASE_FILE} is not the file that \"{CHECKPOINT_FILE}\" and \"log\" beside it \
+             belong to: if another copy was put in its place, remove those two"
+        )));
+    }
+    let put_back = (|| {
+        file.write_all_at(&checkpoint.meta, META_AT)?;
+        file.write_all_at(&checkpoint.meta, page_bytes + META_AT)?;
+        file.sync_all()
+    })();
+    put_back.map_err(Error::system("going back to the checkpoint"))
+}
+
+/// The meta record of the page that begins at this byte.
+fn meta_at(file: &File, page: u64) -> Result<[u8; META_BYTES], Error> {
+    let mut meta = [0; META_BYTES];
+    let read = file.read_exact_at(&mut meta, page + META_AT);
+    read.map_err(Error::system("reading LMDB's meta record"))?;
+    match meta.starts_with(&META_MAGIC.to_ne_bytes()) {
+        true => Ok(meta),
+        false => Err(Error::corrupt("environment", "no meta record of LMDB")),
+    }
+}
+
+fn transaction_of(meta: &[u8; META_BYTES]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&meta[META_TRANSACTION_AT..]);
+    u64::from_ne_bytes(bytes)
+}
+
+fn page_size(meta: &[u8; META_BYTES]) -> Result<u64, Error> {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&meta[META_PAGE_SIZE_AT..META_PAGE_SIZE_AT + 4]);
+    let bytes = u32::from_ne_bytes(bytes);
+    if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) {
+        return Ok(bytes.into());
+    }
+    let detail = format!("LMDB's meta record names a page size of {bytes}");
+    Err(Error::corrupt("environment", detail))
+}

@@ -1,0 +1,239 @@
+//! Writing the log: segments that have all their blocks before a record comes, records one after
+//! another, the last of which can be taken back.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::segment::{Header, LogId, PAGE_BYTES, encode_record, file_name, record_bytes};
+use crate::error::Error;
+use crate::store::sync_folder;
+
+/// The first segment: a node that writes little gives little away.
+const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Each segment is twice as long as the one before, up to this.
+const SEGMENT_BYTES_MAX: u64 = 32 << 20;
+/// Segments kept to be used again, which spares writing zeros.
+const SPARES_MAX: usize = 2;
+
+/// A place in the log: where a record begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LogPlace {
+    /// Number of the segment.
+    pub segment: u64,
+    /// Byte in it.
+    pub offset: u64,
+    /// Sequence number of the record.
+    pub sequence: u64,
+}
+
+/// A log being written.
+#[derive(Debug)]
+pub(super) struct Log {
+    folder: PathBuf,
+    id: LogId,
+    /// All segments there are with their lengths; the last is being written.
+    segments: VecDeque<(u64, u64)>,
+    file: Arc<File>,
+    seed: u64,
+    next: LogPlace,
+    /// The place of the last record, as long as it can be taken back.
+    last: Option<LogPlace>,
+    spares: Vec<(PathBuf, u64)>,
+}
+
+/// Bytes on their way to the file.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub file: Arc<File>,
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+}
+
+impl Staged {
+    /// Writes and syncs them.
+    pub fn write(&self) -> std::io::Result<()> {
+        self.file.write_all_at(&self.bytes, self.offset)?;
+        self.file.sync_data()
+    }
+}
+
+impl Log {
+    /// Begins a log in a folder, which is emptied first.
+    pub fn begin(folder: &Path, id: LogId) -> Result<Log, Error> {
+        remove_folder(folder)?;
+        std::fs::create_dir(folder).map_err(Error::system("creating the folder of the log"))?;
+        let (path, length) = (folder.join(file_name(1)), SEGMENT_BYTES_MIN);
+        let file = create_segment(&path, length)?;
+        let header = Header { id, number: 1 };
+        write_header(&file, &header)?;
+        sync_folder(folder)?;
+        if let Some(data) = folder.parent() {
+            sync_folder(data)?;
+        }
+        Ok(Log {
+            folder: folder.to_path_buf(),
+            id,
+            segments: VecDeque::from([(1, length)]),
+            file: Arc::new(file),
+            seed: header.seed(),
+            next: LogPlace {
+                segment: 1,
+                offset: PAGE_BYTES,
+                sequence: 1,
+            },
+            last: None,
+            spares: Vec::new(),
+        })
+    }
+
+    pub fn id(&self) -> LogId {
+        self.id
+    }
+
+    /// Where the next record goes.
+    pub fn place(&self) -> LogPlace {
+        self.next
+    }
+
+    /// Gives a record its place. `buffer` is memory to use. The caller writes what comes back.
+    pub fn stage(&mut self, content: &[u8], mut buffer: Vec<u8>) -> Result<Staged, Error> {
+        // Whatever happens now, the record before is not the last any more.
+        self.keep();
+        let bytes = record_bytes(content.len() as u64);
+        let (_, length) = *self.segments.back().expect("a log has a segment");
+        if self.next.offset + bytes > length {
+            self.add_segment(bytes, length)?;
+        }
+        encode_record(self.seed, self.next.sequence, content, &mut buffer);
+        let offset = self.next.offset;
+        self.last = Some(self.next);
+        self.next.offset += bytes;
+        self.next.sequence += 1;
+        Ok(Staged {
+            file: Arc::clone(&self.file),
+            offset,
+            bytes: buffer,
+        })
+    }
+
+    /// The last record stays.
+    pub fn keep(&mut self) {
+        self.last = None;
+    }
+
+    /// The last record need not be there: the next one takes its place. Until then it may be read.
+    pub fn rewind(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.next = last;
+        }
+    }
+
+    /// The last record must never be read again.
+    pub fn retract(&mut self) -> Result<(), Error> {
+        if let Some(last) = self.last {
+            let zeros = [0; PAGE_BYTES as usize];
+            let written = self.file.write_all_at(&zeros, last.offset);
+            let synced = written.and_then(|()| self.file.sync_data());
+            synced.map_err(Error::system("taking a record out of the log"))?;
+        }
+        self.rewind();
+        Ok(())
+    }
+
+    /// Segments before this one are needed no more.
+    pub fn release_before(&mut self, segment: u64) -> Result<(), Error> {
+        while let Some((number, length)) = self.segments.front().copied()
+            && number < segment
+        {
+            let path = self.folder.join(file_name(number));
+            let done = if length >= SEGMENT_BYTES_MAX && self.spares.len() < SPARES_MAX {
+                let spare = path.with_extension("spare");
+                let renamed = std::fs::rename(&path, &spare);
+                renamed.map(|()| self.spares.push((spare, length)))
+            } else {
+                std::fs::remove_file(&path)
+            };
+            done.map_err(Error::system("removing a segment of the log"))?;
+            self.segments.pop_front();
+        }
+        Ok(())
+    }
+
+    fn add_segment(&mut self, record: u64, before: u64) -> Result<(), Error> {
+        let number = self.next.segment + 1;
+        let path = self.folder.join(file_name(number));
+        let needed = PAGE_BYTES + record;
+        let (file, length) = match self.spares.iter().position(|it| it.1 >= needed) {
+            Some(at) => {
+                let (spare, length) = self.spares.swap_remove(at);
+                (use_again(&spare, &path)?, length)
+            }
+            None => {
+                let usual = (before * 2).clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX);
+                let length = usual.max(needed);
+                (create_segment(&path, length)?, length)
+            }
+        };
+        let header = Header {
+            id: self.id,
+            number,
+        };
+        write_header(&file, &header)?;
+        sync_folder(&self.folder)?;
+        self.segments.push_back((number, length));
+        self.file = Arc::new(file);
+        self.seed = header.seed();
+        self.next.segment = number;
+        self.next.offset = PAGE_BYTES;
+        Ok(())
+    }
+}
+
+/// Removes a folder with what is in it, if it is there.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::system("removing the log")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A file of zeros that has all its blocks, so that writing a record into it moves no metadata and
+/// needs no room.
+fn create_segment(path: &Path, length: u64) -> Result<File, Error> {
+    let filled = || -> std::io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let file = options.open(path)?;
+        let zeros = vec![0; SEGMENT_BYTES_MIN as usize];
+        let mut at = 0;
+        while at < length {
+            let part = zeros.len().min((length - at) as usize);
+            file.write_all_at(&zeros[..part], at)?;
+            at += part as u64;
+        }
+        file.sync_all()?;
+        Ok(file)
+    };
+    filled().map_err(|error| {
+        // What the disk took of it is room for others; that it cannot be removed is no news.
+        std::fs::remove_file(path).unwrap_or_default();
+        Error::system("making a segment of the log")(error)
+    })
+}
+
+fn use_again(spare: &Path, path: &Path) -> Result<File, Error> {
+    let renamed = std::fs::rename(spare, path);
+    let opened = renamed.and_then(|()| File::options().read(true).write(true).open(path));
+    opened.map_err(Error::system("using a segment of the log again"))
+}
+
+fn write_header(file: &File, header: &Header) -> Result<(), Error> {
+    file.write_all_at(&header.encode(), 0)
+        .and_then(|()| file.sync_data())
+        .map_err(Error::system("beginning a segment of the log"))
+}

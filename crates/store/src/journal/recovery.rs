@@ -1,0 +1,88 @@
+//! After a crash: back to the checkpoint, and forward again through the log.
+
+use std::path::Path;
+
+use super::checkpoint::{self, Checkpoint};
+use super::reader::LogReader;
+use super::{LOG_FOLDER, seal};
+use crate::error::Error;
+use crate::lmdb::ReadTransaction;
+use crate::store::{Durability, Store};
+
+/// A store at its checkpoint, with the records that came after it. The owner executes them in one
+/// transaction each and then calls [`Recovery::finish`]; a crash before that begins anew.
+#[derive(Debug)]
+pub struct Recovery {
+    reader: LogReader,
+    /// Before the store: the pin ends before the environment may close.
+    pin: ReadTransaction,
+    store: Store,
+    finished: bool,
+}
+
+/// Puts the folder's database back to its checkpoint, if it has one. Nobody has it open.
+pub(crate) fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
+    let Some(checkpoint) = checkpoint::read(folder)? else {
+        return Ok(None);
+    };
+    checkpoint::restore(folder, &checkpoint)?;
+    Ok(Some(checkpoint))
+}
+
+impl Recovery {
+    /// Begins with a store that was just opened on its checkpoint, which `pin` holds.
+    pub(crate) fn new(
+        store: &Store,
+        pin: ReadTransaction,
+        checkpoint: &Checkpoint,
+    ) -> Result<Recovery, Error> {
+        if pin.id() != checkpoint.transaction {
+            return Err(Error::corrupt(
+                "environment",
+                format!(
+                    "LMDB opened transaction {} instead of the checkpoint's, {}",
+                    pin.id(),
+                    checkpoint.transaction
+                ),
+            ));
+        }
+        let folder = store.folder().join(LOG_FOLDER);
+        let reader = LogReader::new(&folder, checkpoint.id, checkpoint.place)?;
+        store.shared.set_durability(Durability::Logged);
+        Ok(Recovery {
+            reader,
+            pin,
+            store: store.clone(),
+            finished: false,
+        })
+    }
+
+    /// The next record, as it was appended; `None` after the last one.
+    ///
+    /// # Errors
+    /// The log cannot be read, or has a hole.
+    pub fn next_record(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        self.reader.next()
+    }
+
+    /// All records have been executed and committed: syncs everything and ends the log.
+    ///
+    /// # Errors
+    /// What the system says; the next start begins anew then.
+    pub fn finish(mut self) -> Result<(), Error> {
+        seal(&self.store)?;
+        self.finished = true;
+        self.pin.reset();
+        self.store.shared.set_durability(Durability::Synced);
+        Ok(())
+    }
+}
+
+impl Drop for Recovery {
+    fn drop(&mut self) {
+        // Half way the store is good for nothing: what is missing was acknowledged.
+        if !self.finished {
+            self.store.shared.set_durability(Durability::Halted);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The two threads of a journal: one writes records while they are being executed, one makes
+//! checkpoints. Both end when the journal is dropped.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use super::checkpoint::{Checkpoint, CheckpointFile};
+use super::log::Staged;
+use crate::error::Error;
+use crate::lmdb::ReadTransaction;
+use crate::store::Store;
+
+/// Writes and syncs records, at most one at a time.
+#[derive(Debug)]
+pub(super) struct Syncer {
+    jobs: Option<Sender<Staged>>,
+    results: Receiver<Written>,
+    /// Of a record that was written on the caller's thread.
+    own: Option<Written>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Memory to use again, and how it went.
+type Written = (Vec<u8>, std::io::Result<()>);
+
+impl Syncer {
+    pub fn start() -> std::io::Result<Syncer> {
+        let (jobs, todo) = channel::<Staged>();
+        let (done, results) = channel();
+        let thread = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || {
+                for staged in todo {
+                    let written = staged.write();
+                    if done.send((staged.bytes, written)).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Syncer {
+            jobs: Some(jobs),
+            results,
+            own: None,
+            thread: Some(thread),
+        })
+    }
+
+    /// Writes on the thread.
+    pub fn send(&mut self, staged: Staged) -> Result<(), Error> {
+        let sent = self.jobs.as_ref().map(|jobs| jobs.send(staged));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(ended()),
+        }
+    }
+
+    /// Writes here and now.
+    pub fn write(&mut self, staged: Staged) -> Result<(), Error> {
+        let written = staged.write();
+        self.own = Some((staged.bytes, written));
+        Ok(())
+    }
+
+    /// Waits for the record that was sent or written last.
+    pub fn wait(&mut self) -> Written {
+        let own = self.own.take();
+        own.or_else(|| self.results.recv().ok()).unwrap_or_else(|| {
+            let error = std::io::Error::other("the thread that writes the log has ended");
+            (Vec::new(), Err(error))
+        })
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        join(&mut self.thread);
+    }
+}
+
+/// Makes checkpoints, at most one at a time, and holds the pin of the one in force.
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    jobs: Option<Sender<(ReadTransaction, Checkpoint)>>,
+    results: Receiver<Result<u64, Error>>,
+    busy: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpointer {
+    pub fn start(
+        store: &Store,
+        file: CheckpointFile,
+        pin: ReadTransaction,
+    ) -> std::io::Result<Checkpointer> {
+        let (jobs, todo) = channel();
+        let (done, results) = channel();
+        let store = store.clone();
+        let thread = std::thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(move || {
+                // Pins of checkpoints that failed stay too: which is in force is not known.
+                let mut pins = vec![pin];
+                for (pin, checkpoint) in todo {
+                    pins.push(pin);
+                    let made = make(&store, &file, &checkpoint);
+                    if made.is_ok() {
+                        let last = pins.len() - 1;
+                        pins.drain(..last);
+                    }
+                    if done.send(made).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Checkpointer {
+            jobs: Some(jobs),
+            results,
+            busy: false,
+            thread: Some(thread),
+        })
+    }
+
+    /// Begins a checkpoint of the state that `pin` holds.
+    pub fn send(&mut self, pin: ReadTransaction, checkpoint: Checkpoint) {
+        if let Some(jobs) = &self.jobs {
+            // If the thread is gone, so is the sender of results, and waiting says so.
+            self.busy = jobs.send((pin, checkpoint)).is_ok();
+        }
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// The outcome of the checkpoint under way: the first segment that is needed still.
+    pub fn finished(&mut self, wait: bool) -> Option<Result<u64, Error>> {
+        if !self.busy {
+            return None;
+        }
+        let outcome = match wait {
+            true => Some(self.results.recv().unwrap_or_else(|_| Err(ended()))),
+            false => self.results.try_recv().ok(),
+        };
+        self.busy = outcome.is_none();
+        outcome
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        join(&mut self.thread);
+    }
+}
+
+fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<u64, Error> {
+    store.sync()?;
+    file.write(checkpoint)?;
+    Ok(checkpoint.place.segment)
+}
+
+fn ended() -> Error {
+    Error::conflict("a thread of the log has ended")
+}
+
+fn join(thread: &mut Option<JoinHandle<()>>) {
+    if let Some(thread) = thread.take() {
+        // A panic there has been printed, and ends in an error at the next use.
+        let _ = thread.join();
+    }
+}
