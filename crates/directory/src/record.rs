@@ -15,9 +15,6 @@ use schema::{Description, Name, ResolvedRdn, Schema};
 
 /// The first byte of each record.
 const VERSION: u8 = 1;
-/// Bytes before the writes: version, position, time, digest, number of writes.
-const HEADER_BYTES: usize = 1 + 8 + 8 + 16 + 4;
-
 /// The fields of a write. Each stands with its length, so new ones can be added; a field that is
 /// absent has its usual value.
 mod field {
@@ -90,8 +87,7 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
 
 /// The position in an encoded record, for messages about records that cannot be read otherwise.
 pub(crate) fn position_of(bytes: &[u8]) -> Option<u64> {
-    let header = bytes.get(..HEADER_BYTES)?;
-    Some(u64::from_le_bytes(header[1..9].try_into().ok()?))
+    Some(u64::from_le_bytes(bytes.get(1..9)?.try_into().ok()?))
 }
 
 fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
