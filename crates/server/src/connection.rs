@@ -359,12 +359,13 @@ impl<S: Service> Connection<S> {
     }
 
     /// Answers a whole frame that is not a request: to the request where it can be told which,
-    /// otherwise to the connection (RFC 4511 §4.1.1).
+    /// otherwise to the connection. Wrong lengths end the session in any case: nothing after them
+    /// can be trusted (RFC 4511 §4.1.1).
     fn refuse_malformed(&mut self, bytes: &[u8], error: &DecodeError, out: &mut Vec<u8>) {
         let diagnostic = error.to_string();
         let known = decode_header(bytes).and_then(|(id, tag)| Some((id, ResultKind::of(tag)?)));
         match known {
-            Some((id, kind)) if id > 0 => {
+            Some((id, kind)) if id > 0 && !lengths_are_wrong(error) => {
                 self.heard = true;
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
                 write_result(out, id, kind, &result, &[]);
@@ -454,6 +455,16 @@ fn concern(bytes: &[u8], parked: MessageId, limits: &DecodeLimits) -> Concern {
         },
         _ => Concern::Other,
     }
+}
+
+/// Whether a field of the message says that it ends where it cannot.
+fn lengths_are_wrong(error: &DecodeError) -> bool {
+    matches!(
+        error,
+        DecodeError::Truncated
+            | DecodeError::IndefiniteLength
+            | DecodeError::LengthBeyondLimit { .. }
+    )
 }
 
 /// The message id in `cancelRequestValue` (RFC 3909 §2.1).

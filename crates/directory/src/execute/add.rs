@@ -73,6 +73,7 @@ impl Execution<'_, '_> {
         }
         self.refuse_if_referral(matched, write, Some(depth))?;
         if matched.0 != 0 && depth + 1 == write.name.depth() {
+            self.refuse_below_alias(matched)?;
             return Ok(matched);
         }
         if self.catalog.context_of(&write.name).is_none() {

@@ -151,6 +151,29 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
     }
 
+    /// Refuses to put an entry below an alias, which is always a leaf (RFC 4512 §2.6).
+    fn refuse_below_alias(&self, parent: EntryId) -> Result<(), Stop> {
+        let aliases = self.catalog.has_aliases || self.noticed.aliases;
+        if !aliases || parent.0 == 0 || !self.has_class(parent, b"alias")? {
+            return Ok(());
+        }
+        let text = "the superior is an alias, which has nothing below it";
+        Stop::refuse(ResultCode::ALIAS_PROBLEM, text)
+    }
+
+    fn has_class(&self, id: EntryId, name: &[u8]) -> Result<bool, Stop> {
+        let snapshot = self.batch.snapshot();
+        let number = self.catalog.known.object_class.number;
+        let Some(view) = snapshot.entry(id)? else {
+            return Ok(false);
+        };
+        let Some(classes) = view.attribute(number) else {
+            return Ok(false);
+        };
+        let mut values = classes.values().into_iter();
+        Ok(values.any(|it| it.eq_ignore_ascii_case(name)))
+    }
+
     /// Refuses with `referral` when the entry is a referral object (RFC 3296 §5). `depth` is how
     /// many RDNs of the write's name lead to it when it is not the entry itself.
     fn refuse_if_referral(

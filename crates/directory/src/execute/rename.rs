@@ -119,7 +119,10 @@ impl Execution<'_, '_> {
             );
         }
         match place {
-            Lookup::Found(parent) => Ok(parent),
+            Lookup::Found(parent) => {
+                self.refuse_below_alias(parent)?;
+                Ok(parent)
+            }
             Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
         }
     }

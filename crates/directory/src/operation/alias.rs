@@ -95,7 +95,8 @@ pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> R
         let candidates = context.candidates(&plan, EntryId(0))?;
         for entry in context.entries(&candidates, EntryId(0)) {
             let entry = entry?;
-            if !context.in_region(&entry, &region)? {
+            // Searching follows the aliases below the base, not the base.
+            if entry.id == region.base || !context.in_region(&entry, &region)? {
                 continue;
             }
             let Some(name) = target(context, entry.id)? else {

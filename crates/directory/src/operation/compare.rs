@@ -117,7 +117,14 @@ fn asserted(catalog: &Catalog, request: &CompareRequest<'_>) -> Result<schema::F
     });
     match filter {
         schema::Filter::Undefined(reason) => {
-            Stop::refuse(ResultCode::INAPPROPRIATE_MATCHING, reason)
+            // RFC 4511 Appendix A.2: no rule for the type, or a value the rule cannot take.
+            let described = catalog.schema.describe(request.attribute).ok();
+            let rule = described.and_then(|it| catalog.schema.type_of(it.type_id).equality);
+            let code = match rule {
+                Some(_) => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+                None => ResultCode::INAPPROPRIATE_MATCHING,
+            };
+            Stop::refuse(code, reason)
         }
         filter => Ok(filter),
     }

@@ -56,7 +56,8 @@ impl<'a> Controls<'a> {
                     decoded(control, "pre-read", control::ReadEntryRequest::decode)?;
                     once(&mut it.pre_read, control.value, "pre-read")?;
                 }
-                (unknown, _) if control.critical => {
+                // Criticality means nothing on Unbind (RFC 4511 §4.1.11).
+                (unknown, _) if control.critical && !matches!(request, Request::Unbind) => {
                     return Stop::refuse(
                         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
                         format!("critical control {unknown} is not available for this operation"),

@@ -264,7 +264,11 @@ fn offer(
             return Ok(None);
         }
     }
-    if cursor.deref_searching && catalog.has_aliases && entry.has_class("alias") {
+    if cursor.deref_searching
+        && catalog.has_aliases
+        && entry.id != area.region.base
+        && entry.has_class("alias")
+    {
         return Ok(None);
     }
     if cursor

@@ -294,6 +294,20 @@ fn a_malformed_request_is_refused_and_the_next_is_served() {
 }
 
 #[test]
+fn a_wrong_length_inside_a_request_ends_the_session() {
+    let mut world = World::new();
+    let mut broken = say::compare(5);
+    // The entry's length octet.
+    broken[8] = 0x70;
+    let answers = world.receive(&[broken, say::compare(6)]);
+    assert!(
+        answers[0].starts_with("notice protocolError"),
+        "{answers:?}"
+    );
+    assert_eq!(answers.len(), 1);
+}
+
+#[test]
 fn the_limit_on_messages_rises_with_authentication() {
     let long = "1 1 1 ".to_owned() + &"x".repeat(2000);
     let mut world = World::new();
