@@ -2,6 +2,7 @@
 //! mistakes. Exit status 2 is for what cannot be meant, 1 for what failed; either comes with one
 //! line that says what was expected, what came and what to do.
 
+mod conformance;
 mod data;
 mod mistakes;
 mod nodes;
@@ -82,6 +83,7 @@ fn help_and_version() {
         "export",
         "generate",
         "bench",
+        "conformance",
         "check",
         "schema",
         "passwd",

@@ -1,389 +1,540 @@
-//! RFC 4511 §4.5: search.
+//! RFC 4511 §4.5: search: base, scope, aliases, limits, selection, references.
 
-use kit::{Entry, SUFFIX};
-use protocol::{DerefAliases, ResultCode, Scope};
+use protocol::SearchRequest;
 
-use crate::{ADA, GRACE, PEOPLE, control, uids, with_people};
+use crate::prelude::*;
 
-const EVERYTHING: &str = "(objectClass=*)";
-const MANAGE_DSA_IT: &str = "2.16.840.1.113730.3.4.2";
-
-/// §4.5.1.1: the base object must exist.
-#[test]
-fn s4_5_1_1_base_must_exist() {
-    let (_subject, mut client) = with_people();
-    let found = client.search(
-        "ou=Nowhere,dc=example,dc=com",
-        Scope::WholeSubtree,
-        EVERYTHING,
-        &[],
-    );
-    found.outcome.expect(ResultCode::NO_SUCH_OBJECT);
-    let found = client.search("no name", Scope::WholeSubtree, EVERYTHING, &[]);
-    found.outcome.expect(ResultCode::INVALID_DN_SYNTAX);
+pub(crate) fn clauses(book: &mut Book) {
+    bases(book);
+    scopes(book);
+    scope_depths(book);
+    aliases(book);
+    aliases_above(book);
+    alias_problems(book);
+    selection(book);
+    operational_selection(book);
+    entries(book);
 }
 
-/// §4.5.1.2: baseObject, singleLevel, wholeSubtree.
-#[test]
-fn s4_5_1_2_scopes() {
-    let (_subject, mut client) = with_people();
-    let mut count = |base: &str, scope| {
-        client
-            .search(base, scope, EVERYTHING, &["1.1"])
-            .entries
-            .len()
-    };
-    assert_eq!(count(PEOPLE, Scope::BaseObject), 1);
-    assert_eq!(count(PEOPLE, Scope::SingleLevel), 3);
-    assert_eq!(count(PEOPLE, Scope::WholeSubtree), 4);
-    assert_eq!(count(SUFFIX, Scope::WholeSubtree), 6);
-    assert_eq!(count(ADA, Scope::SingleLevel), 0);
-}
-
-fn alias(name: &str, target: &str) -> Entry {
-    Entry::of(
-        name,
-        &[
-            ("objectClass", &["top", "alias", "extensibleObject"]),
-            ("cn", &["countess"]),
-            ("aliasedObjectName", &[target]),
-        ],
-    )
-}
-
-/// §4.5.1.3: aliases are dereferenced as asked: never, searching, finding the base, always.
-#[test]
-fn s4_5_1_3_aliases() {
-    let (_subject, mut client) = with_people();
-    let name = "cn=countess,ou=Groups,dc=example,dc=com";
-    client.add(&alias(name, ADA)).expect_success();
-    let mut find = |base: &str, deref| {
-        let found = client.search_with(
-            base,
-            Scope::WholeSubtree,
-            EVERYTHING,
-            &["1.1"],
-            &[],
-            |request| request.deref_aliases = deref,
-        );
-        found.outcome.clone().expect_success();
-        found.names()
-    };
-    let groups = "ou=groups,dc=example,dc=com".to_owned();
-    let ada = ADA.to_lowercase();
-    assert_eq!(
-        find(&groups, DerefAliases::Never),
-        [name.to_lowercase(), groups.clone()]
-    );
-    assert_eq!(find(&groups, DerefAliases::FindingBaseObject).len(), 2);
-    assert_eq!(
-        find(&groups, DerefAliases::InSearching),
-        [groups.clone(), ada.clone()]
-    );
-    assert_eq!(
-        find(&groups, DerefAliases::Always),
-        [groups.clone(), ada.clone()]
-    );
-    assert_eq!(find(name, DerefAliases::Never), [name.to_lowercase()]);
-    let ada_alone = std::slice::from_ref(&ada);
-    assert_eq!(find(name, DerefAliases::FindingBaseObject)[..], *ada_alone);
-    assert_eq!(find(name, DerefAliases::Always)[..], *ada_alone);
-}
-
-/// §4.5.1.4: a size limit of the client is kept, and reported when it was hit.
-#[test]
-fn s4_5_1_4_size_limit() {
-    let (_subject, mut client) = with_people();
-    let mut search = |limit| {
-        client.search_with(
-            PEOPLE,
-            Scope::SingleLevel,
-            EVERYTHING,
-            &["1.1"],
-            &[],
-            |request| {
-                request.size_limit = limit;
-            },
-        )
-    };
-    let found = search(2);
-    assert_eq!(found.entries.len(), 2);
-    found.outcome.expect(ResultCode::SIZE_LIMIT_EXCEEDED);
-    let found = search(3);
-    assert_eq!(found.entries.len(), 3);
-    found.outcome.expect_success();
-}
-
-/// §4.5.1.6: types only, no values.
-#[test]
-fn s4_5_1_6_types_only() {
-    let (_subject, mut client) = with_people();
-    let scope = Scope::BaseObject;
-    let found = client.search_with(ADA, scope, EVERYTHING, &["mail", "sn"], &[], |request| {
-        request.types_only = true;
-    });
-    let entry = found.only();
-    assert!(entry.has("mail") && entry.has("sn"));
-    assert!(
-        entry.attributes.iter().all(|(_, values)| values.is_empty()),
-        "{entry:?}"
-    );
-}
-
-/// §4.5.1.7: a filter that evaluates to Undefined selects nothing, and neither does its negation.
-#[test]
-fn s4_5_1_7_undefined_selects_nothing() {
-    let (_subject, mut client) = with_people();
-    for filter in [
-        "(noSuchType=1)",
-        "(!(noSuchType=1))",
-        "(noSuchType=*)",
-        "(!(noSuchType=*))",
-    ] {
-        let found = client.search(SUFFIX, Scope::WholeSubtree, filter, &[]);
-        found.outcome.clone().expect_success();
-        assert_eq!(found.entries.len(), 0, "{filter}");
-    }
-}
-
-/// §4.5.1.7: And, Or and Not over three values.
-#[test]
-fn s4_5_1_7_three_valued_logic() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(|(noSuchType=1)(uid=ada))"), ["ada"]);
-    assert_eq!(uids(&mut client, "(&(noSuchType=1)(uid=ada))"), [""; 0]);
-    assert_eq!(
-        uids(&mut client, "(!(&(noSuchType=1)(uid=nobody)))").len(),
-        3
-    );
-    assert_eq!(
-        uids(&mut client, "(&(uid=*)(!(|(noSuchType=1)(uid=nobody))))"),
-        [""; 0]
-    );
-}
-
-/// §4.5.1.7: an assertion value that does not fit the syntax makes the filter Undefined.
-#[test]
-fn s4_5_1_7_bad_assertion_value_is_undefined() {
-    let (_subject, mut client) = with_people();
-    let scope = Scope::WholeSubtree;
-    for filter in ["(seeAlso=no name)", "(!(seeAlso=no name))"] {
-        let found = client.search(SUFFIX, scope, filter, &["1.1"]);
-        found.outcome.clone().expect_success();
-        assert_eq!(found.entries.len(), 0, "{filter}");
-    }
-}
-
-/// §4.5.1.7: an absent attribute makes an assertion False, its negation True.
-#[test]
-fn s4_5_1_7_absent_attribute_is_false() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(&(uid=*)(!(description=*)))"), ["grace"]);
-    assert_eq!(
-        uids(&mut client, "(&(uid=*)(!(description=Wrote*)))"),
-        ["edsger", "grace"]
-    );
-}
-
-/// §4.5.1.7.2: substrings keep their order.
-#[test]
-fn s4_5_1_7_2_substrings() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(cn=ed*ge*r)"), ["edsger"]);
-    assert_eq!(uids(&mut client, "(cn=ge*ed*)"), [""; 0]);
-    assert_eq!(uids(&mut client, "(cn=*GER)"), ["edsger"]);
-    assert_eq!(uids(&mut client, "(cn=*da)"), ["ada"]);
-    // Pieces may not overlap.
-    assert_eq!(uids(&mut client, "(cn=ad*da)"), [""; 0]);
-}
-
-/// §4.5.1.7.3, .4: ordering filters.
-#[test]
-fn s4_5_1_7_3_greater_or_equal() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(
-        uids(&mut client, "(&(uid=*)(createTimestamp>=20200101000000Z))").len(),
-        3
-    );
-    assert_eq!(
-        uids(&mut client, "(&(uid=*)(createTimestamp<=20200101000000Z))").len(),
-        0
-    );
-}
-
-/// §4.5.1.7.5: present.
-#[test]
-fn s4_5_1_7_5_present() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(uids(&mut client, "(description=*)"), ["ada", "edsger"]);
-    // A supertype is present when a subtype is.
-    assert_eq!(
-        uids(&mut client, "(&(name=*)(uid=*))"),
-        ["ada", "edsger", "grace"]
-    );
-}
-
-/// §4.5.1.7.7: extensible matches with and without type and `:dn`.
-#[test]
-fn s4_5_1_7_7_extensible() {
-    let (_subject, mut client) = with_people();
-    assert_eq!(
-        uids(&mut client, "(givenName:caseExactMatch:=Ada)"),
-        ["ada"]
-    );
-    assert_eq!(uids(&mut client, "(givenName:2.5.13.5:=ada)"), [""; 0]);
-    assert_eq!(uids(&mut client, "(:caseExactMatch:=Ada)"), ["ada"]);
-    assert_eq!(
-        uids(&mut client, "(&(uid=*)(ou:dn:=People))"),
-        ["ada", "edsger", "grace"]
-    );
-    assert_eq!(uids(&mut client, "(&(uid=*)(ou:=People))"), [""; 0]);
-    // An unknown rule makes the assertion Undefined.
-    assert_eq!(uids(&mut client, "(cn:1.2.3.4.5:=ada)"), [""; 0]);
-    assert_eq!(uids(&mut client, "(!(cn:1.2.3.4.5:=ada))"), [""; 0]);
-}
-
-/// §4.5.1.8: an empty list and `*` mean all user attributes, and no operational ones.
-#[test]
-fn s4_5_1_8_all_user_attributes() {
-    let (_subject, mut client) = with_people();
-    for select in [&[][..], &["*"][..]] {
-        let found = client.search(ADA, Scope::BaseObject, EVERYTHING, select);
-        let entry = found.only();
-        assert!(entry.has("mail") && entry.has("objectClass"));
-        assert!(
-            !entry.has("createTimestamp") && !entry.has("entryUUID"),
-            "{entry:?}"
-        );
-    }
-}
-
-/// §4.5.1.8: operational attributes come when named, also beside `*`.
-#[test]
-fn s4_5_1_8_operational_attributes_by_name() {
-    let (_subject, mut client) = with_people();
-    let select = ["*", "createTimestamp"];
-    let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &select);
-    let entry = found.only();
-    assert!(entry.has("mail") && entry.has("createTimestamp") && !entry.has("creatorsName"));
-}
-
-/// §4.5.1.8: `1.1` alone means no attributes; beside others it means nothing.
-#[test]
-fn s4_5_1_8_no_attributes() {
-    let (_subject, mut client) = with_people();
-    let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &["1.1"]);
-    assert!(found.only().attributes.is_empty());
-    let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &["1.1", "mail"]);
-    assert!(found.only().has("mail"));
-}
-
-/// §4.5.1.8: an attribute asked for twice comes once; unknown ones are ignored.
-#[test]
-fn s4_5_1_8_repeated_and_unknown_names() {
-    let (_subject, mut client) = with_people();
-    let select = [
-        "mail",
-        "MAIL",
-        "mail",
-        "noSuchType",
-        "0.9.2342.19200300.100.1.3",
+/// Ada, Grace and Edsger below a unit `people`; returns the unit's name.
+pub(crate) fn people(it: &mut Case<'_>) -> Result<String, Finding> {
+    let unit = it.unit("people")?;
+    let ada = [
+        ("description", "Wrote the first program"),
+        ("givenName", "Ada"),
     ];
-    let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &select);
-    assert_eq!(found.only().attributes.len(), 1);
+    let edsger = [
+        ("description", "Goto considered"),
+        ("description", "The humble programmer"),
+        ("givenName", "Edsger"),
+    ];
+    for (uid, more) in [("ada", &ada[..]), ("grace", &[]), ("edsger", &edsger[..])] {
+        it.put(&format!("uid={uid},ou=people"), &person(uid, more))?;
+    }
+    Ok(unit)
 }
 
-/// §4.5.1.8: subtypes of a requested type are returned.
-#[test]
-fn s4_5_1_8_subtypes() {
-    let (_subject, mut client) = with_people();
-    let found = client.search(ADA, Scope::BaseObject, EVERYTHING, &["name"]);
-    let entry = found.only();
-    assert!(entry.has("cn") && entry.has("sn") && entry.has("givenName"));
-    assert!(!entry.has("mail"));
+fn bases(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.1");
+    section.clause(
+        "base-must-exist",
+        "A base that does not exist is noSuchObject, not an empty result.",
+        |it| {
+            let nowhere = format!("ou=nowhere,{}", it.home()?);
+            let found = it.search(&nowhere, Scope::WholeSubtree, EVERYTHING, &[])?;
+            found.is(ResultCode::NO_SUCH_OBJECT)?.count(0).map(|_| ())
+        },
+    );
+    section.clause(
+        "base-must-be-a-name",
+        "A base that is no distinguished name is invalidDNSyntax.",
+        |it| {
+            let found = it.search("no name", Scope::WholeSubtree, EVERYTHING, &[])?;
+            found.is(ResultCode::INVALID_DN_SYNTAX).map(|_| ())
+        },
+    );
+    section.clause(
+        "base-is-matched-as-a-name",
+        "The base is matched as a name: case and spaces around separators do not count.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let spelled = ada.to_uppercase().replace(',', " , ");
+            let entry = it
+                .search(&spelled, Scope::BaseObject, EVERYTHING, &["uid"])?
+                .one()?;
+            equal(entry.value("uid")?, "ada", "uid")
+        },
+    );
 }
 
-fn referral() -> Entry {
-    Entry::of(
-        "ou=Branch,dc=example,dc=com",
-        &[
-            ("objectClass", &["top", "referral", "extensibleObject"]),
-            ("ou", &["Branch"]),
-            (
-                "ref",
-                &["ldap://other.example.com/ou=Branch,dc=example,dc=com"],
-            ),
-        ],
+fn scopes(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.2");
+    let rows = [
+        (
+            "base-object-is-the-base-only",
+            "baseObject",
+            Scope::BaseObject,
+            "people",
+        ),
+        (
+            "single-level-is-the-children-only",
+            "singleLevel",
+            Scope::SingleLevel,
+            "ada edsger grace",
+        ),
+        (
+            "whole-subtree-is-the-base-and-all-below",
+            "wholeSubtree",
+            Scope::WholeSubtree,
+            "ada edsger grace people",
+        ),
+    ];
+    for (words, name, scope, expected) in rows {
+        section.clause(
+            words,
+            format_args!("{name} selects among: {expected}."),
+            move |it| {
+                let unit = people(it)?;
+                let found = it.search(&unit, scope, EVERYTHING, &["1.1"])?.ok()?;
+                equal(rdn_values(&found).join(" ").as_str(), expected, "entries")
+            },
+        );
+    }
+    section.clause(
+        "single-level-leaves-out-grandchildren",
+        "singleLevel does not look below the children.",
+        |it| {
+            people(it)?;
+            let home = it.home()?;
+            let found = it
+                .search(&home, Scope::SingleLevel, EVERYTHING, &["1.1"])?
+                .ok()?;
+            equal(rdn_values(&found).join(" ").as_str(), "people", "entries")
+        },
+    );
+}
+
+fn scope_depths(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.2");
+    section.clause(
+        "whole-subtree-goes-to-any-depth",
+        "wholeSubtree reaches entries many levels below.",
+        |it| {
+            let mut rdn = String::new();
+            for level in 0..8 {
+                let dot = if rdn.is_empty() { "" } else { "," };
+                rdn = format!("ou=l{level}{dot}{rdn}");
+                let name = format!("l{level}");
+                it.put(
+                    &rdn,
+                    &[("objectClass", "organizationalUnit"), ("ou", &name)],
+                )?;
+            }
+            it.finds("(ou=l7)", "l7")
+        },
+    );
+    for (words, scope) in [
+        ("single-level", Scope::SingleLevel),
+        ("base-object", Scope::BaseObject),
+    ] {
+        section.clause(
+            format_args!("{words}-of-a-leaf"),
+            format_args!("{words} of a leaf is success, with its own number of entries."),
+            move |it| {
+                let ada = it.person("ada", &[])?;
+                let count = usize::from(scope == Scope::BaseObject);
+                it.search(&ada, scope, EVERYTHING, &["1.1"])?
+                    .ok()?
+                    .count(count)
+                    .map(|_| ())
+            },
+        );
+    }
+    section.clause(
+        "each-entry-comes-once",
+        "An entry that matches in several ways is returned once.",
+        |it| {
+            people(it)?;
+            it.finds("(|(uid=ada)(sn=ada)(cn=a*)(description=*))", "ada edsger")
+        },
+    );
+}
+
+/// An alias `cn=…` below home.
+fn alias(it: &mut Case<'_>, rdn: &str, target: &str) -> Result<String, Finding> {
+    let classes = [
+        ("objectClass", "alias"),
+        ("objectClass", "extensibleObject"),
+    ];
+    it.put(
+        rdn,
+        &[&classes[..], &[("aliasedObjectName", target)]].concat(),
     )
 }
 
-/// §4.5.3: entries held elsewhere become continuation references.
-#[test]
-fn s4_5_3_continuation_references() {
-    let (_subject, mut client) = with_people();
-    let manage = [control(MANAGE_DSA_IT, true, None)];
-    client.add_with(&referral(), &manage).expect_success();
-    let found = client.search(SUFFIX, Scope::WholeSubtree, "(uid=ada)", &["uid"]);
-    found.outcome.clone().expect_success();
-    assert_eq!(found.only().text("uid"), "ada");
-    assert_eq!(found.references.len(), 1, "{found:?}");
-    let url = found.references[0][0].to_lowercase();
-    assert!(
-        url.starts_with("ldap://other.example.com/ou=branch,dc=example,dc=com"),
-        "{url}"
+fn found_with(
+    it: &mut Case<'_>,
+    base: &str,
+    scope: Scope,
+    deref: DerefAliases,
+) -> Result<Found, Finding> {
+    it.admin()?
+        .search_with(base, scope, EVERYTHING, &["1.1"], &[], |request| {
+            request.deref_aliases = deref;
+        })
+}
+
+fn aliases(book: &mut Book) {
+    use DerefAliases::{Always, FindingBaseObject, InSearching, Never};
+    let mut section = book.section("rfc4511", "4.5.1.3");
+    let below = [
+        (
+            "never-returns-aliases-below-the-base",
+            Never,
+            "countess groups",
+        ),
+        (
+            "finding-base-object-leaves-aliases-below-the-base",
+            FindingBaseObject,
+            "countess groups",
+        ),
+        (
+            "in-searching-follows-aliases-below-the-base",
+            InSearching,
+            "ada groups",
+        ),
+        (
+            "always-follows-aliases-below-the-base",
+            Always,
+            "ada groups",
+        ),
+    ];
+    for (words, deref, expected) in below {
+        section.clause(
+            words,
+            format_args!("Below the base, an alias with this choice gives: {expected}."),
+            move |it| {
+                let ada = it.person("ada", &[])?;
+                let groups = it.unit("groups")?;
+                alias(it, "cn=countess,ou=groups", &ada)?;
+                let found = found_with(it, &groups, Scope::WholeSubtree, deref)?.ok()?;
+                equal(rdn_values(&found).join(" ").as_str(), expected, "entries")
+            },
+        );
+    }
+}
+
+fn aliases_above(book: &mut Book) {
+    use DerefAliases::{Always, FindingBaseObject, InSearching, Never};
+    let mut section = book.section("rfc4511", "4.5.1.3");
+    let as_base = [
+        ("never-takes-an-alias-for-the-base", Never, "countess"),
+        (
+            "in-searching-takes-an-alias-for-the-base",
+            InSearching,
+            "countess",
+        ),
+        (
+            "finding-base-object-follows-the-base",
+            FindingBaseObject,
+            "ada",
+        ),
+        ("always-follows-the-base", Always, "ada"),
+    ];
+    for (words, deref, expected) in as_base {
+        section.clause(
+            words,
+            format_args!("An alias as base with this choice gives: {expected}."),
+            move |it| {
+                let ada = it.person("ada", &[])?;
+                let name = alias(it, "cn=countess", &ada)?;
+                let found = found_with(it, &name, Scope::BaseObject, deref)?.ok()?;
+                equal(rdn_values(&found).join(" ").as_str(), expected, "entries")
+            },
+        );
+    }
+    section.clause(
+        "alias-in-the-middle-of-the-base",
+        "findingBaseObject follows an alias above the base, too.",
+        |it| {
+            let unit = people(it)?;
+            let name = alias(it, "cn=folk", &unit)?;
+            let base = format!("uid=ada,{name}");
+            let found = found_with(it, &base, Scope::BaseObject, FindingBaseObject)?;
+            equal_name(&found.one()?.name, &format!("uid=ada,{unit}"))
+        },
     );
-    // §4.5.3.1: at one level the scope of the continuation is base.
-    let found = client.search(SUFFIX, Scope::SingleLevel, "(ou=Branch)", &["ou"]);
-    assert!(
-        found.references[0][0].to_lowercase().ends_with("??base"),
-        "{found:?}"
+    section.clause(
+        "subtree-behind-an-alias",
+        "A subtree search that follows an alias searches the subtree it points to.",
+        |it| {
+            people(it)?;
+            let groups = it.unit("groups")?;
+            let target = format!("ou=people,{}", it.home()?);
+            alias(it, "cn=folk,ou=groups", &target)?;
+            let found = found_with(it, &groups, Scope::WholeSubtree, InSearching)?.ok()?;
+            let expected = "ada edsger grace groups people";
+            equal(rdn_values(&found).join(" ").as_str(), expected, "entries")
+        },
     );
 }
 
-/// §4.1.10: an operation on or below a referral object is referred.
-#[test]
-fn s4_1_10_referral() {
-    let (_subject, mut client) = with_people();
-    let manage = [control(MANAGE_DSA_IT, true, None)];
-    client.add_with(&referral(), &manage).expect_success();
-    let below = "cn=x,ou=Branch,dc=example,dc=com";
-    let outcome = client
-        .search(below, Scope::BaseObject, EVERYTHING, &[])
-        .outcome;
-    let outcome = outcome.expect(ResultCode::REFERRAL);
-    let url = outcome.referrals[0].to_lowercase();
-    assert!(
-        url.starts_with("ldap://other.example.com/cn=x,ou=branch,"),
-        "{url}"
+fn alias_problems(book: &mut Book) {
+    use DerefAliases::{Always, FindingBaseObject};
+    let mut section = book.section("rfc4511", "4.5.1.3");
+    section.clause(
+        "dangling-alias-as-base",
+        "An alias as base that points to nothing is aliasProblem or noSuchObject.",
+        |it| {
+            let nobody = format!("uid=nobody,{}", it.home()?);
+            let name = alias(it, "cn=lost", &nobody)?;
+            let found = found_with(it, &name, Scope::BaseObject, FindingBaseObject)?;
+            let right = [ResultCode::ALIAS_PROBLEM, ResultCode::NO_SUCH_OBJECT];
+            found.outcome.is_one_of(&right).map(|_| ())
+        },
     );
-    client.delete(below).expect(ResultCode::REFERRAL);
-    client
-        .compare("ou=Branch,dc=example,dc=com", "ou", "x")
-        .expect(ResultCode::REFERRAL);
+    section.clause(
+        "loop-of-aliases-ends",
+        "Aliases that point to each other do not keep a search from ending.",
+        |it| {
+            let home = it.home()?;
+            alias(it, "cn=one", &format!("cn=two,{home}"))?;
+            alias(it, "cn=two", &format!("cn=one,{home}"))?;
+            found_with(it, &home, Scope::WholeSubtree, Always).map(|_| ())
+        },
+    );
+    section.clause(
+        "entry-and-alias-to-it-come-once",
+        "An entry found directly and through an alias is returned once.",
+        |it| {
+            people(it)?;
+            let home = it.home()?;
+            alias(it, "cn=countess", &format!("uid=ada,ou=people,{home}"))?;
+            let found = found_with(it, &home, Scope::WholeSubtree, Always)?.ok()?;
+            let ada = rdn_values(&found).iter().filter(|it| *it == "ada").count();
+            equal(ada, 1, "entries uid=ada")
+        },
+    );
 }
 
-/// RFC 3296 §3: ManageDsaIT treats referral objects as entries.
-#[test]
-fn rfc3296_s3_manage_dsa_it() {
-    let (_subject, mut client) = with_people();
-    let manage = [control(MANAGE_DSA_IT, true, None)];
-    client.add_with(&referral(), &manage).expect_success();
-    let scope = Scope::WholeSubtree;
-    let found = client.search_with(SUFFIX, scope, "(ou=Branch)", &["ref"], &manage, |_| {});
-    assert!(found.references.is_empty());
-    assert!(
-        found
-            .only()
-            .text("ref")
-            .starts_with("ldap://other.example.com/")
+pub(crate) fn adjusted(
+    it: &mut Case<'_>,
+    filter: &str,
+    select: &[&str],
+    adjust: impl FnOnce(&mut SearchRequest<'_>),
+) -> Result<Found, Finding> {
+    let unit = people(it)?;
+    let scope = Scope::SingleLevel;
+    it.admin()?
+        .search_with(&unit, scope, filter, select, &[], adjust)
+}
+
+/// What a selection returns of a person with `mail`, and what it does not.
+struct Row(
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+);
+
+const SELECTIONS: &[Row] = &[
+    Row(
+        "empty-list-is-all-user-attributes",
+        "An empty list asks for all user attributes.",
+        &[],
+        "objectClass uid cn sn mail",
+        "createTimestamp entryUUID modifiersName",
+    ),
+    Row(
+        "star-is-all-user-attributes",
+        "`*` asks for all user attributes.",
+        &["*"],
+        "objectClass uid cn sn mail",
+        "createTimestamp entryUUID modifiersName",
+    ),
+    Row(
+        "star-and-an-operational-one",
+        "`*` beside an operational attribute: all user ones and that.",
+        &["*", "createTimestamp"],
+        "mail sn createTimestamp",
+        "creatorsName",
+    ),
+    Row(
+        "operational-ones-by-name",
+        "Operational attributes come when they are named.",
+        &["createTimestamp"],
+        "createTimestamp",
+        "mail creatorsName",
+    ),
+    Row(
+        "no-attributes",
+        "`1.1` alone asks for no attributes.",
+        &["1.1"],
+        "",
+        "mail sn objectClass",
+    ),
+    Row(
+        "no-attributes-beside-others-means-nothing",
+        "`1.1` beside others is ignored.",
+        &["1.1", "mail"],
+        "mail",
+        "sn",
+    ),
+    Row(
+        "unknown-names-are-ignored",
+        "A name that nobody defined is ignored.",
+        &["noSuchType", "mail"],
+        "mail",
+        "sn noSuchType",
+    ),
+    Row(
+        "only-unknown-names",
+        "Unknown names alone return no attributes.",
+        &["noSuchType"],
+        "",
+        "mail sn objectClass",
+    ),
+    Row(
+        "a-supertype-stands-for-its-subtypes",
+        "`name` returns cn and sn, which are its subtypes.",
+        &["name"],
+        "cn sn",
+        "mail uid",
+    ),
+    Row(
+        "names-know-no-case",
+        "Selected names know no case.",
+        &["MAIL"],
+        "mail",
+        "sn",
+    ),
+    Row(
+        "object-class-is-an-attribute",
+        "objectClass can be asked for alone.",
+        &["objectClass"],
+        "objectClass",
+        "mail",
+    ),
+    Row(
+        "alternative-names",
+        "Each name of a type selects it: surname is sn.",
+        &["surname"],
+        "sn",
+        "cn",
+    ),
+    Row(
+        "oid-selects",
+        "An OID selects the type it stands for.",
+        &["0.9.2342.19200300.100.1.3"],
+        "mail",
+        "sn",
+    ),
+];
+
+fn selection(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.8");
+    for Row(words, text, select, present, absent) in SELECTIONS {
+        section.clause(words, text, move |it| {
+            let ada = it.person("ada", &[("mail", "ada@example.com")])?;
+            let entry = it.get(&ada, select)?;
+            for name in present.split_whitespace() {
+                ensure(entry.has(name), format_args!("{name} among them"), &entry)?;
+            }
+            for name in absent.split_whitespace() {
+                ensure(!entry.has(name), format_args!("no {name}"), &entry)?;
+            }
+            if present.is_empty() {
+                ensure(entry.attributes.is_empty(), "no attributes", &entry)?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn operational_selection(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.8");
+    section.clause(
+        "an-attribute-asked-for-twice-comes-once",
+        "An attribute named several times, in any spelling, is returned once.",
+        |it| {
+            let ada = it.person("ada", &[("mail", "ada@example.com")])?;
+            let select = ["mail", "MAIL", "mail", "0.9.2342.19200300.100.1.3"];
+            equal(it.get(&ada, &select)?.attributes.len(), 1, "attributes")
+        },
+    );
+    section.clause(
+        "star-and-a-name-come-once",
+        "An attribute named beside `*` is returned once.",
+        |it| {
+            let ada = it.person("ada", &[("mail", "ada@example.com")])?;
+            let entry = it.get(&ada, &["*", "mail"])?;
+            let count = entry
+                .attributes
+                .iter()
+                .filter(|it| it.0.eq_ignore_ascii_case("mail"));
+            equal(count.count(), 1, "attributes mail")
+        },
     );
 }
 
-/// §4.11: an abandoned operation has no response, and the session goes on.
-#[test]
-fn s4_11_abandon() {
-    let (_subject, mut client) = with_people();
-    client.send(&protocol::Request::Abandon(4711), &[]);
-    let found = client.search(GRACE, Scope::BaseObject, EVERYTHING, &["uid"]);
-    assert_eq!(found.only().text("uid"), "grace");
+fn entries(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.2");
+    section.clause(
+        "names-can-be-used-again",
+        "The name of a returned entry can be used as a base.",
+        |it| {
+            people(it)?;
+            let found = it.search_home("(uid=ada)", &["1.1"], &[])?.one()?;
+            it.exists(&found.name)
+        },
+    );
+    section.clause(
+        "all-values-of-an-attribute-come-together",
+        "All values of an attribute come in one PartialAttribute.",
+        |it| {
+            people(it)?;
+            let entry = it
+                .search_home("(uid=edsger)", &["description"], &[])?
+                .one()?;
+            equal(entry.attributes.len(), 1, "attributes")?;
+            let expected = vec![
+                "Goto considered".to_owned(),
+                "The humble programmer".to_owned(),
+            ];
+            equal(entry.texts("description"), expected, "values")
+        },
+    );
+    section.clause(
+        "values-come-as-they-were-stored",
+        "Values keep their case and spaces.",
+        |it| {
+            let value = "MiXed  Case,  two  spaces";
+            let ada = it.person("ada", &[("description", value)])?;
+            equal(
+                it.get(&ada, &["description"])?.value("description")?,
+                value,
+                "value",
+            )
+        },
+    );
+    section.clause(
+        "nothing-found-is-success",
+        "A search that finds nothing succeeds.",
+        |it| it.finds("(uid=nobody)", ""),
+    );
+    section.clause(
+        "changes-are-seen-at-once",
+        "A search after an update's response sees the update.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            for number in 0..10 {
+                let title = format!("t{number}");
+                it.modify(&ada, &[Modification::replace("title", &[&title])])?
+                    .ok()?;
+                it.finds(&format!("(title={title})"), "ada")?;
+            }
+            Ok(())
+        },
+    );
 }

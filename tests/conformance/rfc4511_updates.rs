@@ -1,268 +1,499 @@
-//! RFC 4511 §4.6 to §4.10 and §4.12: modify, add, delete, modify DN, compare, extended.
+//! RFC 4511 §4.7 to §4.14: add, delete, modify DN, compare, abandon, extended operations.
 
-use kit::client::Modification;
-use kit::{SUFFIX, people};
-use protocol::{ResultCode, Scope};
+use crate::prelude::*;
 
-use crate::{ADA, EDSGER, GRACE, PEOPLE, with_people};
+use crate::rfc4511_search::people;
 
-/// §4.6: changes are made in order, as one atomic operation.
-#[test]
-fn s4_6_changes_are_ordered_and_atomic() {
-    let (_subject, mut client) = with_people();
-    let changes = [
-        Modification::add("title", &["one"]),
-        Modification::replace("title", &["two"]),
-        Modification::add("title", &["three"]),
-        Modification::delete("title", &["two"]),
-    ];
-    client.modify(ADA, &changes).expect_success();
-    assert_eq!(client.read(ADA).expect("ada").texts("title"), ["three"]);
-    let changes = [
-        Modification::add("title", &["four"]),
-        Modification::delete("pager", &[]),
-    ];
-    client
-        .modify(ADA, &changes)
-        .expect(ResultCode::NO_SUCH_ATTRIBUTE);
-    assert_eq!(client.read(ADA).expect("ada").texts("title"), ["three"]);
+pub(crate) fn clauses(book: &mut Book) {
+    add(book);
+    add_leaves_nothing(book);
+    add_names(book);
+    delete(book);
+    compare(book);
+    compare_refusals(book);
+    abandon(book);
+    extended(book);
 }
 
-/// §4.6: only the entry as it stands at the end must obey the schema.
-#[test]
-fn s4_6_entry_may_be_wrong_in_between() {
-    let (_subject, mut client) = with_people();
-    let changes = [
-        Modification::delete("sn", &[]),
-        Modification::add("sn", &["King"]),
-    ];
-    client.modify(ADA, &changes).expect_success();
-    assert_eq!(client.read(ADA).expect("ada").text("sn"), "King");
-    client
-        .modify(ADA, &[Modification::delete("sn", &[])])
-        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
-}
-
-/// §4.6 add: values must be new.
-#[test]
-fn s4_6_add_of_an_existing_value() {
-    let (_subject, mut client) = with_people();
-    let change = Modification::add("mail", &["ADA@example.com"]);
-    client
-        .modify(ADA, &[change])
-        .expect(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
-}
-
-/// §4.6 delete: listed values, or all of them; removing the last removes the attribute.
-#[test]
-fn s4_6_delete() {
-    let (_subject, mut client) = with_people();
-    let change = Modification::delete("description", &["the humble  programmer"]);
-    client.modify(EDSGER, &[change]).expect_success();
-    assert_eq!(
-        client.read(EDSGER).expect("edsger").texts("description"),
-        ["Goto considered"]
+fn add(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.7");
+    section.clause(
+        "added-entry-is-there",
+        "An added entry has exactly the attributes that were sent.",
+        |it| {
+            let ada = it.person("ada", &[("title", "x"), ("mail", "a@b")])?;
+            let entry = it.get(&ada, &["*"])?;
+            let mut names: Vec<String> = entry
+                .attributes
+                .iter()
+                .map(|it| it.0.to_lowercase())
+                .collect();
+            names.sort();
+            equal(
+                names.join(" ").as_str(),
+                "cn mail objectclass sn title uid",
+                "attributes",
+            )
+        },
     );
-    let change = Modification::delete("description", &["Goto considered"]);
-    client.modify(EDSGER, &[change]).expect_success();
-    assert!(!client.read(EDSGER).expect("edsger").has("description"));
-    let change = Modification::delete("description", &["x"]);
-    client
-        .modify(EDSGER, &[change])
-        .expect(ResultCode::NO_SUCH_ATTRIBUTE);
-    let change = Modification::delete("mail", &["x@example.com"]);
-    client
-        .modify(EDSGER, &[change])
-        .expect(ResultCode::NO_SUCH_ATTRIBUTE);
+    section.clause(
+        "entry-must-not-exist",
+        "An entry of that name must not exist: entryAlreadyExists.",
+        |it| {
+            it.person("ada", &[])?;
+            let again = it.add("uid=ada", &person("ada", &[]))?;
+            again.is(ResultCode::ENTRY_ALREADY_EXISTS).map(|_| ())
+        },
+    );
+    section.clause(
+        "entry-must-not-exist-in-any-spelling",
+        "The same in another spelling of the name.",
+        |it| {
+            it.person("ada", &[])?;
+            let again = it.add("UID=ADA", &person("ada", &[]))?;
+            again.is(ResultCode::ENTRY_ALREADY_EXISTS).map(|_| ())
+        },
+    );
+    section.clause(
+        "superior-must-exist",
+        "The superior must exist: noSuchObject.",
+        |it| {
+            let orphan = it.add("uid=ada,ou=nowhere", &person("ada", &[]))?;
+            orphan.is(ResultCode::NO_SUCH_OBJECT).map(|_| ())
+        },
+    );
 }
 
-/// §4.6 replace: creates, replaces, deletes; without values on nothing it does nothing.
-#[test]
-fn s4_6_replace() {
-    let (_subject, mut client) = with_people();
-    client
-        .modify(ADA, &[Modification::replace("title", &["x", "y"])])
-        .expect_success();
-    assert_eq!(client.read(ADA).expect("ada").texts("title"), ["x", "y"]);
-    client
-        .modify(ADA, &[Modification::replace("title", &[])])
-        .expect_success();
-    assert!(!client.read(ADA).expect("ada").has("title"));
-    client
-        .modify(ADA, &[Modification::replace("title", &[])])
-        .expect_success();
+fn add_leaves_nothing(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.7");
+    section.clause(
+        "aliases-above-are-not-followed",
+        "Aliases are not followed while adding: the superior is the alias itself.",
+        |it| {
+            let unit = it.unit("people")?;
+            let classes = [
+                ("objectClass", "alias"),
+                ("objectClass", "extensibleObject"),
+            ];
+            let more = [("aliasedObjectName", unit.as_str())];
+            it.put("cn=folk", &[&classes[..], &more].concat())?;
+            it.add("uid=ada,cn=folk", &person("ada", &[]))?.refused()?;
+            it.is_gone(&format!("uid=ada,{unit}"))
+        },
+    );
+    section.clause(
+        "refused-add-leaves-nothing",
+        "An add that is refused leaves nothing behind.",
+        |it| {
+            let name = format!("uid=ada,{}", it.home()?);
+            let wrong = person("ada", &[("serialNumber", "1")]);
+            it.add("uid=ada", &wrong)?
+                .is(ResultCode::OBJECT_CLASS_VIOLATION)?;
+            it.is_gone(&name)
+        },
+    );
+    section.clause(
+        "attribute-without-values-is-refused",
+        "An attribute of an add has at least one value.",
+        |it| {
+            let mut entry = it.draft("uid=ada", &person("ada", &[]))?;
+            entry.attributes.push(("title".to_owned(), Vec::new()));
+            let name = entry.name.clone();
+            it.admin()?.add(&entry, &[])?.refused()?;
+            it.is_gone(&name)
+        },
+    );
 }
 
-/// §4.6: values of the RDN cannot be removed by modify.
-#[test]
-fn s4_6_rdn_values_stay() {
-    let (subject, mut client) = with_people();
-    for change in [
-        Modification::delete("uid", &["ada"]),
-        Modification::delete("uid", &[]),
-        Modification::replace("uid", &["countess"]),
-    ] {
-        let outcome = client.modify(ADA, &[change]);
-        // slapd 2.5 says namingViolation where the text says notAllowedOnRDN.
-        let slapd_differs = !subject.is_pando() && outcome.code == ResultCode::NAMING_VIOLATION;
-        assert!(
-            slapd_differs || outcome.code == ResultCode::NOT_ALLOWED_ON_RDN,
-            "{outcome:?}"
-        );
+fn add_names(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.7");
+    section.clause(
+        "naming-values-come-along",
+        "An entry whose attributes lack the RDN's value gets it, or is a namingViolation.",
+        |it| {
+            let entry = Entry {
+                name: format!("uid=ada,{}", it.home()?),
+                ..it.draft("uid=other", &person("ada", &[]))?
+            };
+            let outcome = it.admin()?.add(&entry, &[])?;
+            if outcome.code == ResultCode::NAMING_VIOLATION {
+                return Ok(());
+            }
+            outcome.ok()?;
+            it.finds("(uid=ada)", "ada")
+        },
+    );
+    section.clause(
+        "name-that-is-none",
+        "A name that is none is invalidDNSyntax.",
+        |it| {
+            let entry = Entry {
+                name: "no name".to_owned(),
+                ..it.draft("uid=ada", &person("ada", &[]))?
+            };
+            let outcome = it.admin()?.add(&entry, &[])?;
+            outcome.is(ResultCode::INVALID_DN_SYNTAX).map(|_| ())
+        },
+    );
+    section.clause(
+        "unknown-naming-type",
+        "A naming attribute that nobody defined is refused.",
+        |it| {
+            let outcome = it.add("noSuchType=x", &[("objectClass", "device"), ("cn", "x")])?;
+            let right = [
+                ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+                ResultCode::INVALID_DN_SYNTAX,
+                ResultCode::NAMING_VIOLATION,
+                ResultCode::OBJECT_CLASS_VIOLATION,
+            ];
+            outcome.is_one_of(&right).map(|_| ())
+        },
+    );
+    section.clause(
+        "no-object-class",
+        "An entry without objectClass is objectClassViolation.",
+        |it| {
+            let outcome = it.add("cn=x", &[])?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
+    );
+    section.clause(
+        "unknown-type",
+        "An attribute type that nobody defined is undefinedAttributeType.",
+        |it| {
+            let outcome = it.add("uid=ada", &person("ada", &[("noSuchType", "x")]))?;
+            outcome.is(ResultCode::UNDEFINED_ATTRIBUTE_TYPE).map(|_| ())
+        },
+    );
+    section.clause(
+        "value-of-the-wrong-syntax",
+        "A value that is none of its syntax is invalidAttributeSyntax.",
+        |it| {
+            let outcome = it.add("uid=ada", &person("ada", &[("manager", "no name")]))?;
+            outcome.is(ResultCode::INVALID_ATTRIBUTE_SYNTAX).map(|_| ())
+        },
+    );
+}
+
+fn delete(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.8");
+    section.clause(
+        "deleted-entry-is-gone",
+        "A deleted entry is gone; deleting it again is noSuchObject.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            it.delete(&ada)?.ok()?;
+            it.is_gone(&ada)?;
+            it.delete(&ada)?.is(ResultCode::NO_SUCH_OBJECT).map(|_| ())
+        },
+    );
+    section.clause(
+        "only-leaves-are-deleted",
+        "An entry with entries below it is notAllowedOnNonLeaf.",
+        |it| {
+            let unit = people(it)?;
+            it.delete(&unit)?.is(ResultCode::NOT_ALLOWED_ON_NON_LEAF)?;
+            it.exists(&unit)
+        },
+    );
+    section.clause(
+        "emptied-entry-is-a-leaf-again",
+        "An entry can be deleted once nothing is below it.",
+        |it| {
+            let unit = it.unit("people")?;
+            it.put("uid=ada,ou=people", &person("ada", &[]))?;
+            it.delete(&format!("uid=ada,{unit}"))?.ok()?;
+            it.delete(&unit)?.ok().map(|_| ())
+        },
+    );
+    section.clause(
+        "alias-itself-is-deleted",
+        "Deleting an alias deletes it, not what it points to.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let classes = [
+                ("objectClass", "alias"),
+                ("objectClass", "extensibleObject"),
+            ];
+            let more = [("aliasedObjectName", ada.as_str())];
+            let name = it.put("cn=countess", &[&classes[..], &more].concat())?;
+            it.delete(&name)?.ok()?;
+            it.exists(&ada)
+        },
+    );
+    section.clause(
+        "name-that-is-none",
+        "A name that is none is invalidDNSyntax.",
+        |it| {
+            it.delete("no name")?
+                .is(ResultCode::INVALID_DN_SYNTAX)
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "name-is-free-again",
+        "The name of a deleted entry can be used again.",
+        |it| {
+            let ada = it.person("ada", &[("title", "old")])?;
+            it.delete(&ada)?.ok()?;
+            it.person("ada", &[])?;
+            ensure(
+                !it.get(&ada, &["title"])?.has("title"),
+                "no title",
+                "the old one",
+            )
+        },
+    );
+}
+
+/// Words, statement, attribute, assertion, result.
+const COMPARES: &[(&str, &str, &str, &str, ResultCode)] = &[
+    (
+        "true",
+        "An equal value is compareTrue.",
+        "cn",
+        "ada",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "by-the-equality-rule",
+        "Equality is the type's rule: case may not count.",
+        "cn",
+        "  ADA ",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "exactly-where-the-rule-says-so",
+        "Equality is the type's rule: case may count.",
+        "labeledURI",
+        "http://example.com/a",
+        ResultCode::COMPARE_FALSE,
+    ),
+    (
+        "false",
+        "No equal value is compareFalse.",
+        "cn",
+        "grace",
+        ResultCode::COMPARE_FALSE,
+    ),
+    (
+        "any-of-several-values",
+        "One equal value of several suffices.",
+        "title",
+        "two",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "missing-attribute",
+        "An attribute that is not there is noSuchAttribute.",
+        "pager",
+        "1",
+        ResultCode::NO_SUCH_ATTRIBUTE,
+    ),
+    (
+        "unknown-type",
+        "A type nobody defined is undefinedAttributeType.",
+        "noSuchType",
+        "x",
+        ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+    ),
+    (
+        "supertype",
+        "A supertype stands for its subtypes.",
+        "name",
+        "ada",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "type-by-oid",
+        "The type may be given by its OID.",
+        "2.5.4.3",
+        "ada",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "object-class",
+        "objectClass compares by OID or name.",
+        "objectClass",
+        "2.5.6.6",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "superclass",
+        "An implied superclass is a value of objectClass.",
+        "objectClass",
+        "top",
+        ResultCode::COMPARE_TRUE,
+    ),
+    (
+        "wrong-syntax",
+        "An assertion that is none of the syntax is invalidAttributeSyntax.",
+        "seeAlso",
+        "no name",
+        ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+    ),
+];
+
+fn compare(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.10");
+    for (words, text, attribute, value, code) in COMPARES {
+        let clause = section.clause(words, text, move |it| {
+            let home = it.home()?;
+            let more = [
+                ("title", "one"),
+                ("title", "two"),
+                ("labeledURI", "http://example.com/A"),
+                ("seeAlso", home.as_str()),
+            ];
+            let ada = it.person("ada", &more)?;
+            it.compare(&ada, attribute, value)?.is(*code).map(|_| ())
+        });
+        if *attribute == "labeledURI" {
+            clause.needs(Need::Type("labeledURI"));
+        }
     }
-    client
-        .modify(ADA, &[Modification::replace("uid", &["countess", "ada"])])
-        .expect_success();
 }
 
-/// §4.6: the entry must exist, and aliases are not followed.
-#[test]
-fn s4_6_entry_must_exist() {
-    let (_subject, mut client) = with_people();
-    let nobody = "uid=nobody,ou=People,dc=example,dc=com";
-    let change = Modification::add("title", &["x"]);
-    client
-        .modify(nobody, &[change])
-        .expect(ResultCode::NO_SUCH_OBJECT);
-}
-
-/// §4.7: the new entry must not exist, its parent must.
-#[test]
-fn s4_7_add() {
-    let (_subject, mut client) = with_people();
-    client
-        .add(&people::person("ada"))
-        .expect(ResultCode::ENTRY_ALREADY_EXISTS);
-    let mut orphan = people::person("orphan");
-    orphan.name = "uid=orphan,ou=Nowhere,dc=example,dc=com".to_owned();
-    let outcome = client.add(&orphan).expect(ResultCode::NO_SUCH_OBJECT);
-    assert_eq!(outcome.matched.to_lowercase(), SUFFIX);
-}
-
-/// §4.8: only leaves can be deleted.
-#[test]
-fn s4_8_delete() {
-    let (_subject, mut client) = with_people();
-    client
-        .delete(PEOPLE)
-        .expect(ResultCode::NOT_ALLOWED_ON_NON_LEAF);
-    client.delete(ADA).expect_success();
-    client.delete(ADA).expect(ResultCode::NO_SUCH_OBJECT);
-    assert!(client.read(ADA).is_none());
-}
-
-/// §4.9: the new RDN's values are added; the old ones go when asked.
-#[test]
-fn s4_9_rename() {
-    let (_subject, mut client) = with_people();
-    client
-        .rename(ADA, "uid=countess", false, None)
-        .expect_success();
-    let name = "uid=countess,ou=People,dc=example,dc=com";
-    assert_eq!(
-        client.read(name).expect("renamed").texts("uid"),
-        ["ada", "countess"]
+fn compare_refusals(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.10");
+    section.clause(
+        "password",
+        "userPassword is an octet string: its bytes are compared, or its hash is checked.",
+        |it| {
+            let ada = it.person("ada", &[("userPassword", "ada")])?;
+            it.compare(&ada, "userPassword", "ada")?
+                .is(ResultCode::COMPARE_TRUE)?;
+            it.compare(&ada, "userPassword", "ADA")?
+                .is(ResultCode::COMPARE_FALSE)
+                .map(|_| ())
+        },
     );
-    client.rename(name, "cn=Lady", true, None).expect_success();
-    let name = "cn=Lady,ou=People,dc=example,dc=com";
-    let entry = client.read(name).expect("renamed");
-    assert_eq!(entry.texts("uid"), ["ada"]);
-    assert_eq!(entry.texts("cn"), ["Lady", "ada"]);
-    assert!(client.read(ADA).is_none());
-}
-
-/// §4.9: an entry moves with everything below it.
-#[test]
-fn s4_9_subtrees_move() {
-    let (_subject, mut client) = with_people();
-    let groups = "ou=Groups,dc=example,dc=com";
-    client
-        .rename(PEOPLE, "ou=People", true, Some(groups))
-        .expect_success();
-    assert!(
-        client
-            .read("uid=ada,ou=People,ou=Groups,dc=example,dc=com")
-            .is_some()
+    section.clause(
+        "entry-must-exist",
+        "A compare with a missing entry is noSuchObject.",
+        |it| {
+            let nobody = format!("uid=nobody,{}", it.home()?);
+            it.compare(&nobody, "cn", "x")?
+                .is(ResultCode::NO_SUCH_OBJECT)
+                .map(|_| ())
+        },
     );
-    assert!(client.read(ADA).is_none());
-    let found = client.search(groups, Scope::WholeSubtree, "(uid=*)", &["uid"]);
-    assert_eq!(found.entries.len(), 3);
-    let found = client.search(SUFFIX, Scope::SingleLevel, "(objectClass=*)", &["1.1"]);
-    assert_eq!(found.names(), [groups.to_lowercase()]);
+    section.clause(
+        "name-that-is-none",
+        "A name that is none is invalidDNSyntax.",
+        |it| {
+            it.compare("no name", "cn", "x")?
+                .is(ResultCode::INVALID_DN_SYNTAX)
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "aliases-are-not-followed",
+        "A compare looks at the alias itself.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let classes = [
+                ("objectClass", "alias"),
+                ("objectClass", "extensibleObject"),
+            ];
+            let more = [("aliasedObjectName", ada.as_str())];
+            let name = it.put("cn=countess", &[&classes[..], &more].concat())?;
+            it.compare(&name, "cn", "countess")?
+                .is(ResultCode::COMPARE_TRUE)
+                .map(|_| ())
+        },
+    );
 }
 
-/// §4.9: the new name must be free, the new superior must exist.
-#[test]
-fn s4_9_refusals() {
-    let (_subject, mut client) = with_people();
-    client
-        .rename(ADA, "uid=grace", true, None)
-        .expect(ResultCode::ENTRY_ALREADY_EXISTS);
-    let nowhere = "ou=Nowhere,dc=example,dc=com";
-    client
-        .rename(ADA, "uid=ada", true, Some(nowhere))
-        .expect(ResultCode::NO_SUCH_OBJECT);
-    let nobody = "uid=nobody,ou=People,dc=example,dc=com";
-    client
-        .rename(nobody, "uid=x", true, None)
-        .expect(ResultCode::NO_SUCH_OBJECT);
-    client
-        .rename(ADA, "no rdn", true, None)
-        .expect(ResultCode::INVALID_DN_SYNTAX);
-    assert!(client.read(ADA).is_some());
+fn abandon(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.11");
+    section.clause(
+        "abandon-has-no-response",
+        "An abandon of an unknown id has no response, and the session goes on.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let admin = it.admin()?;
+            admin.send(&Request::Abandon(4711), &[])?;
+            admin
+                .search(&ada, Scope::BaseObject, EVERYTHING, &[])?
+                .one()
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "abandon-of-what-has-ended",
+        "An abandon of an operation that has ended is ignored.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let admin = it.admin()?;
+            let id = admin.send_search(&ada, Scope::BaseObject, EVERYTHING, &[], &[], |_| {})?;
+            admin.finish(id)?;
+            admin.send(&Request::Abandon(id), &[])?;
+            admin
+                .search(&ada, Scope::BaseObject, EVERYTHING, &[])?
+                .one()
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "abandoned-search-does-not-hold-up-the-session",
+        "After an abandon the session serves the next operation.",
+        |it| {
+            let unit = people(it)?;
+            let admin = it.admin()?;
+            let scope = Scope::WholeSubtree;
+            let search = admin.send_search(&unit, scope, EVERYTHING, &["*"], &[], |_| {})?;
+            admin.send(&Request::Abandon(search), &[])?;
+            let next = admin.send_search(&unit, Scope::BaseObject, EVERYTHING, &[], &[], |_| {})?;
+            loop {
+                let (id, event) = admin.receive()?;
+                if let (true, Event::Done(outcome)) = (id == next, event) {
+                    return outcome.ok().map(|_| ());
+                }
+            }
+        },
+    );
 }
 
-/// §4.10: compareTrue and compareFalse; the assertion is matched by the equality rule.
-#[test]
-fn s4_10_compare() {
-    let (_subject, mut client) = with_people();
-    client
-        .compare(ADA, "cn", "ADA")
-        .expect(ResultCode::COMPARE_TRUE);
-    client
-        .compare(ADA, "CN", "grace")
-        .expect(ResultCode::COMPARE_FALSE);
-    client
-        .compare(GRACE, "description", "x")
-        .expect(ResultCode::NO_SUCH_ATTRIBUTE);
-    client
-        .compare(GRACE, "noSuchType", "x")
-        .expect(ResultCode::UNDEFINED_ATTRIBUTE_TYPE);
-    let nobody = "uid=nobody,ou=People,dc=example,dc=com";
-    client
-        .compare(nobody, "cn", "x")
-        .expect(ResultCode::NO_SUCH_OBJECT);
-    // A supertype stands for its subtypes.
-    client
-        .compare(ADA, "name", "Ada")
-        .expect(ResultCode::COMPARE_TRUE);
-}
-
-/// §4.12: an unknown extended operation is a protocol error, and the session goes on.
-#[test]
-fn s4_12_unknown_extended_operation() {
-    let (_subject, mut client) = with_people();
-    client
-        .extended("1.2.3.4.5.6.7", Some(b"x"))
-        .expect(ResultCode::PROTOCOL_ERROR);
-    assert!(client.read(ADA).is_some());
-}
-
-/// §4.2.1 and RFC 4512 §3.4: changes are refused to those without the right.
-#[test]
-fn updates_need_the_right() {
-    let (subject, _) = with_people();
-    let mut ada = subject.client();
-    ada.bind(ADA, "ada").expect_success();
-    let change = Modification::add("title", &["x"]);
-    ada.modify(GRACE, &[change])
-        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    ada.delete(GRACE)
-        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    ada.rename(GRACE, "uid=x", true, None)
-        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    ada.add(&people::person("x"))
-        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    ada.modify(ADA, &[Modification::replace("userPassword", &["new"])])
-        .expect_success();
+fn extended(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.12");
+    section.clause(
+        "unknown-operation-is-a-protocol-error",
+        "An extended operation nobody knows is protocolError.",
+        |it| {
+            let outcome = it.session()?.extended("1.2.3.4.5.6.7", Some(b"x"), &[])?;
+            outcome.is(ResultCode::PROTOCOL_ERROR).map(|_| ())
+        },
+    );
+    section.clause(
+        "session-goes-on-after-an-unknown-operation",
+        "An unknown extended operation does not end the session.",
+        |it| {
+            let mut session = it.session()?;
+            session.extended("1.2.3.4.5.6.7", None, &[])?;
+            session
+                .search("", Scope::BaseObject, EVERYTHING, &["1.1"])?
+                .ok()
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "name-that-is-no-oid",
+        "An extended operation whose name is no OID is protocolError.",
+        |it| {
+            let outcome = it.session()?.extended("no oid", None, &[])?;
+            outcome.is(ResultCode::PROTOCOL_ERROR).map(|_| ())
+        },
+    );
+    let mut section = book.section("rfc4511", "4.14.1");
+    section
+        .clause(
+            "starttls-has-no-value",
+            "StartTLS with a value is protocolError.",
+            |it| {
+                let outcome = it.session()?.extended(oid::START_TLS, Some(b"x"), &[])?;
+                outcome.is(ResultCode::PROTOCOL_ERROR).map(|_| ())
+            },
+        )
+        .needs(Need::Extension(oid::START_TLS));
 }

@@ -1,233 +1,596 @@
-//! RFC 4512: entries, classes, attribute options, operational attributes, subschema, root DSE.
+//! RFC 4512: entries, classes, attribute options, operational attributes, subschema, root DSE;
+//! RFC 4530, 5020, 3673, 4529 and 3866, which are about the same.
 
-use kit::client::Modification;
-use kit::{ADMIN, Entry, SUFFIX, people};
-use protocol::{ResultCode, Scope};
+use crate::prelude::*;
 
-use crate::{ADA, uids, with_people};
+pub(crate) fn clauses(book: &mut Book) {
+    entries(book);
+    classes(book);
+    implied_classes(book);
+    structure(book);
+    auxiliary_classes(book);
+    values(book);
+    operational(book);
+    operational_closed(book);
+    operational_selection(book);
+    subschema(book);
+    root_dse(book);
+    root_dse_limits(book);
+}
 
-/// §2.3: an RDN may have several values, in any order.
-#[test]
-fn s2_3_multi_valued_rdn() {
-    let (_subject, mut client) = with_people();
-    let entry = Entry::of(
-        "cn=Two+sn=Fold,ou=People,dc=example,dc=com",
-        &[
-            ("objectClass", &["person"]),
-            ("cn", &["Two"]),
-            ("sn", &["Fold"]),
-        ],
+fn entries(book: &mut Book) {
+    let mut section = book.section("rfc4512", "2.3.2");
+    section.clause(
+        "rdn-of-several-values-is-one-name",
+        "An RDN of two values is not an RDN of one of them.",
+        |it| {
+            it.put(
+                "cn=Two+sn=Fold",
+                &[("objectClass", "person"), ("cn", "Two"), ("sn", "Fold")],
+            )?;
+            let home = it.home()?;
+            it.is_gone(&format!("cn=Two,{home}"))
+        },
     );
-    client.add(&entry).expect_success();
-    assert!(
-        client
-            .read("sn=fold+cn=TWO,ou=People,dc=example,dc=com")
-            .is_some()
+    section.clause(
+        "siblings-differ-in-their-rdn",
+        "Two siblings cannot have the same RDN, whatever the order of its values.",
+        |it| {
+            let more = [("objectClass", "person"), ("cn", "Two"), ("sn", "Fold")];
+            it.put("cn=Two+sn=Fold", &more)?;
+            let again = it.add("sn=fold+cn=two", &more)?;
+            again.is(ResultCode::ENTRY_ALREADY_EXISTS).map(|_| ())
+        },
     );
-    assert!(client.read("cn=Two,ou=People,dc=example,dc=com").is_none());
-    client.add(&entry).expect(ResultCode::ENTRY_ALREADY_EXISTS);
-}
-
-/// §2.4: an entry has what its classes demand, and nothing they do not allow.
-#[test]
-fn s2_4_required_and_allowed_attributes() {
-    let (_subject, mut client) = with_people();
-    let mut entry = people::person("incomplete");
-    entry.attributes.retain(|(name, _)| name != "sn");
-    client
-        .add(&entry)
-        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
-    let mut entry = people::person("excessive");
-    entry.push("uidNumber", b"1".to_vec());
-    client
-        .add(&entry)
-        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
-}
-
-/// §2.4: one structural chain; abstract classes do not suffice, unrelated ones do not mix.
-#[test]
-fn s2_4_structural_chain() {
-    let (_subject, mut client) = with_people();
-    let name = "cn=x,dc=example,dc=com";
-    let none = Entry::of(name, &[("objectClass", &["top"]), ("cn", &["x"])]);
-    client.add(&none).expect(ResultCode::OBJECT_CLASS_VIOLATION);
-    let two = Entry::of(
-        name,
-        &[
-            ("objectClass", &["person", "device"]),
-            ("cn", &["x"]),
-            ("sn", &["x"]),
-        ],
+    section.clause(
+        "cousins-may-have-the-same-rdn",
+        "Entries below different superiors may have the same RDN.",
+        |it| {
+            it.unit("a")?;
+            it.unit("b")?;
+            it.put("uid=ada,ou=a", &person("ada", &[]))?;
+            it.put("uid=ada,ou=b", &person("ada", &[])).map(|_| ())
+        },
     );
-    client.add(&two).expect(ResultCode::OBJECT_CLASS_VIOLATION);
-    let auxiliary = Entry::of(
-        name,
-        &[
-            ("objectClass", &["simpleSecurityObject"]),
-            ("cn", &["x"]),
-            ("userPassword", &["x"]),
-        ],
+    let mut section = book.section("rfc4512", "2.6");
+    section.clause(
+        "alias-has-a-target",
+        "An alias without aliasedObjectName is objectClassViolation.",
+        |it| {
+            let classes = [
+                ("objectClass", "alias"),
+                ("objectClass", "extensibleObject"),
+            ];
+            let outcome = it.add("cn=lost", &classes)?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
     );
-    client
-        .add(&auxiliary)
-        .expect(ResultCode::OBJECT_CLASS_VIOLATION);
 }
 
-/// §2.4.2: the structural class of an entry does not change.
-#[test]
-fn s2_4_2_structural_class_does_not_change() {
-    let (_subject, mut client) = with_people();
-    let entry = Entry::of(
-        "cn=plain,dc=example,dc=com",
-        &[
-            ("objectClass", &["person"]),
-            ("cn", &["plain"]),
-            ("sn", &["x"]),
-        ],
+fn classes(book: &mut Book) {
+    let mut section = book.section("rfc4512", "2.4");
+    section.clause(
+        "required-attributes",
+        "An entry has what its classes require: objectClassViolation otherwise.",
+        |it| {
+            let outcome = it.add("cn=x", &[("objectClass", "person")])?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
     );
-    client.add(&entry).expect_success();
-    let change = Modification::add("objectClass", &["inetOrgPerson"]);
-    let outcome = client.modify(&entry.name, &[change]);
-    outcome.expect(ResultCode::OBJECT_CLASS_MODS_PROHIBITED);
-    let change = Modification::add("objectClass", &["uidObject"]);
-    let uid = Modification::add("uid", &["plain"]);
-    client.modify(&entry.name, &[change, uid]).expect_success();
-}
-
-/// §2.5: values of an attribute are a set under its equality rule.
-#[test]
-fn s2_5_values_are_a_set() {
-    let (_subject, mut client) = with_people();
-    let mut entry = people::person("twice");
-    entry.push("description", b"same".to_vec());
-    entry.push("description", b"SAME".to_vec());
-    client
-        .add(&entry)
-        .expect(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
-}
-
-/// §2.5.1: single-valued attributes have one value.
-#[test]
-fn s2_5_1_single_valued() {
-    let (_subject, mut client) = with_people();
-    let change = Modification::add("employeeNumber", &["2"]);
-    client
-        .modify(ADA, &[change])
-        .expect(ResultCode::CONSTRAINT_VIOLATION);
-    client
-        .modify(ADA, &[Modification::replace("employeeNumber", &["2"])])
-        .expect_success();
-}
-
-/// §2.5.2.1 with RFC 3866: options make subtypes of an attribute description.
-#[test]
-fn s2_5_2_1_options() {
-    let (_subject, mut client) = with_people();
-    let change = Modification::add("description;lang-de", &["Schrieb das erste Programm"]);
-    client.modify(ADA, &[change]).expect_success();
-    let scope = Scope::BaseObject;
-    let found = client.search(ADA, scope, "(objectClass=*)", &["description"]);
-    let entry = found.only();
-    assert!(entry.has("description") && entry.has("description;lang-de"));
-    let found = client.search(ADA, scope, "(objectClass=*)", &["description;lang-de"]);
-    assert_eq!(found.only().attributes.len(), 1);
-    assert_eq!(uids(&mut client, "(description=schrieb das*)"), ["ada"]);
-    assert_eq!(
-        uids(&mut client, "(description;LANG-DE=schrieb das*)"),
-        ["ada"]
+    section.clause(
+        "required-attributes-of-superclasses",
+        "What a superclass requires is required too.",
+        |it| {
+            let outcome = it.add("cn=x", &[("objectClass", "inetOrgPerson")])?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
     );
-    assert_eq!(uids(&mut client, "(description;lang-de=wrote*)"), [""; 0]);
-}
-
-/// §3.4: who and when, kept by the server, closed to the client.
-#[test]
-fn s3_4_operational_attributes() {
-    let (_subject, mut client) = with_people();
-    let before = client.read(ADA).expect("ada");
-    assert_eq!(before.text("creatorsName").to_lowercase(), ADMIN);
-    assert_eq!(before.text("modifiersName").to_lowercase(), ADMIN);
-    assert!(before.text("createTimestamp").ends_with('Z'));
-    let change = Modification::replace("creatorsName", &[ADA]);
-    client
-        .modify(ADA, &[change])
-        .expect(ResultCode::CONSTRAINT_VIOLATION);
-    let mut entry = people::person("liar");
-    entry.push("createTimestamp", b"20000101000000Z".to_vec());
-    client.add(&entry).expect(ResultCode::CONSTRAINT_VIOLATION);
-}
-
-/// §3.4.4, RFC 4530: structuralObjectClass and entryUUID.
-#[test]
-fn s3_4_4_structural_object_class() {
-    let (_subject, mut client) = with_people();
-    let entry = client.read(ADA).expect("ada");
-    assert_eq!(
-        entry.text("structuralObjectClass").to_lowercase(),
-        "inetorgperson"
+    section.clause(
+        "allowed-attributes-only",
+        "An entry has nothing that its classes do not allow.",
+        |it| {
+            let outcome = it.add("cn=x", &[("objectClass", "device"), ("sn", "x")])?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
     );
-    let id = entry.text("entryUUID");
-    assert_eq!(id.len(), 36, "{id}");
-    assert_eq!(uids(&mut client, &format!("(entryUUID={id})")), ["ada"]);
-    client
-        .rename(ADA, "uid=countess", true, None)
-        .expect_success();
-    let moved = client
-        .read("uid=countess,ou=People,dc=example,dc=com")
-        .expect("renamed");
-    assert_eq!(moved.text("entryUUID"), id);
+    section.clause(
+        "unknown-class",
+        "A class that nobody defined is refused.",
+        |it| {
+            let classes = [("objectClass", "device"), ("objectClass", "noSuchClass")];
+            let outcome = it.add("cn=x", &classes)?;
+            let right = [
+                ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+                ResultCode::OBJECT_CLASS_VIOLATION,
+            ];
+            outcome.is_one_of(&right).map(|_| ())
+        },
+    );
+    section.clause(
+        "classes-know-no-case",
+        "Names of classes know no case.",
+        |it| it.put("cn=x", &[("objectClass", "DEVICE")]).map(|_| ()),
+    );
+    section.clause("classes-by-oid", "A class may be given by its OID.", |it| {
+        it.put("cn=x", &[("objectClass", "2.5.6.14")])?;
+        it.finds("(objectClass=device)", "x")
+    });
+    let mut section = book.section("rfc4512", "3.3");
+    section.clause(
+        "superclasses-are-implied",
+        "An entry belongs to the superclasses of its classes, named or not.",
+        |it| {
+            it.put("cn=x", &[("objectClass", "inetOrgPerson"), ("sn", "x")])?;
+            it.finds("(&(cn=x)(objectClass=organizationalPerson))", "x")
+        },
+    );
 }
 
-/// §4.2: the subschema is found through subschemaSubentry and read with (objectClass=subschema).
-#[test]
-fn s4_2_subschema() {
-    let (_subject, mut client) = with_people();
-    let scope = Scope::BaseObject;
-    let found = client.search(ADA, scope, "(objectClass=*)", &["subschemaSubentry"]);
-    let name = found.only().text("subschemaSubentry");
-    let select = [
-        "objectClasses",
-        "attributeTypes",
-        "ldapSyntaxes",
-        "matchingRules",
-    ];
-    let found = client.search(&name, scope, "(objectClass=subschema)", &select);
-    let subschema = found.only();
-    for (attribute, part) in [
-        ("objectClasses", "2.5.6.6 NAME 'person'"),
-        ("attributeTypes", "2.5.4.3"),
-        ("ldapSyntaxes", "1.3.6.1.4.1.1466.115.121.1.15"),
-        ("matchingRules", "caseIgnoreMatch"),
+fn implied_classes(book: &mut Book) {
+    let mut section = book.section("rfc4512", "4.3");
+    section.clause(
+        "extensible-object-allows-any-user-attribute",
+        "An extensibleObject may have any user attribute.",
+        |it| {
+            let classes = [
+                ("objectClass", "device"),
+                ("objectClass", "extensibleObject"),
+            ];
+            it.put("cn=x", &[&classes[..], &[("mail", "a@b")]].concat())
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "extensible-object-does-not-excuse-requirements",
+        "An extensibleObject still has what its other classes require.",
+        |it| {
+            let classes = [
+                ("objectClass", "person"),
+                ("objectClass", "extensibleObject"),
+            ];
+            it.add("cn=x", &classes)?
+                .is(ResultCode::OBJECT_CLASS_VIOLATION)
+                .map(|_| ())
+        },
+    );
+}
+
+fn structure(book: &mut Book) {
+    let mut section = book.section("rfc4512", "2.4.2");
+    for (words, classes) in [
+        ("abstract-only", &["top"][..]),
+        ("auxiliary-only", &["uidObject"]),
+        ("two-chains", &["person", "device"]),
     ] {
-        let texts = subschema.texts(attribute);
-        assert!(
-            texts.iter().any(|text| text.contains(part)),
-            "{part} in {attribute}"
+        section.clause(
+            format_args!("one-structural-class-{words}"),
+            format_args!(
+                "An entry of {} has no structural class of its own.",
+                classes.join(", ")
+            ),
+            move |it| {
+                let mut all: Vec<(&str, &str)> =
+                    classes.iter().map(|it| ("objectClass", *it)).collect();
+                all.extend([("sn", "x"), ("uid", "x")]);
+                let outcome = it.add("cn=x", &all)?;
+                outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+            },
+        );
+    }
+    section.clause(
+        "structural-class-does-not-change",
+        "The structural class of an entry cannot be changed: objectClassModsProhibited.",
+        |it| {
+            let name = it.put("cn=x", &[("objectClass", "person"), ("sn", "x")])?;
+            let change = Modification::add("objectClass", &["inetOrgPerson"]);
+            let outcome = it.modify(&name, &[change])?;
+            outcome
+                .is(ResultCode::OBJECT_CLASS_MODS_PROHIBITED)
+                .map(|_| ())
+        },
+    );
+    let mut section = book.section("rfc4512", "2.4.3");
+    section.clause(
+        "auxiliary-classes-come",
+        "An auxiliary class can be added to an entry, with what it requires.",
+        |it| {
+            let name = it.put("cn=x", &[("objectClass", "person"), ("sn", "x")])?;
+            let changes = [
+                Modification::add("objectClass", &["uidObject"]),
+                Modification::add("uid", &["x"]),
+            ];
+            it.modify(&name, &changes)?.ok().map(|_| ())
+        },
+    );
+}
+
+fn auxiliary_classes(book: &mut Book) {
+    let mut section = book.section("rfc4512", "2.4.3");
+    section.clause(
+        "auxiliary-classes-go",
+        "An auxiliary class can be removed from an entry, with its attributes.",
+        |it| {
+            let classes = [("objectClass", "person"), ("objectClass", "uidObject")];
+            let name = it.put(
+                "cn=x",
+                &[&classes[..], &[("sn", "x"), ("uid", "x")]].concat(),
+            )?;
+            let changes = [
+                Modification::delete("objectClass", &["uidObject"]),
+                Modification::delete("uid", &[]),
+            ];
+            it.modify(&name, &changes)?.ok().map(|_| ())
+        },
+    );
+    section.clause(
+        "auxiliary-class-is-needed-for-its-attributes",
+        "Removing an auxiliary class and leaving its attributes is objectClassViolation.",
+        |it| {
+            let classes = [("objectClass", "person"), ("objectClass", "uidObject")];
+            let name = it.put(
+                "cn=x",
+                &[&classes[..], &[("sn", "x"), ("uid", "x")]].concat(),
+            )?;
+            let change = Modification::delete("objectClass", &["uidObject"]);
+            let outcome = it.modify(&name, &[change])?;
+            outcome.is(ResultCode::OBJECT_CLASS_VIOLATION).map(|_| ())
+        },
+    );
+}
+
+fn values(book: &mut Book) {
+    let mut section = book.section("rfc4512", "2.2");
+    section.clause(
+        "values-are-a-set",
+        "The values of an attribute differ under its equality rule.",
+        |it| {
+            let twice = person("ada", &[("description", "same"), ("description", "SAME")]);
+            let outcome = it.add("uid=ada", &twice)?;
+            outcome
+                .is(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS)
+                .map(|_| ())
+        },
+    );
+    let mut section = book.section("rfc4512", "2.5.1");
+    section.clause(
+        "single-valued-on-add",
+        "A single-valued attribute with two values is constraintViolation.",
+        |it| {
+            let twice = person("ada", &[("employeeNumber", "1"), ("employeeNumber", "2")]);
+            let outcome = it.add("uid=ada", &twice)?;
+            outcome.is(ResultCode::CONSTRAINT_VIOLATION).map(|_| ())
+        },
+    );
+    section.clause(
+        "single-valued-on-modify",
+        "A second value of a single-valued attribute is constraintViolation.",
+        |it| {
+            let ada = it.person("ada", &[("employeeNumber", "1")])?;
+            let change = Modification::add("employeeNumber", &["2"]);
+            it.modify(&ada, &[change])?
+                .is(ResultCode::CONSTRAINT_VIOLATION)
+                .map(|_| ())
+        },
+    );
+    section.clause(
+        "subtypes-are-found-by-their-supertype",
+        "A supertype in a filter stands for its subtypes, a subtype not for its supertype.",
+        |it| {
+            it.person("ada", &[("givenName", "only")])?;
+            it.finds("(&(uid=*)(name=only))", "ada")?;
+            it.finds("(&(uid=*)(sn=only))", "")
+        },
+    );
+}
+
+fn operational(book: &mut Book) {
+    let mut section = book.section("rfc4512", "3.4");
+    section.clause(
+        "creator-is-kept",
+        "creatorsName is who added the entry.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let (admin, _) = it.site.administrator()?;
+            equal_name(
+                &it.get(&ada, &["creatorsName"])?.value("creatorsName")?,
+                admin,
+            )
+        },
+    );
+    section.clause(
+        "modifier-is-kept",
+        "modifiersName is who changed the entry last.",
+        |it| {
+            let ada = it.person("ada", &[("userPassword", "ada")])?;
+            let mut session = it.bound(&ada, "ada")?;
+            let change = Modification::replace("userPassword", &["new"]);
+            let outcome = session.modify(&ada, &[change], &[])?;
+            if outcome.code == ResultCode::INSUFFICIENT_ACCESS_RIGHTS {
+                return Err(Finding::NotOffered(
+                    "the right to change one's own password".into(),
+                ));
+            }
+            outcome.ok()?;
+            equal_name(
+                &it.get(&ada, &["modifiersName"])?.value("modifiersName")?,
+                &ada,
+            )
+        },
+    );
+    section.clause(
+        "create-timestamp-stays",
+        "createTimestamp does not change with the entry.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let before = it
+                .get(&ada, &["createTimestamp"])?
+                .value("createTimestamp")?;
+            it.modify(&ada, &[Modification::add("title", &["x"])])?
+                .ok()?;
+            let after = it
+                .get(&ada, &["createTimestamp"])?
+                .value("createTimestamp")?;
+            equal(after, before, "createTimestamp")
+        },
+    );
+}
+
+fn operational_closed(book: &mut Book) {
+    let mut section = book.section("rfc4512", "3.4");
+    section.clause(
+        "modify-timestamp-is-not-before-create-timestamp",
+        "modifyTimestamp is at or after createTimestamp.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            it.modify(&ada, &[Modification::add("title", &["x"])])?
+                .ok()?;
+            let entry = it.get(&ada, &["createTimestamp", "modifyTimestamp"])?;
+            let (created, modified) = (
+                entry.value("createTimestamp")?,
+                entry.value("modifyTimestamp")?,
+            );
+            ensure(
+                modified >= created,
+                format_args!("at or after {created}"),
+                modified,
+            )
+        },
+    );
+    for name in [
+        "creatorsName",
+        "createTimestamp",
+        "modifiersName",
+        "modifyTimestamp",
+    ] {
+        let value = if name.ends_with("Name") {
+            "cn=x"
+        } else {
+            "20000101000000Z"
+        };
+        section.clause(
+            format_args!("{}-is-closed-to-modify", name.to_lowercase()),
+            format_args!("A client cannot change {name}: constraintViolation."),
+            move |it| {
+                let ada = it.person("ada", &[])?;
+                let change = Modification::replace(name, &[value]);
+                it.modify(&ada, &[change])?
+                    .is(ResultCode::CONSTRAINT_VIOLATION)
+                    .map(|_| ())
+            },
+        );
+        section.clause(
+            format_args!("{}-is-closed-to-add", name.to_lowercase()),
+            format_args!("A client cannot add an entry with a {name}: constraintViolation."),
+            move |it| {
+                let outcome = it.add("uid=ada", &person("ada", &[(name, value)]))?;
+                outcome.is(ResultCode::CONSTRAINT_VIOLATION).map(|_| ())
+            },
         );
     }
 }
 
-/// §5.1: the root DSE is read with an empty base, by anyone, and is no part of any subtree.
-#[test]
-fn s5_1_root_dse() {
-    let (subject, _) = with_people();
-    let mut client = subject.client();
-    let found = client.search("", Scope::BaseObject, "(objectClass=*)", &["*", "+"]);
-    let root = found.only();
-    assert_eq!(root.name, "");
-    assert!(root.texts("namingContexts").contains(&SUFFIX.to_owned()));
-    assert!(root.texts("supportedLDAPVersion").contains(&"3".to_owned()));
-    for oid in ["1.3.6.1.4.1.4203.1.11.1", "1.3.6.1.4.1.4203.1.11.3"] {
-        assert!(
-            root.texts("supportedExtension").contains(&oid.to_owned()),
-            "{oid}"
+fn operational_selection(book: &mut Book) {
+    let mut section = book.section("rfc4512", "3.4.5");
+    section.clause(
+        "structural-object-class",
+        "structuralObjectClass is the most specific structural class.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let select = ["structuralObjectClass"];
+            let class = it.get(&ada, &select)?.value("structuralObjectClass")?;
+            equal(class.to_lowercase().as_str(), "inetorgperson", "the class")
+        },
+    );
+    let mut section = book.section("rfc3673", "2");
+    section
+        .clause(
+            "plus-is-all-operational-attributes",
+            "`+` selects operational attributes and no user attributes.",
+            |it| {
+                let ada = it.person("ada", &[("mail", "a@b")])?;
+                let entry = it.get(&ada, &["+"])?;
+                ensure(entry.has("createTimestamp"), "createTimestamp", &entry)?;
+                ensure(!entry.has("mail"), "no mail", &entry)
+            },
+        )
+        .needs(Need::Feature(oid::ALL_OPERATIONAL_ATTRIBUTES));
+    section
+        .clause(
+            "plus-and-star-are-everything",
+            "`*` and `+` together select both.",
+            |it| {
+                let ada = it.person("ada", &[("mail", "a@b")])?;
+                let entry = it.get(&ada, &["*", "+"])?;
+                let both = entry.has("createTimestamp") && entry.has("mail");
+                ensure(both, "createTimestamp and mail", &entry)
+            },
+        )
+        .needs(Need::Feature(oid::ALL_OPERATIONAL_ATTRIBUTES));
+}
+
+fn subschema(book: &mut Book) {
+    let mut section = book.section("rfc4512", "4.2");
+    section.clause(
+        "subschema-subentry-of-an-entry",
+        "Every entry names its subschema, which can be read with (objectClass=subschema).",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let name = it
+                .get(&ada, &["subschemaSubentry"])?
+                .value("subschemaSubentry")?;
+            let filter = "(objectClass=subschema)";
+            it.search(&name, Scope::BaseObject, filter, &["1.1"])?
+                .one()
+                .map(|_| ())
+        },
+    );
+    for (attribute, part) in [
+        ("objectClasses", "2.5.6.6 "),
+        ("attributeTypes", "2.5.4.3 "),
+        ("ldapSyntaxes", "1.3.6.1.4.1.1466.115.121.1.15"),
+        ("matchingRules", "2.5.13.2 "),
+        ("matchingRuleUse", "2.5.13.2 "),
+    ] {
+        section.clause(
+            format_args!("subschema-has-{}", attribute.to_lowercase()),
+            format_args!("The subschema publishes {attribute}."),
+            move |it| {
+                let mut session = it.session()?;
+                let select = ["subschemaSubentry"];
+                let root = session
+                    .search("", Scope::BaseObject, EVERYTHING, &select)?
+                    .one()?;
+                let name = root.value("subschemaSubentry")?;
+                let entry = session
+                    .search(&name, Scope::BaseObject, EVERYTHING, &[attribute])?
+                    .one()?;
+                let there = entry.texts(attribute).iter().any(|it| it.contains(part));
+                ensure(
+                    there,
+                    format_args!("{part} in {attribute}"),
+                    entry.texts(attribute).len(),
+                )
+            },
         );
     }
-    for oid in ["1.2.840.113556.1.4.319", "2.16.840.1.113730.3.4.2"] {
-        assert!(
-            root.texts("supportedControl").contains(&oid.to_owned()),
-            "{oid}"
-        );
-    }
-    let found = client.search("", Scope::BaseObject, "(uid=ada)", &[]);
-    assert!(found.entries.is_empty());
+    section.clause(
+        "subschema-attributes-are-operational",
+        "The definitions come when asked for by name, not as user attributes.",
+        |it| {
+            let mut session = it.session()?;
+            let select = ["subschemaSubentry"];
+            let root = session
+                .search("", Scope::BaseObject, EVERYTHING, &select)?
+                .one()?;
+            let name = root.value("subschemaSubentry")?;
+            let entry = session
+                .search(&name, Scope::BaseObject, EVERYTHING, &["*"])?
+                .one()?;
+            ensure(
+                !entry.has("attributeTypes"),
+                "no attributeTypes",
+                "attributeTypes",
+            )
+        },
+    );
+}
+
+fn root_dse(book: &mut Book) {
+    let mut section = book.section("rfc4512", "5.1");
+    section.clause(
+        "root-dse-is-read-by-anyone",
+        "The root DSE is read with an empty base, anonymously.",
+        |it| {
+            let mut session = it.session()?;
+            let root = session
+                .search("", Scope::BaseObject, EVERYTHING, &["*", "+"])?
+                .one()?;
+            equal(root.name.as_str(), "", "its name")
+        },
+    );
+    section.clause(
+        "root-dse-knows-version-3",
+        "supportedLDAPVersion has 3.",
+        |it| {
+            let mut session = it.session()?;
+            let select = ["supportedLDAPVersion"];
+            let root = session
+                .search("", Scope::BaseObject, EVERYTHING, &select)?
+                .one()?;
+            let there = root
+                .texts("supportedLDAPVersion")
+                .iter()
+                .any(|it| it == "3");
+            ensure(there, "3", root.texts("supportedLDAPVersion"))
+        },
+    );
+    section.clause(
+        "root-dse-names-its-contexts",
+        "namingContexts has the context of the base, which can be read.",
+        |it| {
+            let base = it.site.base().to_lowercase();
+            let contexts = &it.site.offers.naming_contexts;
+            let above = contexts.iter().any(|it| base.ends_with(&it.to_lowercase()));
+            ensure(above, format_args!("a context of {base}"), contexts)
+        },
+    );
+    section.clause(
+        "root-dse-is-in-no-subtree",
+        "The root DSE is not returned by a search below it.",
+        |it| {
+            let home = it.home()?;
+            let found = it
+                .search(&home, Scope::WholeSubtree, EVERYTHING, &["1.1"])?
+                .ok()?;
+            ensure(
+                found.entries.iter().all(|it| !it.name.is_empty()),
+                "no root DSE",
+                "the root DSE",
+            )
+        },
+    );
+}
+
+fn root_dse_limits(book: &mut Book) {
+    let mut section = book.section("rfc4512", "5.1");
+    section.clause(
+        "root-dse-attributes-are-operational",
+        "namingContexts and the like come when asked for, not as user attributes.",
+        |it| {
+            let mut session = it.session()?;
+            let root = session
+                .search("", Scope::BaseObject, EVERYTHING, &["*"])?
+                .one()?;
+            ensure(!root.has("namingContexts"), "no namingContexts", &root)
+        },
+    );
+    section.clause(
+        "root-dse-is-filtered",
+        "A filter that the root DSE does not match finds nothing.",
+        |it| {
+            let mut session = it.session()?;
+            let found = session.search("", Scope::BaseObject, "(cn=no such root)", &[])?;
+            found.ok()?.count(0).map(|_| ())
+        },
+    );
+    section.clause(
+        "root-dse-is-not-deleted",
+        "The root DSE cannot be deleted.",
+        |it| it.delete("")?.refused().map(|_| ()),
+    );
+    section.clause(
+        "root-dse-oids-are-oids",
+        "What the root DSE lists as controls, extensions and features are OIDs.",
+        |it| {
+            let offers = &it.site.offers;
+            for oid in [&offers.controls, &offers.extensions, &offers.features]
+                .into_iter()
+                .flatten()
+            {
+                let digits = oid.split('.').all(|arc| arc.parse::<u64>().is_ok());
+                ensure(digits, "an OID", oid)?;
+            }
+            Ok(())
+        },
+    );
 }

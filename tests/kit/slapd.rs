@@ -9,6 +9,21 @@ use std::process::Command;
 use crate::process::{Running, until};
 use crate::{ADMIN, Client, Folder, PASSWORD, SUFFIX, ldif, people, tools};
 
+/// Overlays loaded for the conformance clauses.
+const OVERLAYS: [&str; 6] = ["sssvlv", "valsort", "dds", "collect", "deref", "syncprov"];
+
+/// Controls that slapd supports but leaves out of its root DSE: permissive modify, relax rules,
+/// no-op, sorting, virtual list view, proxied authorization, transactions.
+pub const HIDDEN: [&str; 7] = [
+    "1.2.840.113556.1.4.1413",
+    "1.3.6.1.4.1.4203.666.5.12",
+    "1.3.6.1.4.1.4203.666.5.2",
+    "1.2.840.113556.1.4.473",
+    "2.16.840.1.113730.3.4.9",
+    "2.16.840.1.113730.3.4.18",
+    "1.3.6.1.1.21.2",
+];
+
 /// A slapd on files of its own. Dropping it kills the process and removes the files.
 pub struct Slapd {
     address: SocketAddr,
@@ -26,13 +41,28 @@ impl Slapd {
 
     /// The same with further schema files and an equality index.
     pub fn start_with(schemas: &[&Path], indexed: &str) -> Self {
+        Self::start_configured(schemas, indexed, "")
+    }
+
+    /// With every overlay that implements a standard and comes with Debian.
+    pub fn with_everything() -> Self {
+        let schemas = ["collective", "dyngroup"].map(|it| format!("/etc/ldap/schema/{it}.schema"));
+        let schemas: Vec<&Path> = schemas.iter().map(Path::new).collect();
+        let overlays: String = OVERLAYS
+            .iter()
+            .map(|it| format!("overlay {it}\n"))
+            .collect();
+        Self::start_configured(&schemas, "uid", &overlays)
+    }
+
+    fn start_configured(schemas: &[&Path], indexed: &str, overlays: &str) -> Self {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
         // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service. By
         // another process: a file this one writes is busy while any test starts a child.
         tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
         fs::create_dir(folder.join("database")).expect("the folder is new");
-        let config = folder.write("slapd.conf", config(&folder, schemas, indexed));
+        let config = folder.write("slapd.conf", config(&folder, schemas, indexed) + overlays);
         let base = folder.write("base.ldif", ldif::print(&people::base()));
         let load: [&OsStr; 6] = [
             "-T".as_ref(),
@@ -97,6 +127,7 @@ fn config(folder: &Folder, further: &[&Path], indexed: &str) -> String {
         "{schemas}\
          modulepath /usr/lib/ldap\n\
          moduleload back_mdb\n\
+         {modules}\
          threads 4\n\
          sizelimit unlimited\n\
          sockbuf_max_incoming 16777215\n\
@@ -111,6 +142,7 @@ fn config(folder: &Folder, further: &[&Path], indexed: &str) -> String {
          index objectClass,{indexed} eq\n\
          access to attrs=userPassword by self write by anonymous auth by * none\n\
          access to * by * read\n",
+        modules = OVERLAYS.map(|it| format!("moduleload {it}\n")).concat(),
         database = folder.join("database").display(),
     )
 }

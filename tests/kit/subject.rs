@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use crate::slapd;
 use crate::tools::Tools;
 use crate::{ADMIN, Client, Entry, PASSWORD, Pando, Slapd};
 
@@ -25,6 +26,24 @@ impl Subject {
             other => panic!("PANDO_TEST_SUBJECT is pando or openldap, not {other:?}"),
         };
         Subject { server }
+    }
+
+    /// The same, where slapd has the overlays of every standard that Debian packages.
+    pub fn for_conformance() -> Self {
+        match name().as_str() {
+            "openldap" => Subject {
+                server: Server::OpenLdap(Slapd::with_everything()),
+            },
+            _ => Self::from_env(),
+        }
+    }
+
+    /// OIDs of what the server supports without announcing it.
+    pub fn unannounced(&self) -> Vec<String> {
+        match self.server {
+            Server::Pando(_) => Vec::new(),
+            Server::OpenLdap(_) => slapd::HIDDEN.map(str::to_owned).to_vec(),
+        }
     }
 
     /// The same, with the definitions of an OpenLDAP schema file and an equality index.

@@ -38,9 +38,12 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-directory",
             "pando-load",
             "pando-server",
+            // docs/adr/0010: one set of clauses for our tests and for `pando conformance`.
+            "pando-conformance",
         ],
     ),
-    ("pando-tests", &["pando-protocol"]),
+    ("pando-conformance", &["pando-protocol"]),
+    ("pando-tests", &["pando-protocol", "pando-conformance"]),
     // Its instruction counts are of the directory alone, without sockets.
     (
         "pando-benches",

@@ -38,6 +38,8 @@ pub enum Command {
     Generate(Generate),
     /// Load a server and measure it
     Bench(Box<Bench>),
+    /// Examine any LDAP server: which clauses of the standards does it pass?
+    Conformance(Box<Conformance>),
     /// Compare every table of a database with every other
     Check(Check),
     /// Show or extend the schema
@@ -448,4 +450,55 @@ pub enum BenchScope {
     One,
     /// Its subtree
     Sub,
+}
+
+/// `pando conformance`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The clauses work below an entry of their own, ou=conformance-…, that is \
+    removed at the end.\nWithout -D, clauses that write are left out.\n\
+    Exit status: 0 nothing failed, 1 something did, 2 wrong usage."
+)]
+pub struct Conformance {
+    /// The server: ldap://HOST:PORT or ldaps://HOST:PORT
+    #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]
+    pub url: String,
+    /// Bind as DN, which must have the right to write below the base
+    #[arg(short = 'D', long, value_name = "DN")]
+    pub bind_dn: Option<String>,
+    /// The password of --bind-dn; others on this machine can see it, so rather use -y
+    #[arg(short = 'w', long, value_name = "PASSWORD", requires = "bind_dn")]
+    pub bind_password: Option<String>,
+    /// The password of --bind-dn: the first line of FILE (`-`: standard input)
+    #[arg(short = 'y', long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        requires = "bind_dn", conflicts_with = "bind_password")]
+    pub bind_password_file: Option<PathBuf>,
+    /// Work below this entry [default: the server's first naming context]
+    #[arg(short, long, value_name = "DN")]
+    pub base: Option<String>,
+    /// Only clauses whose names start with this, such as rfc4511 or rfc4511-4.5; may be repeated
+    #[arg(long, value_name = "START", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Print the names and texts of the clauses and run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also name what was not offered
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Take a control, extended operation or feature for supported though the server does not
+    /// announce it; may be repeated
+    #[arg(long, value_name = "OID", value_delimiter = ',')]
+    pub assume: Vec<String>,
+    /// Clauses at a time
+    #[arg(short, long, value_name = "N", default_value_t = 4)]
+    pub threads: usize,
+    /// Begin no clause later than this many seconds after the start
+    #[arg(short, long, value_name = "N", default_value_t = 600)]
+    pub seconds: u64,
+    /// Certificates to trust for ldaps://, as PEM [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
 }

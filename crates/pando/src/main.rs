@@ -4,6 +4,7 @@ mod bench;
 mod channel;
 mod check;
 mod cli;
+mod conformance;
 mod demo;
 mod export;
 mod generate;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Init(it) => init::init(&it),
         Command::Serve(it) => serve::serve(&it),
         Command::Bench(it) => bench::bench(&it),
+        Command::Conformance(it) => conformance::conformance(&it),
         Command::Demo(it) => demo::demo(&it),
         Command::Import(it) => import::import(&it),
         Command::Export(it) => export::export(&it),

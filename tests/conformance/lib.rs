@@ -1,0 +1,140 @@
+//! What the standards say, one clause to a statement, against any LDAP server.
+//!
+//! A clause has a name after its RFC and section, a sentence in our own words, what the server must
+//! offer for it to mean anything, and a function that speaks LDAP and finds out.
+//! `pando conformance` runs them against any server, the test `tests/conformance.rs` against the
+//! kit's.
+//!
+//! Invariants:
+//! - a clause knows the server by the network only, and works below an entry of its own;
+//! - every wait has a deadline, and nothing a server does makes a clause panic.
+
+mod case;
+mod clause;
+mod entry;
+mod extended;
+mod read_controls;
+mod report;
+mod rfc3296;
+mod rfc4511_bind;
+mod rfc4511_envelope;
+mod rfc4511_filter;
+mod rfc4511_limits;
+mod rfc4511_modify;
+mod rfc4511_modify_dn;
+mod rfc4511_search;
+mod rfc4511_updates;
+mod rfc4512;
+mod rfc4514;
+mod rfc4515;
+mod rfc4517;
+mod rfc4517_rules;
+mod rfc4518;
+mod rfc4524;
+mod rfc4530;
+mod run;
+mod schema;
+mod session;
+mod site;
+mod values;
+mod write_controls;
+
+pub use case::Case;
+pub use clause::{Book, Clause, Need, Section};
+pub use entry::{Controls, Entry, Event, Found, Modification, Outcome};
+pub use report::Report;
+pub use run::{Choice, Verdict, clean_up, run, run_one};
+pub use session::{Session, Transport, is_timeout};
+pub use site::{Offers, Site};
+
+use std::fmt::Display;
+
+/// Why a clause did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The server did something else.
+    Wrong {
+        /// What the standard says.
+        expected: String,
+        /// What came.
+        came: String,
+    },
+    /// The clause says nothing about this server: what is missing.
+    NotOffered(String),
+}
+
+impl Finding {
+    /// The server did something else.
+    pub fn wrong<T>(expected: impl Display, came: impl Display) -> Result<T, Finding> {
+        Err(Finding::Wrong {
+            expected: expected.to_string(),
+            came: came.to_string(),
+        })
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Finding::Wrong { expected, came } => write!(out, "expected {expected}; came {came}"),
+            Finding::NotOffered(what) => write!(out, "not offered: {what}"),
+        }
+    }
+}
+
+impl From<std::io::Error> for Finding {
+    fn from(error: std::io::Error) -> Finding {
+        let came = match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+            _ if is_timeout(&error) => "nothing in time".to_owned(),
+            _ => error.to_string(),
+        };
+        Finding::Wrong {
+            expected: "an answer".to_owned(),
+            came,
+        }
+    }
+}
+
+/// Every clause, in the order of the standards.
+pub fn clauses() -> Vec<Clause> {
+    let mut book = Book::default();
+    rfc4511_envelope::clauses(&mut book);
+    rfc4511_bind::clauses(&mut book);
+    rfc4511_search::clauses(&mut book);
+    rfc4511_limits::clauses(&mut book);
+    rfc4511_modify::clauses(&mut book);
+    rfc4511_updates::clauses(&mut book);
+    rfc4511_modify_dn::clauses(&mut book);
+    rfc4512::clauses(&mut book);
+    rfc4530::clauses(&mut book);
+    rfc4514::clauses(&mut book);
+    rfc4515::clauses(&mut book);
+    rfc4511_filter::clauses(&mut book);
+    rfc4517::clauses(&mut book);
+    rfc4517_rules::clauses(&mut book);
+    rfc4518::clauses(&mut book);
+    schema::clauses(&mut book);
+    rfc4524::clauses(&mut book);
+    rfc3296::clauses(&mut book);
+    write_controls::clauses(&mut book);
+    read_controls::clauses(&mut book);
+    extended::clauses(&mut book);
+    book.into_clauses()
+}
+
+/// What every file of clauses uses.
+mod prelude {
+    pub use crate::Finding;
+    pub use crate::case::{
+        Case, EVERYTHING, ensure, equal, equal_name, person, rdn_value, rdn_values,
+    };
+    pub use crate::clause::{Book, Need};
+    pub use crate::entry::{Entry, Event, Found, Modification, Outcome};
+    pub use crate::session::Session;
+    pub use crate::values::*;
+    pub use protocol::{DerefAliases, OwnedControl, Request, ResultCode, Scope, oid};
+
+    /// How a clause ends.
+    pub type Examined = Result<(), Finding>;
+}

@@ -1,0 +1,205 @@
+//! The server under examination: how to reach it, who may write, where, and what it offers.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::{Duration, Instant};
+
+use protocol::{ResultCode, Scope};
+
+use crate::session::{Session, Transport};
+use crate::{Entry, Finding};
+
+/// How long one clause may take.
+pub(crate) const CLAUSE_PATIENCE: Duration = Duration::from_secs(30);
+
+type Connect = Box<dyn Fn() -> io::Result<Box<dyn Transport>> + Send + Sync>;
+
+/// What a server announces in its root DSE and its subschema.
+#[derive(Debug, Clone, Default)]
+pub struct Offers {
+    /// OIDs of controls.
+    pub controls: Vec<String>,
+    /// OIDs of extended operations.
+    pub extensions: Vec<String>,
+    /// OIDs of features.
+    pub features: Vec<String>,
+    /// Names and OIDs of attribute types.
+    pub types: Vec<String>,
+    /// Names and OIDs of object classes.
+    pub classes: Vec<String>,
+    /// Names and OIDs of matching rules.
+    pub rules: Vec<String>,
+    /// The definitions of attribute types and object classes as published.
+    pub definitions: Vec<String>,
+    /// Names of naming contexts.
+    pub naming_contexts: Vec<String>,
+    /// What the server calls itself.
+    pub vendor: String,
+}
+
+/// The server under examination.
+pub struct Site {
+    connect: Connect,
+    admin: Option<(String, String)>,
+    base: String,
+    run: String,
+    /// What it announces.
+    pub offers: Offers,
+}
+
+impl Site {
+    /// Connects, reads what the server offers, and makes the entry that the clauses work below.
+    ///
+    /// `admin` is a name and a password with the right to write below `base` (without a base: the
+    /// first naming context); without one, clauses that write are left out. `mark` must differ from
+    /// run to run. `assumed` are OIDs that the server supports without saying so.
+    pub fn open(
+        connect: Connect,
+        admin: Option<(String, String)>,
+        base: Option<String>,
+        mark: &str,
+        assumed: &[String],
+    ) -> Result<Site, Finding> {
+        let mut site = Site {
+            connect,
+            admin,
+            base: String::new(),
+            run: String::new(),
+            offers: Offers::default(),
+        };
+        let mut session = site.session(Instant::now() + CLAUSE_PATIENCE)?;
+        if let Some((name, password)) = &site.admin {
+            session.bind(name, password)?.ok()?;
+        }
+        site.offers = offers(&mut session)?;
+        for list in [
+            &mut site.offers.controls,
+            &mut site.offers.extensions,
+            &mut site.offers.features,
+        ] {
+            list.extend_from_slice(assumed);
+        }
+        let first = site.offers.naming_contexts.iter().find(|it| !it.is_empty());
+        site.base = match base.or_else(|| first.cloned()) {
+            Some(base) => base,
+            None => return Finding::wrong("a naming context in the root DSE", "none"),
+        };
+        if site.admin.is_some() {
+            site.run = format!("ou=conformance-{mark},{}", site.base);
+            session.add(&unit(&site.run), &[])?.ok()?;
+        }
+        Ok(site)
+    }
+
+    /// The entry below which all clauses of this run work; `None` without an administrator.
+    pub fn run_base(&self) -> Option<&str> {
+        (!self.run.is_empty()).then_some(self.run.as_str())
+    }
+
+    /// The entry that was given as the base.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// A new connection, anonymous.
+    pub fn session(&self, deadline: Instant) -> Result<Session, Finding> {
+        match (self.connect)() {
+            Ok(transport) => Ok(Session::new(transport, deadline)),
+            Err(error) => Finding::wrong("a connection", error),
+        }
+    }
+
+    /// A new connection, bound as the administrator.
+    pub fn admin(&self, deadline: Instant) -> Result<Session, Finding> {
+        let Some((name, password)) = &self.admin else {
+            let what = "a name and a password that may write";
+            return Err(Finding::NotOffered(what.to_owned()));
+        };
+        let mut session = self.session(deadline)?;
+        session.bind(name, password)?.ok()?;
+        Ok(session)
+    }
+
+    /// The administrator's name and password.
+    pub fn administrator(&self) -> Result<(&str, &str), Finding> {
+        match &self.admin {
+            Some((name, password)) => Ok((name, password)),
+            None => Err(Finding::NotOffered("an administrator's name".to_owned())),
+        }
+    }
+
+    /// Whether the server calls itself OpenLDAP.
+    pub fn is_openldap(&self) -> bool {
+        self.offers.vendor.contains("OpenLDAP")
+    }
+}
+
+/// An organizational unit of this name.
+pub(crate) fn unit(name: &str) -> Entry {
+    let rdn = name.split(',').next().unwrap_or_default();
+    let value = rdn.strip_prefix("ou=").unwrap_or_default();
+    Entry::of(
+        name,
+        &[
+            ("objectClass", &["top", "organizationalUnit"]),
+            ("ou", &[value]),
+        ],
+    )
+}
+
+fn offers(session: &mut Session) -> Result<Offers, Finding> {
+    let scope = Scope::BaseObject;
+    let select = ["*", "+"];
+    let root = session
+        .search("", scope, "(objectClass=*)", &select)?
+        .one()?;
+    let mut offers = Offers {
+        controls: root.texts("supportedControl"),
+        extensions: root.texts("supportedExtension"),
+        features: root.texts("supportedFeatures"),
+        naming_contexts: unsorted(&root, "namingContexts"),
+        ..Offers::default()
+    };
+    let says = ["vendorName", "vendorVersion", "objectClass"];
+    offers.vendor = says.map(|it| root.texts(it).join(" ")).join(" ");
+    let Some(subschema) = root.texts("subschemaSubentry").into_iter().next() else {
+        return Ok(offers);
+    };
+    let select = ["attributeTypes", "objectClasses", "matchingRules"];
+    let found = session.search(&subschema, scope, "(objectClass=subschema)", &select)?;
+    let entry = match found.outcome.code {
+        ResultCode::SUCCESS => found.one()?,
+        _ => return Ok(offers),
+    };
+    offers.types = names(&entry.texts("attributeTypes"));
+    offers.classes = names(&entry.texts("objectClasses"));
+    offers.rules = names(&entry.texts("matchingRules"));
+    offers.definitions = entry.texts("attributeTypes");
+    offers.definitions.extend(entry.texts("objectClasses"));
+    Ok(offers)
+}
+
+fn unsorted(entry: &Entry, attribute: &str) -> Vec<String> {
+    let values = entry.values(attribute).iter();
+    values
+        .map(|it| String::from_utf8_lossy(it).into_owned())
+        .collect()
+}
+
+/// The OID and the names of each definition.
+fn names(definitions: &[String]) -> Vec<String> {
+    let mut all = BTreeSet::new();
+    for definition in definitions {
+        let mut words = definition.split_whitespace();
+        let oid = words.find(|word| *word != "(").unwrap_or_default();
+        all.insert(oid.trim_start_matches('(').to_owned());
+        let quoted = definition.split_once("NAME").map_or("", |(_, rest)| rest);
+        let end = match quoted.trim_start().starts_with('(') {
+            true => quoted.find(')'),
+            false => quoted.match_indices('\'').nth(1).map(|(at, _)| at + 1),
+        };
+        let quoted = &quoted[..end.unwrap_or(0)];
+        all.extend(quoted.split('\'').skip(1).step_by(2).map(str::to_owned));
+    }
+    all.into_iter().collect()
+}
