@@ -54,7 +54,7 @@ impl<'a> Context<'a> {
         if let Sight::AllBut(types) = catalog.access.sight(subject) {
             sees_config = false;
             for type_id in types {
-                hidden.extend_from_slice(catalog.schema.numbers_of(type_id));
+                hidden.extend_from_slice(catalog.schema.numbers_of(*type_id));
             }
         }
         Context {

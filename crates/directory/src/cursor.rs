@@ -3,7 +3,7 @@
 use crate::paging::PagePosition;
 use crate::projection::Projection;
 use protocol::MessageId;
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 use store::{Candidates, EntryId, Region};
 
 /// A search that has more to say.
@@ -12,11 +12,11 @@ pub struct Cursor {
     pub(crate) id: MessageId,
     pub(crate) filter: schema::Filter,
     pub(crate) projection: Projection,
-    /// What is still to be searched; the first one is being searched now.
-    pub(crate) areas: VecDeque<Area>,
-    /// The ordinal of the first of `areas`, for paging cookies.
-    pub(crate) area_ordinal: u16,
-    /// Candidates of the first area; `None` until it is planned.
+    /// What is to be searched, one after the other.
+    pub(crate) areas: Areas,
+    /// Which of them is being searched now.
+    pub(crate) area: usize,
+    /// Candidates of that area; `None` until it is planned.
     pub(crate) candidates: Option<Candidates>,
     /// The last candidate that was looked at.
     pub(crate) after: EntryId,
@@ -33,6 +33,9 @@ pub struct Cursor {
     /// Scratch for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }
+
+/// The areas of a search: nearly always one, or one with its references.
+pub(crate) type Areas = SmallVec<[Area; 2]>;
 
 /// One region to be searched.
 #[derive(Debug, Clone)]

@@ -60,16 +60,16 @@ pub struct Decision {
 }
 
 /// Which attributes a subject sees, worked out once per search instead of once per value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight<'a> {
     /// Every attribute of every entry.
     Everything,
     /// Every attribute but these, which the subject sees on its own entry only; and nothing
     /// within [`Access::hidden_subtree`].
-    AllBut(Vec<TypeId>),
+    AllBut(&'a [TypeId]),
 }
 
-impl Sight {
+impl Sight<'_> {
     /// Whether the subject sees `attribute` on an entry; `own` when that entry is the subject's.
     pub fn sees(&self, attribute: TypeId, own: bool) -> bool {
         match self {
@@ -141,11 +141,11 @@ impl Access {
     }
 
     /// Which attributes `subject` sees. Compute it once per search.
-    pub fn sight(&self, subject: &Subject) -> Sight {
+    pub fn sight(&self, subject: &Subject) -> Sight<'_> {
         if subject.is_administrator() || self.secrets.is_empty() {
             return Sight::Everything;
         }
-        Sight::AllBut(self.secrets.clone())
+        Sight::AllBut(&self.secrets)
     }
 
     /// The subtree of which `subject` may not even learn that it exists, if there is one.

@@ -4,6 +4,7 @@ use crate::context::{Context, Place};
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::Name;
+use smallvec::SmallVec;
 use std::collections::HashSet;
 use store::{EntryId, Region, RegionScope};
 
@@ -81,7 +82,10 @@ fn is_covered(context: &Context<'_>, id: EntryId, regions: &[Region]) -> Result<
 }
 
 /// Adds the subtrees and entries that aliases inside the regions stand for, each once.
-pub(crate) fn add_targets(context: &Context<'_>, regions: &mut Vec<Region>) -> Result<(), Stop> {
+pub(crate) fn add_targets(
+    context: &Context<'_>,
+    regions: &mut SmallVec<[Region; 2]>,
+) -> Result<(), Stop> {
     let filter = super::class_filter(&context.catalog.schema, "alias");
     let mut seen: HashSet<EntryId> = regions.iter().map(|region| region.base).collect();
     let mut at = 0;

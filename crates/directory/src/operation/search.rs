@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
-use crate::cursor::{Area, AreaKind, Cursor, Page, SearchLimits};
+use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
 use crate::operation::controls::Controls;
 use crate::operation::{alias, assertion, links, page, referral, root_dse, subschema};
 use crate::paging::CookieKey;
@@ -17,8 +17,8 @@ use protocol::{
     SearchRequest, response,
 };
 use schema::{Name, Schema, Truth, TypeId};
+use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use store::{EntryId, Region, RegionScope};
 
 /// A slice ends when it has put this many bytes into the output …
@@ -122,7 +122,7 @@ pub(crate) fn search(
         filter,
         projection,
         areas,
-        area_ordinal: 0,
+        area: 0,
         candidates: None,
         after: EntryId(0),
         sent: 0,
@@ -144,10 +144,7 @@ pub(crate) fn search(
             start,
         });
         cursor.after = start.after;
-        cursor.area_ordinal = start.region;
-        for _ in 0..start.region {
-            cursor.areas.pop_front();
-        }
+        cursor.area = start.region.into();
     }
     step(context, needs, cursor, out)
 }
@@ -161,7 +158,7 @@ pub(crate) fn step(
 ) -> Result<Step, Stop> {
     let slice_end = out.len() + SLICE_BYTES;
     let mut turns = SLICE_CANDIDATES;
-    while let Some(area) = cursor.areas.front().cloned() {
+    while let Some(area) = cursor.areas.get(cursor.area).cloned() {
         let candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
             None => plan_area(context, &cursor, &area)?,
@@ -192,8 +189,7 @@ pub(crate) fn step(
             cursor.candidates = Some(candidates);
             return park(needs, cursor, out);
         }
-        cursor.areas.pop_front();
-        cursor.area_ordinal += 1;
+        cursor.area += 1;
         cursor.after = EntryId(0);
     }
     finish_page(&cursor, &[], out);
@@ -213,7 +209,7 @@ impl End {
             End::PageFull => {
                 let page = cursor.page.expect("only a paged search has a full page");
                 let mut at = page.start;
-                at.region = cursor.area_ordinal;
+                at.region = cursor.area as u16;
                 at.after = cursor.after;
                 at.sent += cursor.sent;
                 finish_page(cursor, &needs.key.seal(&at), out);
@@ -335,7 +331,7 @@ fn plan_area(
 
 /// What the base of a search leads to.
 enum Found {
-    Areas(VecDeque<Area>),
+    Areas(Areas),
     /// An entry that is not stored.
     Virtual(VirtualEntry),
 }
@@ -370,7 +366,7 @@ fn areas(
     needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
-) -> Result<VecDeque<Area>, Stop> {
+) -> Result<Areas, Stop> {
     let scope = match request.scope {
         Scope::BaseObject => RegionScope::Base,
         Scope::SingleLevel => RegionScope::OneLevel,
@@ -378,21 +374,21 @@ fn areas(
         Scope::Subordinate => RegionScope::Subordinates,
     };
     let base = resolve_base(context, needs, request, controls)?;
-    let mut regions = vec![Region { base, scope }];
+    let mut regions: SmallVec<[Region; 2]> = smallvec![Region { base, scope }];
     if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {
         alias::add_targets(context, &mut regions)?;
     }
     let references = context.catalog.has_referrals
         && !controls.manage_dsa_it
         && request.scope != Scope::BaseObject;
-    let mut areas = VecDeque::with_capacity(2);
+    let mut areas = Areas::new();
     for region in regions {
-        areas.push_back(Area {
+        areas.push(Area {
             region,
             kind: AreaKind::Entries,
         });
         if references {
-            areas.push_back(Area {
+            areas.push(Area {
                 region,
                 kind: AreaKind::References,
             });

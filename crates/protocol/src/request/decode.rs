@@ -133,7 +133,8 @@ pub(crate) fn attribute_selection<'a>(
 }
 
 fn selected(mut list: Reader<'_>) -> Result<Vec<&str>, DecodeError> {
-    let mut attributes = Vec::new();
+    // Most searches ask for a few.
+    let mut attributes = Vec::with_capacity(4);
     while !list.is_empty() {
         if attributes.len() == SELECTED_MAX {
             return Err(DecodeError::TooMany {

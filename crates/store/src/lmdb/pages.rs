@@ -332,7 +332,7 @@ impl Page<'_> {
                     at.wrapping_sub(stride)
                 }
             };
-            stride *= 2;
+            stride *= 4;
             if !(low..high).contains(&at) {
                 at = low + (high - low) / 2;
             }
