@@ -33,6 +33,7 @@ mod code {
     pub const NOT_ALLOWED_ON_RDN: i32 = 67;
     pub const ENTRY_ALREADY_EXISTS: i32 = 68;
     pub const ASSERTION_FAILED: i32 = 122;
+    pub const AUTHORIZATION_DENIED: i32 = 123;
 }
 
 const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";

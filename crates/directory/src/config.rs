@@ -3,7 +3,7 @@
 //!
 //! | entry | what it holds |
 //! |---|---|
-//! | `cn=config` | the naming contexts |
+//! | `cn=config` | the naming contexts, and who may act as others |
 //! | `cn=administrator,cn=config` | who may do everything, and the password |
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
@@ -65,7 +65,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         )?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access: Access::builtin(&schema),
+        access: Access::builtin(&schema).with_proxies(load_proxies(snapshot, &schema, &config)?),
         limits: LimitSettings::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
@@ -246,6 +246,32 @@ fn load_contexts(
         spelled: CONFIG_NAME.to_owned(),
     });
     Ok(contexts)
+}
+
+/// The entries that may act as others (RFC 4370). A database that never named one has no number
+/// for the attribute.
+fn load_proxies(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Vec<Name>, Failure> {
+    let description = schema.describe("pandoProxy").ok();
+    let number = description.and_then(|it| schema.number(&it));
+    let (Some(number), Lookup::Found(id)) = (number, snapshot.find(config)?) else {
+        return Ok(Vec::new());
+    };
+    let view = snapshot.entry(id)?;
+    let Some(attribute) = view.and_then(|view| view.attribute(number)) else {
+        return Ok(Vec::new());
+    };
+    let values = attribute.values().into_iter();
+    let names = values.map(|value| {
+        let spelled = String::from_utf8_lossy(value);
+        schema
+            .resolve_name(&spelled)
+            .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
+    });
+    names.collect()
 }
 
 fn load_administrator(

@@ -2,8 +2,10 @@
 
 use crate::paging::PagePosition;
 use crate::projection::Projection;
+use policy::Subject;
 use protocol::MessageId;
 use smallvec::SmallVec;
+use std::rc::Rc;
 use store::{Candidates, EntryId, Region};
 
 /// A search that has more to say.
@@ -30,6 +32,8 @@ pub struct Cursor {
     pub(crate) deref_searching: bool,
     /// When the search began (microseconds), once it has been parked.
     pub(crate) began_us: Option<u64>,
+    /// Whom the search acts as, when that is not whom the session is bound as (RFC 4370).
+    pub(crate) subject: Option<Rc<Subject>>,
     /// Scratch for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }

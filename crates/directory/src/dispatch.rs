@@ -10,12 +10,12 @@ use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, compare, delete, extended, modify, modify_dn, password_modify, search,
+    add, bind, compare, delete, extended, modify, modify_dn, password_modify, proxy, search,
 };
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::Parts;
-use policy::Limits;
+use policy::{Limits, Subject};
 use protocol::{
     ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, response,
 };
@@ -33,7 +33,10 @@ pub(crate) fn dispatch(
         session.forget_subject();
     }
     let controls = Controls::of(&message.request, &message.controls)?;
-    let subject = Rc::clone(&session.subject);
+    let subject = match controls.proxied {
+        None => Rc::clone(&session.subject),
+        Some(identity) => proxy::subject(parts, &session.subject, identity)?,
+    };
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
     let write = match &message.request {
         Request::Bind(it) => {
@@ -43,24 +46,28 @@ pub(crate) fn dispatch(
         }
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
-            let needs = needs(parts, session);
-            return Ok(flow_of(search::search(
-                &context, &needs, id, it, &controls, out,
-            )?));
+            let needs = needs(parts, session, &subject);
+            let mut step = search::search(&context, &needs, id, it, &controls, out)?;
+            if let (Step::More(cursor), Some(_)) = (&mut step, controls.proxied) {
+                cursor.subject = Some(subject);
+            }
+            return Ok(flow_of(step));
         }
         Request::Modify(it) => modify::resolve(&context, it, &controls)?,
         Request::Add(it) => add::resolve(&context, it, &controls, parts.clock.uuid())?,
         Request::Delete(it) => delete::resolve(&context, it, &controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(&context, it, &controls)?,
         Request::Compare(it) => {
-            let needs = needs(parts, session);
+            let needs = needs(parts, session, &subject);
             let outcome = compare::compare(&context, parts.verified, &needs, it, &controls)?;
             return finish_compare(parts, session, id, outcome, out);
         }
         // Requests are executed in order: what could be abandoned has been answered, or is a
         // write that already has its place in the order (RFC 4511 §4.11 allows both).
         Request::Abandon(_) => return Ok(Flow::Done),
-        Request::Extended(it) => return dispatch_extended(parts, &context, session, id, it, out),
+        Request::Extended(it) => {
+            return dispatch_extended(parts, &context, session, id, it, &controls, out);
+        }
     };
     let kind = ResultKind::of(message.request.tag()).expect("every write has a response");
     parts.submit(session, id, kind, Box::new(write), Reply::default())?;
@@ -73,6 +80,7 @@ fn dispatch_extended(
     session: &mut Session,
     id: MessageId,
     request: &ExtendedRequest<'_>,
+    controls: &Controls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     match extended::kind(request)? {
@@ -97,7 +105,7 @@ fn dispatch_extended(
             return Ok(Flow::StartTls);
         }
         extended::Kind::PasswordModify(asked) => {
-            let resolved = password_modify::resolve(context, &asked)?;
+            let resolved = password_modify::resolve(context, &asked, controls)?;
             return change_password(parts, session, id, resolved);
         }
         // Everything before this request has been answered: there is nothing left to cancel.
@@ -197,21 +205,17 @@ pub(crate) fn resume(
     cursor: crate::Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let subject = Rc::clone(&session.subject);
+    let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
-    Ok(flow_of(search::step(
-        &context,
-        &needs(parts, session),
-        cursor,
-        out,
-    )?))
+    let needs = needs(parts, session, &subject);
+    Ok(flow_of(search::step(&context, &needs, cursor, out)?))
 }
 
-fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session) -> Needs<'n> {
+fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, subject: &Subject) -> Needs<'n> {
     Needs {
         key: parts.cookie_key,
         last_base: parts.last_base,
-        limits: Limits::for_subject(&session.subject, &parts.catalog.limits),
+        limits: Limits::for_subject(subject, &parts.catalog.limits),
         clock: parts.clock,
         peer: &session.peer,
         tls: parts.tls,

@@ -26,6 +26,9 @@ mod field {
     pub const ASSERTION: u8 = 6;
     pub const PRE_READ: u8 = 7;
     pub const POST_READ: u8 = 8;
+    pub const PERMISSIVE: u8 = 9;
+    pub const RELAXED: u8 = 10;
+    pub const TREE: u8 = 11;
     pub const ADD: u8 = 16;
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
@@ -118,6 +121,7 @@ fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
 }
 
 fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
+    debug_assert!(!options.no_operation, "what is only tried is not logged");
     // Stands also when it is false: it says that there are options.
     put_field(out, field::ADMINISTRATOR, &[options.administrator.into()]);
     let contents = [
@@ -130,11 +134,19 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
             put_field(out, tag, content);
         }
     }
+    let flags = [
+        (field::PERMISSIVE, options.permissive),
+        (field::RELAXED, options.relaxed),
+        (field::TREE, options.tree),
+    ];
+    for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
+        put_field(out, tag, &[1]);
+    }
 }
 
 /// Takes a field that is an option; `false` if it is another.
 fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
-    if !(field::ADMINISTRATOR..=field::POST_READ).contains(&tag) {
+    if !(field::ADMINISTRATOR..=field::TREE).contains(&tag) {
         return false;
     }
     let options = into.get_or_insert_default();
@@ -142,7 +154,10 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
         field::ADMINISTRATOR => options.administrator = content == [1],
         field::ASSERTION => options.assertion = Some(content.to_vec()),
         field::PRE_READ => options.pre_read = Some(content.to_vec()),
-        _ => options.post_read = Some(content.to_vec()),
+        field::POST_READ => options.post_read = Some(content.to_vec()),
+        field::PERMISSIVE => options.permissive = content == [1],
+        field::RELAXED => options.relaxed = content == [1],
+        _ => options.tree = content == [1],
     }
     true
 }

@@ -36,6 +36,26 @@ pub(crate) struct WriteOptions {
     pub pre_read: Option<Vec<u8>>,
     /// The same of the entry as it is afterwards (RFC 4527 §3.2).
     pub post_read: Option<Vec<u8>>,
+    /// Say what would happen and change nothing (draft-zeilenga-ldap-noop).
+    pub no_operation: bool,
+    /// Adding what is there and deleting what is not is no mistake.
+    pub permissive: bool,
+    /// Rules of the model are relaxed (draft-zeilenga-ldap-relax).
+    pub relaxed: bool,
+    /// Delete the whole subtree (draft-armijo-ldap-treedelete).
+    pub tree: bool,
+}
+
+impl Write {
+    /// Whether the write is only to be tried.
+    pub fn is_rehearsal(&self) -> bool {
+        self.has(|options| options.no_operation)
+    }
+
+    /// Whether an option is set.
+    pub fn has(&self, option: impl Fn(&WriteOptions) -> bool) -> bool {
+        self.options.as_deref().is_some_and(option)
+    }
 }
 
 impl WriteOptions {

@@ -7,7 +7,9 @@
 //! - a refused write changes nothing and costs its neighbours nothing: it is refused before it
 //!   touches the store;
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
-//!   the configuration it makes cannot be used.
+//!   the configuration it makes cannot be used; so does a write that is only to be tried.
+
+mod rehearsal;
 
 use crate::apply::apply;
 use crate::catalog::Catalog;
@@ -186,16 +188,25 @@ impl Desk {
     /// How many of the waiting writes go into the next transaction.
     fn next_group(&self, waiting: &[Submission]) -> usize {
         let catalog = self.catalog.load();
-        let touches = |it: &Submission| it.write.name.is_within(&catalog.config);
-        if waiting.first().is_some_and(touches) {
+        let alone =
+            |it: &Submission| it.write.name.is_within(&catalog.config) || it.write.is_rehearsal();
+        if waiting.first().is_some_and(alone) {
             return 1;
         }
-        let plain = waiting.iter().take(GROUP_MAX).position(touches);
+        let plain = waiting.iter().take(GROUP_MAX).position(alone);
         plain.unwrap_or_else(|| waiting.len().min(GROUP_MAX))
     }
 
     /// Orders, executes, commits and answers one group.
     fn write(&mut self, group: &[Submission]) {
+        if let [only] = group
+            && only.write.is_rehearsal()
+        {
+            let tried = self.rehearse(&only.write);
+            let outcome = tried.unwrap_or_else(|failure| failure_result(&failure).into());
+            answer(group, std::iter::once(outcome));
+            return;
+        }
         match self.perform(group) {
             Ok(results) => answer(group, results.into_iter()),
             Err(failure) => {

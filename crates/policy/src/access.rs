@@ -85,6 +85,8 @@ pub struct Access {
     /// `userPassword` and its subtypes.
     secrets: Vec<TypeId>,
     configuration: Name,
+    /// Who may act as others.
+    proxies: Vec<Name>,
 }
 
 impl Access {
@@ -104,7 +106,31 @@ impl Access {
         Access {
             secrets,
             configuration,
+            proxies: Vec::new(),
         }
+    }
+
+    /// The same rules, with these entries allowed to act as others (RFC 4370).
+    pub fn with_proxies(mut self, proxies: Vec<Name>) -> Access {
+        self.proxies = proxies;
+        self
+    }
+
+    /// Whether `subject` may have an operation done as `other`, and the rule that says so. The
+    /// administrator may act as anybody, proxies as anybody but the administrator, everybody as
+    /// themselves.
+    pub fn decide_proxy(&self, subject: &Subject, other: &Subject) -> Decision {
+        if subject.is_administrator() {
+            return decision(true, "administrator");
+        }
+        let Some(name) = &subject.name else {
+            return decision(false, "anonymous is nobody's proxy");
+        };
+        if subject.kind == other.kind && subject.name == other.name {
+            return decision(true, "oneself");
+        }
+        let proxy = self.proxies.contains(name) && !other.is_administrator();
+        decision(proxy, if proxy { "proxy" } else { "no proxy" })
     }
 
     /// Whether `subject` may exercise `right` on `target`, and the rule that says so.
@@ -276,6 +302,25 @@ mod tests {
             "ADCSRWadrm",
             "administrator",
         );
+    }
+
+    #[test]
+    fn only_proxies_act_as_others() {
+        let world = World::new();
+        let proxies = vec![world.name("cn=App,dc=example")];
+        let access = world.access.clone().with_proxies(proxies);
+        let (admin, app) = ("cn=admin,dc=example", "cn=app,dc=example");
+        let (ada, nobody) = ("uid=ada,dc=example", "");
+        let may = |subject, other| {
+            let (subject, other) = (world.subject(subject), world.subject(other));
+            access.decide_proxy(&subject, &other).allowed
+        };
+        for other in [admin, app, ada, nobody] {
+            assert!(may(admin, other), "{other}");
+            assert_eq!(may(app, other), other != admin, "{other}");
+            assert_eq!(may(ada, other), other == ada, "{other}");
+            assert!(!may(nobody, other), "{other}");
+        }
     }
 
     #[test]

@@ -139,6 +139,8 @@ pub enum Component {
     ResultCode,
     /// `size`.
     PageSize,
+    /// A part of the queue length control.
+    QueueLength,
     /// `beforeCount`.
     BeforeCount,
     /// `afterCount`.
@@ -217,6 +219,7 @@ impl Component {
             Component::ChangeOperation => "operation",
             Component::ResultCode => "resultCode",
             Component::PageSize => "size",
+            Component::QueueLength => "queueLength",
             Component::BeforeCount => "beforeCount",
             Component::AfterCount => "afterCount",
             Component::Offset => "offset",

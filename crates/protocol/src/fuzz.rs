@@ -7,7 +7,7 @@ use crate::ber::Reader;
 use crate::control::{
     AccountUsability, Assertion, DereferenceRequest, DereferenceResponse, EntryChangeNotification,
     MatchedValues, MatchingEntryCountRequest, MatchingEntryCountResponse, PagedResults,
-    PasswordPolicyResponse, PersistentSearch, ProxiedAuthorization, ReadEntryRequest,
+    PasswordPolicyResponse, PersistentSearch, ProxiedAuthorization, QueueLength, ReadEntryRequest,
     ReadEntryResponse, SessionTracking, SortRequest, SortResponse, Subentries, SyncDone, SyncInfo,
     SyncRequest, SyncStateValue, VirtualListViewRequest, VirtualListViewResponse,
 };
@@ -143,7 +143,7 @@ pub fn controls(bytes: &[u8]) {
     round_trip!(bytes =>
         AccountUsability Assertion DereferenceRequest DereferenceResponse EntryChangeNotification
         MatchedValues MatchingEntryCountRequest MatchingEntryCountResponse PagedResults
-        PasswordPolicyResponse PersistentSearch ProxiedAuthorization ReadEntryRequest
+        PasswordPolicyResponse PersistentSearch ProxiedAuthorization QueueLength ReadEntryRequest
         ReadEntryResponse SessionTracking SortRequest
         SortResponse Subentries SyncDone SyncInfo SyncRequest SyncStateValue
         VirtualListViewRequest VirtualListViewResponse

@@ -42,17 +42,39 @@ impl Schema {
         }
         self.check_required(shape, &classes, rule)?;
         self.check_allowed(shape, &classes, rule)?;
-        for &type_id in shape.rdn {
-            if !present(shape, type_id) {
-                return Err(Violation::NamingAttributeMissing(
-                    self.attribute_name(type_id),
-                ));
-            }
-        }
+        self.check_named(shape)?;
         Ok(Structure {
             structural,
             classes,
         })
+    }
+
+    /// The same without content rules: where one governs the entry's class, it counts as allowing
+    /// every attribute and every auxiliary class (draft-zeilenga-ldap-relax-03 §3.3).
+    ///
+    /// # Errors
+    /// The first rule it breaks.
+    pub fn check_entry_relaxed(&self, shape: &EntryShape<'_>) -> Result<Structure, Violation> {
+        let classes = self.classes_of(shape.classes)?;
+        let structural = self.structural_class(&classes)?;
+        self.check_required(shape, &classes, None)?;
+        let governed = self.content_rules().any(|rule| rule.class == structural);
+        match self.check_allowed(shape, &classes, None) {
+            Err(Violation::NotAllowed(_)) if governed => {}
+            result => result?,
+        }
+        self.check_named(shape)?;
+        Ok(Structure {
+            structural,
+            classes,
+        })
+    }
+
+    fn check_named(&self, shape: &EntryShape<'_>) -> Result<(), Violation> {
+        match shape.rdn.iter().find(|id| !present(shape, **id)) {
+            None => Ok(()),
+            Some(id) => Err(Violation::NamingAttributeMissing(self.attribute_name(*id))),
+        }
     }
 
     /// The named classes and all their superclasses, each once.

@@ -12,6 +12,8 @@
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and what one message yields;
 //! - an idle connection owns no buffer.
 
+use std::time::Duration;
+
 use directory::may_overlap;
 use protocol::ber::{self, Reader};
 use protocol::request::tag;
@@ -21,6 +23,7 @@ use protocol::{
     write_result,
 };
 
+use crate::bundle::Bundle;
 use crate::service::{Service, Step};
 
 #[cfg(test)]
@@ -80,6 +83,8 @@ pub struct Connection<S: Service> {
     confidential: bool,
     /// A whole message has come.
     heard: bool,
+    /// Responses that the client waits for together.
+    bundle: Bundle,
 }
 
 impl<S: Service> Connection<S> {
@@ -96,6 +101,7 @@ impl<S: Service> Connection<S> {
             more: false,
             confidential,
             heard: false,
+            bundle: Bundle::default(),
         }
     }
 
@@ -149,6 +155,7 @@ impl<S: Service> Connection<S> {
     /// No more bytes will come: what was begun is finished and answered, then the connection
     /// closes.
     pub fn end_of_input(&mut self) {
+        self.bundle.end();
         if self.state == State::Open && (self.waiting > 0 || self.can_proceed()) {
             self.state = State::Ending;
         } else if self.state != State::Ending {
@@ -193,6 +200,19 @@ impl<S: Service> Connection<S> {
     pub fn abort(&mut self, service: &mut S) {
         self.drop_parked(service);
         self.state = State::Closed;
+    }
+
+    /// How long this much output may wait for more of it; `None`: it must be sent.
+    pub fn patience(&self, bytes: usize) -> Option<Duration> {
+        match self.state {
+            State::Open => self.bundle.patience(bytes),
+            State::Ending | State::StartTls | State::Closed => None,
+        }
+    }
+
+    /// Output has waited long enough.
+    pub fn end_bundle(&mut self) {
+        self.bundle.end();
     }
 
     /// Whether more bytes should be read, given whether all output has been sent.
@@ -323,11 +343,13 @@ impl<S: Service> Connection<S> {
             return false;
         }
         self.heard = true;
+        self.bundle.consider(&message);
         if let Some(refusal) = self.refusal(service, rules, &message) {
             match ResultKind::of(message.request.tag()) {
                 Some(kind) => write_result(out, message.id, kind, &refusal, &[]),
                 None => self.disconnect(refusal.code, &refusal.diagnostic, out),
             }
+            self.bundle.answered();
             return true;
         }
         let step = service.execute(&mut self.session, &message, out);
@@ -369,6 +391,7 @@ impl<S: Service> Connection<S> {
                 self.heard = true;
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
                 write_result(out, id, kind, &result, &[]);
+                self.bundle.answered();
             }
             _ => self.disconnect(ResultCode::PROTOCOL_ERROR, &diagnostic, out),
         }
@@ -376,7 +399,7 @@ impl<S: Service> Connection<S> {
 
     fn follow(&mut self, id: MessageId, step: Step<S::Cursor>) {
         match step {
-            Step::Done => {}
+            Step::Done => self.bundle.answered(),
             Step::Waiting => self.waiting += 1,
             Step::More(cursor) => self.parked = Some(Parked { id, cursor }),
             Step::Close => self.state = State::Closed,
@@ -416,6 +439,7 @@ impl<S: Service> Connection<S> {
             }
             self.input.drain(self.scanned..self.scanned + length);
             self.drop_parked(service);
+            self.bundle.end();
             // What stands before and behind is executed by `proceed`.
             (self.scanned, self.more) = (0, true);
         }

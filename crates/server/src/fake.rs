@@ -203,7 +203,8 @@ impl Service for Fake {
 pub mod say {
     use protocol::{
         Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases, ExtendedRequest,
-        Filter, MessageId, Request, Scope, SearchRequest, write_request,
+        Filter, MessageId, OwnedControl, Request, Scope, SearchRequest, control, oid,
+        write_request,
     };
 
     fn request(id: MessageId, request: &Request<'_>) -> Vec<u8> {
@@ -236,6 +237,23 @@ pub mod say {
                 value: b"a",
             }),
         )
+    }
+
+    /// A compare whose client waits for so many responses.
+    pub fn announce(id: MessageId, responses: u32, delay_us_max: Option<u32>) -> Vec<u8> {
+        let asked = control::QueueLength {
+            responses,
+            delay_us_max,
+        };
+        let asked = OwnedControl::with_value(oid::QUEUE_LENGTH, false, |out| asked.encode(out));
+        let compare = CompareRequest {
+            entry: "cn=a",
+            attribute: "cn",
+            value: b"a",
+        };
+        let mut out = Vec::new();
+        write_request(&mut out, id, &Request::Compare(compare), &[asked]);
+        out
     }
 
     pub fn delete(id: MessageId) -> Vec<u8> {

@@ -6,6 +6,7 @@
 
 mod acceptor;
 mod admission;
+mod bundle;
 pub mod connection;
 #[cfg(test)]
 mod fake;

@@ -5,6 +5,7 @@
 //! its structure, and a request at depth one costs one read and one write.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::time::{Sleep, sleep};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
@@ -106,6 +108,9 @@ struct State<S: Service> {
     /// Output that the socket has not taken, from `sent` on. Empty most of the time.
     unsent: Vec<u8>,
     sent: usize,
+    /// Output behind it that waits for more of it, and until when.
+    held: Vec<u8>,
+    held_until: Option<Pin<Box<Sleep>>>,
     /// Wakes the connection's task.
     waker: Option<Waker>,
     /// The task wakes by itself when the socket has bytes.
@@ -151,6 +156,8 @@ impl<S: Service> Link<S> {
                 tls,
                 unsent: Vec::new(),
                 sent: 0,
+                held: Vec::new(),
+                held_until: None,
                 waker: None,
                 reading: false,
                 closing: false,
@@ -203,14 +210,19 @@ impl<S: Service> Link<S> {
                 .complete(&mut desk.service, completion, &mut desk.out);
         }
         state.moved = true;
-        let sent = state
-            .encrypt(&mut desk.out)
-            .and_then(|()| state.send_now(&mut desk.out));
+        let sent = state.encrypt(&mut desk.out).and_then(|()| {
+            if state.hold(&mut desk.out) {
+                return Ok(());
+            }
+            state.send_now(&mut desk.out)
+        });
         if sent.is_err() {
             state.connection.abort(&mut desk.service);
         }
         let connection = &state.connection;
+        // Only the task can wait for the time of what is held.
         let idle = state.unsent.is_empty()
+            && state.held.is_empty()
             && !connection.can_proceed()
             && !connection.is_closed()
             && !connection.starts_tls()
@@ -273,6 +285,9 @@ impl<S: Service> State<S> {
             return Turn::Closed;
         }
         self.reading = false;
+        if !self.held.is_empty() {
+            self.release(cx);
+        }
         let drained = match self.poll_flush(cx) {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(_)) => return Turn::Closed,
@@ -391,6 +406,9 @@ impl<S: Service> State<S> {
         if self.encrypt(&mut desk.out).is_err() {
             return Turn::Closed;
         }
+        if self.hold(&mut desk.out) {
+            return Turn::Again;
+        }
         let mut sent = 0;
         if self.unsent.is_empty() {
             while sent < desk.out.len() {
@@ -403,6 +421,44 @@ impl<S: Service> State<S> {
         }
         self.keep(&mut desk.out, sent);
         Turn::Again
+    }
+
+    /// Keeps output that the client waits for together with more. Otherwise what was held goes
+    /// before the new output.
+    fn hold(&mut self, out: &mut Vec<u8>) -> bool {
+        let bytes = self.held.len() + out.len();
+        match self.connection.patience(bytes) {
+            Some(delay) if bytes > 0 => {
+                if self.held.is_empty() {
+                    self.held_until = Some(Box::pin(sleep(delay)));
+                }
+                self.held.append(out);
+                true
+            }
+            _ => {
+                if !self.held.is_empty() {
+                    self.held.append(out);
+                    std::mem::swap(&mut self.held, out);
+                    (self.held, self.held_until) = (Vec::new(), None);
+                }
+                false
+            }
+        }
+    }
+
+    /// Lets go of what is held when its time is over or nothing more is to wait for.
+    fn release(&mut self, cx: &mut Context<'_>) {
+        let over = match &mut self.held_until {
+            Some(until) => until.as_mut().poll(cx).is_ready(),
+            None => true,
+        };
+        if over {
+            self.connection.end_bundle();
+        }
+        if over || self.expired || self.connection.patience(self.held.len()).is_none() {
+            self.unsent.append(&mut self.held);
+            (self.held, self.held_until) = (Vec::new(), None);
+        }
     }
 
     /// As `send`, outside the connection's task.

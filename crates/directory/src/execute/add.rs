@@ -6,7 +6,7 @@ use crate::clock::uuid_text;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Addition, Write};
 use protocol::ResultCode;
-use schema::TypeId;
+use schema::{AttributeNumber, TypeId};
 use std::borrow::Cow;
 use store::{EntryId, Lookup};
 
@@ -18,8 +18,8 @@ impl Execution<'_, '_> {
             numbers.push(self.number(&given.description)?);
         }
         let mut draft = Draft::new(parent, &addition.rdn_spelled);
-        for (given, number) in addition.attributes.iter().zip(numbers) {
-            let values = draft.values_mut(&self.schema, number);
+        for (given, number) in addition.attributes.iter().zip(&numbers) {
+            let values = draft.values_mut(&self.schema, *number);
             values.extend(
                 given
                     .values
@@ -35,8 +35,13 @@ impl Execution<'_, '_> {
             .iter()
             .map(|(it, _)| it.type_id)
             .collect();
-        let structure = draft.check(&self.schema, known.object_class.number, &naming)?;
-        self.stamp_new(write, addition, &structure, &mut draft);
+        let relaxed = write.has(|it| it.relaxed);
+        let class = known.object_class.number;
+        let structure = draft.check(&self.schema, class, &naming, relaxed)?;
+        self.stamp_new(write, addition, &structure, &mut draft, &numbers);
+        if relaxed {
+            self.check_given(&draft, &numbers, None)?;
+        }
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -107,6 +112,7 @@ impl Execution<'_, '_> {
         addition: &Addition,
         structure: &schema::Structure,
         draft: &mut Draft<'_>,
+        given: &[AttributeNumber],
     ) {
         let known = &self.catalog.known;
         let schema = &self.schema;
@@ -116,15 +122,20 @@ impl Execution<'_, '_> {
             .as_bytes()
             .to_vec();
         draft.stamp(schema, known.structural_object_class.number, class);
-        let uuid = uuid_text(&addition.uuid).into_bytes();
-        draft.stamp(schema, known.entry_uuid.number, uuid);
-        draft.stamp(
-            schema,
-            known.creators_name.number,
-            write.by.as_bytes().to_vec(),
-        );
-        let time = self.timestamp.clone().into_bytes();
-        draft.stamp(schema, known.create_timestamp.number, time);
-        self.stamp(draft, &write.by);
+        let mut renew = |number: AttributeNumber, value: &dyn Fn() -> Vec<u8>| {
+            if !given.contains(&number) {
+                draft.stamp(schema, number, value());
+            }
+        };
+        renew(known.entry_uuid.number, &|| {
+            uuid_text(&addition.uuid).into_bytes()
+        });
+        renew(known.creators_name.number, &|| {
+            write.by.clone().into_bytes()
+        });
+        renew(known.create_timestamp.number, &|| {
+            self.timestamp.clone().into_bytes()
+        });
+        self.stamp(draft, &write.by, given);
     }
 }

@@ -95,12 +95,14 @@ impl<'e> Draft<'e> {
         });
     }
 
-    /// Checks the entry against its object classes (RFC 4512 §2.4).
+    /// Checks the entry against its object classes (RFC 4512 §2.4), under relaxed rules without
+    /// content rules.
     pub fn check(
         &self,
         schema: &Schema,
         object_class: AttributeNumber,
         rdn: &[TypeId],
+        relaxed: bool,
     ) -> Result<Structure, Stop> {
         let classes: Vec<&[u8]> = match self.find(object_class) {
             Some(attribute) => attribute.values.iter().collect(),
@@ -116,9 +118,12 @@ impl<'e> Draft<'e> {
             attributes: &attributes,
             rdn,
         };
-        schema
-            .check_entry(&shape)
-            .map_err(|broken| super::violation(&broken))
+        let checked = if relaxed {
+            schema.check_entry_relaxed(&shape)
+        } else {
+            schema.check_entry(&shape)
+        };
+        checked.map_err(|broken| super::violation(&broken))
     }
 
     /// The bytes to store: user attributes in their order, then operational ones.
@@ -191,17 +196,19 @@ pub(super) fn position_of(
 }
 
 impl Execution<'_, '_> {
-    /// Sets the operational attributes that every change renews.
-    pub(super) fn stamp(&self, draft: &mut Draft<'_>, by: &str) {
+    /// Sets the operational attributes that every change renews, but those that it gives itself
+    /// (under relaxed rules).
+    pub(super) fn stamp(&self, draft: &mut Draft<'_>, by: &str, given: &[AttributeNumber]) {
         let known = &self.catalog.known;
         let csn = self.change_sequence_number();
         draft.stamp(&self.schema, known.entry_csn.number, csn.into_bytes());
-        let time = self.timestamp.clone().into_bytes();
-        draft.stamp(&self.schema, known.modify_timestamp.number, time);
-        draft.stamp(
-            &self.schema,
-            known.modifiers_name.number,
-            by.as_bytes().to_vec(),
-        );
+        if !given.contains(&known.modify_timestamp.number) {
+            let time = self.timestamp.clone().into_bytes();
+            draft.stamp(&self.schema, known.modify_timestamp.number, time);
+        }
+        if !given.contains(&known.modifiers_name.number) {
+            let by = by.as_bytes().to_vec();
+            draft.stamp(&self.schema, known.modifiers_name.number, by);
+        }
     }
 }

@@ -5,6 +5,7 @@ mod delete;
 mod draft;
 mod modify;
 mod options;
+mod relaxed;
 mod rename;
 
 use crate::catalog::Catalog;

@@ -10,6 +10,7 @@ use protocol::{ChangeOperation, ResultCode};
 use schema::{AttributeNumber, Schema, TypeId};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use store::EntryView;
 
 /// From this many values on, values to add are looked up in a set instead of one by one.
 const SET_FROM: usize = 32;
@@ -22,6 +23,8 @@ impl Execution<'_, '_> {
             numbers.push(self.number(&change.given.description)?);
         }
         let object_class = self.catalog.known.object_class.number;
+        let permissive = write.has(|it| it.permissive);
+        let relaxed = write.has(|it| it.relaxed);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -30,7 +33,7 @@ impl Execution<'_, '_> {
             let mut draft = Draft::of(&view, &self.schema);
             let types_before = draft.attributes.len();
             for (change, number) in changes.iter().zip(&numbers) {
-                apply(&self.schema, &mut draft, change, *number)?;
+                apply(&self.schema, &mut draft, change, *number, permissive)?;
             }
             draft.drop_empty();
             self.refuse_without_rdn(&draft)?;
@@ -40,10 +43,15 @@ impl Execution<'_, '_> {
                 });
             if same_shape {
                 refuse_several(&self.schema, &draft, &numbers)?;
+            } else if relaxed {
+                self.check_classes_relaxed(&view, &mut draft)?;
             } else {
                 self.check_classes(&draft)?;
             }
-            self.stamp(&mut draft, &write.by);
+            self.stamp(&mut draft, &write.by, &numbers);
+            if relaxed {
+                self.check_given(&draft, &numbers, Some(id))?;
+            }
             draft.encode(&self.schema, self.position)
         };
         if numbers.contains(&object_class) {
@@ -63,7 +71,7 @@ impl Execution<'_, '_> {
     /// The classes must still be obeyed, and the structural class cannot change.
     fn check_classes(&self, draft: &Draft<'_>) -> Result<(), Stop> {
         let known = &self.catalog.known;
-        let structure = draft.check(&self.schema, known.object_class.number, &[])?;
+        let structure = draft.check(&self.schema, known.object_class.number, &[], false)?;
         let now = self.schema.class_of(structure.structural).name();
         let before = draft.find(known.structural_object_class.number);
         let before = before.and_then(|it| it.values.iter().next());
@@ -77,6 +85,29 @@ impl Execution<'_, '_> {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Under relaxed rules the structural class may change, and an entry that obeyed no classes
+    /// before need not afterwards (draft-zeilenga-ldap-relax-03 §3.1 and §3.5).
+    fn check_classes_relaxed(
+        &self,
+        before: &EntryView<'_>,
+        draft: &mut Draft<'_>,
+    ) -> Result<(), Stop> {
+        let known = &self.catalog.known;
+        let class = known.object_class.number;
+        let structure = match draft.check(&self.schema, class, &[], true) {
+            Ok(structure) => structure,
+            Err(broken) => {
+                let before = Draft::of(before, &self.schema);
+                let sound = before.check(&self.schema, class, &[], true).is_ok();
+                return if sound { Err(broken) } else { Ok(()) };
+            }
+        };
+        let now = self.schema.class_of(structure.structural).name();
+        let number = known.structural_object_class.number;
+        draft.stamp(&self.schema, number, now.as_bytes().to_vec());
+        Ok(())
     }
 
     /// RFC 4511 §4.6: the values that make up the RDN cannot be removed.
@@ -121,6 +152,7 @@ fn apply<'e>(
     draft: &mut Draft<'e>,
     change: &'e Modification,
     number: AttributeNumber,
+    permissive: bool,
 ) -> Result<(), Stop> {
     let type_id = change.given.description.type_id;
     let text = || schema.spelled(&change.given.description);
@@ -132,8 +164,12 @@ fn apply<'e>(
     match change.operation {
         ChangeOperation::Add => {
             let values = draft.values_mut(schema, number);
-            refuse_present(schema, type_id, values, &change.given.values, &text)?;
-            values.extend(given);
+            if permissive {
+                add_missing(schema, type_id, values, given);
+            } else {
+                refuse_present(schema, type_id, values, &change.given.values, &text)?;
+                values.extend(given);
+            }
         }
         ChangeOperation::Replace => {
             let values = draft.values_mut(schema, number);
@@ -145,6 +181,9 @@ fn apply<'e>(
                 .find(number)
                 .is_none_or(|it| it.values.iter().next().is_none())
             {
+                if permissive {
+                    return Ok(());
+                }
                 return no_such(format!("the entry has no {}", text()));
             }
             let values = draft.values_mut(schema, number);
@@ -156,6 +195,7 @@ fn apply<'e>(
                     Some(at) => {
                         values.remove(at);
                     }
+                    None if permissive => {}
                     None => return no_such(format!("{} has no such value", text())),
                 }
             }
@@ -167,6 +207,24 @@ fn apply<'e>(
 
 fn no_such<T>(text: String) -> Result<T, Stop> {
     Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
+}
+
+/// Adds the values that the attribute does not hold yet.
+fn add_missing<'e>(
+    schema: &Schema,
+    type_id: TypeId,
+    values: &mut Vec<Cow<'e, [u8]>>,
+    given: impl Iterator<Item = Cow<'e, [u8]>>,
+) {
+    let mut held: HashSet<Vec<u8>> = values.iter().map(|it| form(schema, type_id, it)).collect();
+    values.extend(given.filter(|it| held.insert(form(schema, type_id, it))));
+}
+
+/// The form under which values are compared.
+fn form(schema: &Schema, type_id: TypeId, value: &[u8]) -> Vec<u8> {
+    let mut form = Vec::new();
+    normal(schema, type_id, value, &mut form);
+    form
 }
 
 /// Refuses values that the attribute holds already.
@@ -191,11 +249,7 @@ fn refuse_present(
             Ok(())
         };
     }
-    let form = |value: &[u8]| {
-        let mut form = Vec::new();
-        normal(schema, type_id, value, &mut form);
-        form
-    };
+    let form = |value: &[u8]| form(schema, type_id, value);
     let held: HashSet<Vec<u8>> = values.iter().map(|value| form(value)).collect();
     if added.iter().any(|value| held.contains(&form(value))) {
         exists()

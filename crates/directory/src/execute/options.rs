@@ -101,7 +101,7 @@ impl Execution<'_, '_> {
     }
 
     /// The rules at this place of the order: attributes that this record numbered are known.
-    fn catalog_now(&self) -> Cow<'_, Catalog> {
+    pub(super) fn catalog_now(&self) -> Cow<'_, Catalog> {
         if !self.noticed.new_knowledge {
             return Cow::Borrowed(self.catalog);
         }

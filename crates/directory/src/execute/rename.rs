@@ -71,8 +71,9 @@ impl Execution<'_, '_> {
             &self.schema,
             self.catalog.known.object_class.number,
             &naming,
+            write.has(|it| it.relaxed),
         )?;
-        self.stamp(&mut draft, &write.by);
+        self.stamp(&mut draft, &write.by, &[]);
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
 

@@ -27,6 +27,7 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(catalog, &name, request.entry)?;
     context.require(Right::Add, &name, None)?;
+    controls.require_rights(context, &name)?;
     let rdn_spelled = if catalog.is_context(&name) {
         request.entry.to_owned()
     } else {
@@ -39,7 +40,7 @@ pub(crate) fn resolve(
     let mut attributes: Vec<Given> = Vec::with_capacity(request.attributes.len());
     for attribute in &request.attributes {
         let given = values::given(schema, attribute)?;
-        values::refuse_unmodifiable(schema, &given.description)?;
+        values::refuse_unmodifiable(schema, &given.description, controls.relaxed)?;
         if given.values.is_empty() {
             return Stop::refuse(
                 ResultCode::PROTOCOL_ERROR,

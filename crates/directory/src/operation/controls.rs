@@ -1,17 +1,25 @@
 //! The controls of a request: known ones decoded, unknown critical ones refused (RFC 4511 §4.1.11).
 
+use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::WriteOptions;
-use policy::Subject;
+use policy::{Right, Subject};
 use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
+use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 5] = [
+pub(crate) const SUPPORTED: [&str; 11] = [
     oid::PAGED_RESULTS,
+    oid::TREE_DELETE,
+    oid::PERMISSIVE_MODIFY,
+    oid::NO_OPERATION,
+    oid::RELAX_RULES,
     oid::ASSERTION,
     oid::PRE_READ,
     oid::POST_READ,
+    oid::PROXIED_AUTHORIZATION,
     oid::MANAGE_DSA_IT,
+    oid::QUEUE_LENGTH,
 ];
 
 /// The decoded controls of one request.
@@ -21,52 +29,111 @@ pub(crate) struct Controls<'a> {
     pub assertion: Option<&'a [u8]>,
     /// ManageDsaIT (RFC 3296 §3).
     pub manage_dsa_it: bool,
+    /// No-Op (draft-zeilenga-ldap-noop): try the write, change nothing.
+    pub no_operation: bool,
     /// Simple paged results (RFC 2696).
     pub page: Option<control::PagedResults<'a>>,
+    /// Permissive modify ([MS-ADTS] §3.1.1.3.4.1.8).
+    pub permissive: bool,
     /// Post-read (RFC 4527 §3.2): an attribute selection in BER, known to decode.
     pub post_read: Option<&'a [u8]>,
     /// Pre-read (RFC 4527 §3.1), likewise.
     pub pre_read: Option<&'a [u8]>,
+    /// Proxied authorization (RFC 4370): whom to act as.
+    pub proxied: Option<&'a str>,
+    /// Relax rules (draft-zeilenga-ldap-relax).
+    pub relaxed: bool,
+    /// Tree delete (draft-armijo-ldap-treedelete).
+    pub tree_delete: bool,
 }
 
 impl<'a> Controls<'a> {
     /// Decodes what is known; refuses what is critical and unknown or not for this operation.
     pub fn of(request: &Request<'_>, controls: &[Control<'a>]) -> Result<Controls<'a>, Stop> {
-        use Request::{Add, Compare, Delete, Modify, ModifyDn, Search};
         let mut it = Controls::default();
         for control in controls {
-            match (control.oid, request) {
-                (
-                    oid::ASSERTION,
-                    Add(_) | Compare(_) | Delete(_) | Modify(_) | ModifyDn(_) | Search(_),
-                ) => {
-                    decoded(control, "assertion", control::Assertion::decode)?;
-                    once(&mut it.assertion, control.value, "assertion")?;
-                }
-                (oid::MANAGE_DSA_IT, _) => it.manage_dsa_it = true,
-                (oid::PAGED_RESULTS, Search(_)) => {
-                    let page = decoded(control, "paging", control::PagedResults::decode)?;
-                    once(&mut it.page, Some(page), "paging")?;
-                }
-                (oid::POST_READ, Add(_) | Modify(_) | ModifyDn(_)) => {
-                    decoded(control, "post-read", control::ReadEntryRequest::decode)?;
-                    once(&mut it.post_read, control.value, "post-read")?;
-                }
-                (oid::PRE_READ, Delete(_) | Modify(_) | ModifyDn(_)) => {
-                    decoded(control, "pre-read", control::ReadEntryRequest::decode)?;
-                    once(&mut it.pre_read, control.value, "pre-read")?;
-                }
-                // Criticality means nothing on Unbind (RFC 4511 §4.1.11).
-                (unknown, _) if control.critical && !matches!(request, Request::Unbind) => {
-                    return Stop::refuse(
-                        ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-                        format!("critical control {unknown} is not available for this operation"),
-                    );
-                }
-                _ => {}
+            // Criticality means nothing on Unbind (RFC 4511 §4.1.11).
+            let counts = control.critical && !matches!(request, Request::Unbind);
+            if !it.take(request, control)? && counts {
+                return Stop::refuse(
+                    ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+                    format!(
+                        "critical control {} is not available for this operation",
+                        control.oid
+                    ),
+                );
             }
         }
         Ok(it)
+    }
+
+    /// Decodes one control; false when it is unknown or not for this operation.
+    fn take(&mut self, request: &Request<'_>, control: &Control<'a>) -> Result<bool, Stop> {
+        use Request::{Add, Compare, Delete, Modify, ModifyDn, Search};
+        match (control.oid, request) {
+            (
+                oid::ASSERTION,
+                Add(_) | Compare(_) | Delete(_) | Modify(_) | ModifyDn(_) | Search(_),
+            ) => {
+                decoded(control, "assertion", control::Assertion::decode)?;
+                once(&mut self.assertion, control.value, "assertion")?;
+            }
+            (oid::MANAGE_DSA_IT, _) => self.manage_dsa_it = true,
+            (oid::NO_OPERATION, it) if updates(it) => {
+                flag(&mut self.no_operation, control, "no-op")?;
+            }
+            (oid::PAGED_RESULTS, Search(_)) => {
+                let page = decoded(control, "paging", control::PagedResults::decode)?;
+                once(&mut self.page, Some(page), "paging")?;
+            }
+            (oid::PERMISSIVE_MODIFY, Modify(_)) => {
+                flag(&mut self.permissive, control, "permissive modify")?;
+            }
+            (oid::POST_READ, Add(_) | Modify(_) | ModifyDn(_)) => {
+                decoded(control, "post-read", control::ReadEntryRequest::decode)?;
+                once(&mut self.post_read, control.value, "post-read")?;
+            }
+            (oid::PRE_READ, Delete(_) | Modify(_) | ModifyDn(_)) => {
+                decoded(control, "pre-read", control::ReadEntryRequest::decode)?;
+                once(&mut self.pre_read, control.value, "pre-read")?;
+            }
+            (oid::PROXIED_AUTHORIZATION, it) if reads(it) || updates(it) => {
+                self.proxied(control)?;
+            }
+            // Acted on where responses are sent; here its value is judged.
+            (oid::QUEUE_LENGTH, _) => {
+                decoded(control, "queue length", control::QueueLength::decode)?;
+            }
+            (oid::RELAX_RULES, Add(_) | Delete(_) | Modify(_) | ModifyDn(_)) => {
+                flag(&mut self.relaxed, control, "relax rules")?;
+            }
+            (oid::TREE_DELETE, Delete(_)) => {
+                flag(&mut self.tree_delete, control, "tree delete")?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// RFC 4370 §3: a client that is not sure that the control is heard must not send it.
+    fn proxied(&mut self, control: &Control<'a>) -> Result<(), Stop> {
+        if !control.critical {
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                "the proxied authorization control must be critical (RFC 4370 §3)",
+            );
+        }
+        let what = "proxied authorization";
+        let decoded = decoded(control, what, control::ProxiedAuthorization::decode)?;
+        once(&mut self.proxied, Some(decoded.authorization_id), what)
+    }
+
+    /// Refuses what the subject may not ask of a write to this entry.
+    pub fn require_rights(&self, context: &Context<'_>, name: &Name) -> Result<(), Stop> {
+        if self.relaxed {
+            context.require(Right::Manage, name, None)?;
+        }
+        Ok(())
     }
 
     /// What of it the execution of a write must know.
@@ -77,9 +144,46 @@ impl<'a> Controls<'a> {
             assertion: owned(self.assertion),
             pre_read: owned(self.pre_read),
             post_read: owned(self.post_read),
+            no_operation: self.no_operation,
+            permissive: self.permissive,
+            relaxed: self.relaxed,
+            tree: self.tree_delete,
         }
         .if_any()
     }
+}
+
+/// Whether a request changes the directory.
+fn updates(request: &Request<'_>) -> bool {
+    match request {
+        Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => true,
+        Request::Extended(it) => it.name == oid::PASSWORD_MODIFY,
+        _ => false,
+    }
+}
+
+/// Whether a request reads the directory as somebody.
+fn reads(request: &Request<'_>) -> bool {
+    match request {
+        Request::Search(_) | Request::Compare(_) => true,
+        Request::Extended(it) => it.name == oid::WHO_AM_I,
+        _ => false,
+    }
+}
+
+/// Sets what a control without a value asks for.
+fn flag(place: &mut bool, control: &Control<'_>, what: &str) -> Result<(), Stop> {
+    if *place || control.value.is_some_and(|value| !value.is_empty()) {
+        let wrong = if *place {
+            "is given twice"
+        } else {
+            "takes no value"
+        };
+        let text = format!("the {what} control {wrong}");
+        return Stop::refuse(ResultCode::PROTOCOL_ERROR, text);
+    }
+    *place = true;
+    Ok(())
 }
 
 /// The decoded value of a control that must have one.

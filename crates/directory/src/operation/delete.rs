@@ -22,6 +22,7 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
     context.require(Right::Delete, &name, None)?;
+    controls.require_rights(context, &name)?;
     Ok(Write {
         by: context.subject.dn.clone(),
         name,

@@ -13,6 +13,7 @@ pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod page;
 pub(crate) mod password_modify;
+pub(crate) mod proxy;
 pub(crate) mod read_entry;
 pub(crate) mod referral;
 pub(crate) mod root_dse;

@@ -23,6 +23,7 @@ pub(crate) fn resolve(
         );
     }
     super::refuse_unheld(context.catalog, &name, request.object)?;
+    controls.require_rights(context, &name)?;
     let mut changes = Vec::with_capacity(request.changes.len());
     for change in &request.changes {
         let given = match change.operation {
@@ -38,7 +39,7 @@ pub(crate) fn resolve(
             },
             _ => values::given(schema, &change.attribute)?,
         };
-        values::refuse_unmodifiable(schema, &given.description)?;
+        values::refuse_unmodifiable(schema, &given.description, controls.relaxed)?;
         context.require(Right::Write, &name, Some(given.description.type_id))?;
         check_count(change.operation, &given, change.attribute.description)?;
         changes.push(Modification {

@@ -25,6 +25,7 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
     context.require(Right::Rename, &name, None)?;
+    controls.require_rights(context, &name)?;
     let rdn = match schema.resolve_rdn(request.new_rdn) {
         Ok(rdn) => rdn,
         Err(error) => {
@@ -33,7 +34,7 @@ pub(crate) fn resolve(
         }
     };
     for (description, value) in &rdn.values {
-        values::refuse_unmodifiable(schema, description)?;
+        values::refuse_unmodifiable(schema, description, false)?;
         values::check(
             schema,
             description.type_id,

@@ -1,6 +1,7 @@
 //! Password Modify (RFC 3062), with generated passwords.
 
 use super::bind;
+use super::controls::Controls;
 use crate::context::{Context, Place};
 use crate::flow::Reply;
 use crate::stop::Stop;
@@ -32,6 +33,7 @@ pub(crate) struct OldPassword {
 pub(crate) fn resolve(
     context: &Context<'_>,
     request: &PasswordModifyRequest<'_>,
+    controls: &Controls<'_>,
 ) -> Result<Resolved, Stop> {
     let catalog = context.catalog;
     let user = match request.user_identity {
@@ -78,7 +80,7 @@ pub(crate) fn resolve(
             name,
             spelled: user.to_owned(),
             manage_dsa_it: false,
-            options: None,
+            options: controls.write_options(context.subject),
             change: Change::Modify(vec![Modification {
                 operation: ChangeOperation::Replace,
                 given,

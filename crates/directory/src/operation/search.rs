@@ -131,6 +131,7 @@ pub(crate) fn search(
         manage_dsa_it: controls.manage_dsa_it,
         deref_searching: derefs_searching(request.deref_aliases),
         began_us: None,
+        subject: None,
         buffer: Vec::with_capacity(128),
     };
     if let Some(asked) = &controls.page {

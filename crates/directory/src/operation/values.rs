@@ -96,10 +96,25 @@ fn refuse_repeated(
     Ok(())
 }
 
+/// What relaxed rules let administrators give (draft-zeilenga-ldap-relax-03 §3.6). Everything else
+/// that the server keeps follows from the entry and cannot be given.
+const RELAXABLE: [&str; 5] = [
+    "createTimestamp",
+    "creatorsName",
+    "entryUUID",
+    "modifiersName",
+    "modifyTimestamp",
+];
+
 /// Refuses attributes that users may not change (NO-USER-MODIFICATION, RFC 4512 §4.1.2).
-pub(crate) fn refuse_unmodifiable(schema: &Schema, description: &Description) -> Result<(), Stop> {
+pub(crate) fn refuse_unmodifiable(
+    schema: &Schema,
+    description: &Description,
+    relaxed: bool,
+) -> Result<(), Stop> {
     let type_of = schema.type_of(description.type_id);
-    if type_of.no_user_modification {
+    let relaxable = || description.options.is_empty() && RELAXABLE.contains(&type_of.name());
+    if type_of.no_user_modification && !(relaxed && relaxable()) {
         return Stop::refuse(
             ResultCode::CONSTRAINT_VIOLATION,
             format!(

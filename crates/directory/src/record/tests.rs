@@ -83,15 +83,18 @@ fn change() -> impl Strategy<Value = Change> {
 
 fn options() -> impl Strategy<Value = WriteOptions> {
     let bytes = || proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
-    let fields = (any::<bool>(), bytes(), bytes(), bytes());
-    fields.prop_map(
-        |(administrator, assertion, pre_read, post_read)| WriteOptions {
-            administrator,
-            assertion,
-            pre_read,
-            post_read,
-        },
-    )
+    let flags = any::<[bool; 4]>();
+    let fields = (flags, bytes(), bytes(), bytes());
+    fields.prop_map(|(flags, assertion, pre_read, post_read)| WriteOptions {
+        administrator: flags[0],
+        assertion,
+        pre_read,
+        post_read,
+        no_operation: false,
+        permissive: flags[1],
+        relaxed: flags[2],
+        tree: flags[3],
+    })
 }
 
 fn write() -> impl Strategy<Value = Write> {

@@ -6,7 +6,12 @@
 mod kit;
 
 mod assertion;
+mod no_operation;
+mod permissive;
+mod proxy;
 mod read_entry;
+mod relaxed;
+mod tree_delete;
 
 use kit::{Answer, Client};
 use protocol::control::{ReadEntryRequest, ReadEntryResponse};

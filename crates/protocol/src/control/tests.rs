@@ -40,6 +40,33 @@ fn paged_results() {
 }
 
 #[test]
+fn queue_length() {
+    let plain = QueueLength {
+        responses: 100,
+        delay_us_max: None,
+    };
+    check!(QueueLength, b"\x30\x03\x02\x01\x64", plain);
+    let timed = QueueLength {
+        delay_us_max: Some(500),
+        ..plain
+    };
+    check!(QueueLength, b"\x30\x07\x02\x01\x64\x80\x02\x01\xf4", timed);
+    assert_eq!(QueueLength::decode(b"\x02\x01\x64"), Ok(plain));
+    let negative = DecodeError::OutOfRange {
+        what: Component::QueueLength,
+        value: -1,
+    };
+    assert_eq!(QueueLength::decode(b"\x02\x01\xff"), Err(negative));
+    for junk in [&b""[..], b"\x02\x01\x64\x00", b"\x30\x00", b"\x04\x01\x64"] {
+        assert!(
+            QueueLength::decode(junk).is_err(),
+            "{}",
+            junk.escape_ascii()
+        );
+    }
+}
+
+#[test]
 fn sorting() {
     let keys = vec![
         SortKey {

@@ -143,6 +143,43 @@ fn a_thousand_pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
+fn bundles_arrive_whole_and_wrong_ones_after_their_time() {
+    let world = World::new(|_| {});
+    let mut client = world.connect();
+    let bundle = |first: i32, announced| {
+        let rest = (first + 1..first + 100).map(say::compare);
+        let all = std::iter::once(say::announce(first, announced, Some(u32::MAX >> 1)));
+        all.chain(rest).collect::<Vec<_>>()
+    };
+    let mut check = |messages: &[Vec<u8>], first: i32| {
+        // One by one, so that each has a turn of its own.
+        for message in messages {
+            client.send(std::slice::from_ref(message));
+        }
+        for id in first..first + messages.len() as i32 {
+            assert_eq!(client.next().unwrap(), format!("compare {id} compareTrue"));
+        }
+    };
+    check(&bundle(1, 100), 1);
+    check(&bundle(101, 7), 101);
+    // More announced than come: what is there arrives when its time is over.
+    check(&bundle(201, 5_000), 201);
+    // Writes answer from another thread.
+    client.send(&[
+        say::announce(301, 4, None),
+        say::delete(302),
+        say::delete(303),
+    ]);
+    client.send(&[say::delete(304), say::announce(305, 2, None)]);
+    for id in 301..=305 {
+        let word = client.next().unwrap();
+        assert!(word.contains(&format!(" {id} ")), "{word}");
+    }
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.rest(), Vec::<String>::new());
+}
+
+#[test]
 fn writes_are_answered_from_the_writers_thread_and_reads_see_them() {
     let world = World::new(|_| {});
     let mut client = world.connect();

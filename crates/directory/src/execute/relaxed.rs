@@ -1,0 +1,121 @@
+//! What relaxed rules still ask (draft-zeilenga-ldap-relax-03): the state that results must make
+//! sense, so values that the server keeps may be given, but neither taken away nor made up freely.
+
+use super::Execution;
+use super::draft::Draft;
+use crate::context::Context;
+use crate::stop::Stop;
+use policy::{Authentication, Subject};
+use protocol::{Filter, ResultCode};
+use schema::{AttributeNumber, Name, Truth, TypeId};
+use store::{EntryId, Region, RegionScope};
+
+impl Execution<'_, '_> {
+    /// Checks what an administrator gave in place of the server: every entry keeps a unique
+    /// entryUUID, its makers, and times that are in order and not in the future. `own` is the
+    /// entry when it exists already.
+    pub(super) fn check_given(
+        &self,
+        draft: &Draft<'_>,
+        given: &[AttributeNumber],
+        own: Option<EntryId>,
+    ) -> Result<(), Stop> {
+        let known = &self.catalog.known;
+        let kept = [
+            &known.entry_uuid,
+            &known.creators_name,
+            &known.modifiers_name,
+            &known.create_timestamp,
+            &known.modify_timestamp,
+        ];
+        if !kept.iter().any(|it| given.contains(&it.number)) {
+            return Ok(());
+        }
+        for it in kept {
+            if draft
+                .find(it.number)
+                .is_none_or(|it| it.values.iter().count() != 1)
+            {
+                let name = self.schema.type_of(it.type_id).name();
+                let text = format!("{name}: an entry has one value of it, always");
+                return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            }
+        }
+        self.check_times(draft)?;
+        if given.contains(&known.entry_uuid.number) {
+            self.refuse_taken_uuid(draft, own)?;
+        }
+        Ok(())
+    }
+
+    /// createTimestamp, modifyTimestamp and the time of the record, in this order.
+    fn check_times(&self, draft: &Draft<'_>) -> Result<(), Stop> {
+        let known = &self.catalog.known;
+        let moment = |number: AttributeNumber, type_id: TypeId| {
+            let value = draft.find(number)?.values.iter().next()?.to_vec();
+            self.moment(type_id, &value)
+        };
+        let created = moment(
+            known.create_timestamp.number,
+            known.create_timestamp.type_id,
+        );
+        let modified = moment(
+            known.modify_timestamp.number,
+            known.modify_timestamp.type_id,
+        );
+        let now = self.moment(known.modify_timestamp.type_id, self.timestamp.as_bytes());
+        if created <= modified && modified <= now {
+            return Ok(());
+        }
+        Stop::refuse(
+            ResultCode::CONSTRAINT_VIOLATION,
+            "expected createTimestamp not after modifyTimestamp, and both not in the future",
+        )
+    }
+
+    /// A form of a time that sorts.
+    fn moment(&self, type_id: TypeId, value: &[u8]) -> Option<Vec<u8>> {
+        let mut form = Vec::new();
+        let ordered = self.schema.normalise_ordering(type_id, value, &mut form);
+        ordered.is_ok().then_some(form)
+    }
+
+    fn refuse_taken_uuid(&self, draft: &Draft<'_>, own: Option<EntryId>) -> Result<(), Stop> {
+        let known = &self.catalog.known.entry_uuid;
+        let Some(uuid) = draft
+            .find(known.number)
+            .and_then(|it| it.values.iter().next())
+        else {
+            return Ok(());
+        };
+        let filter = self.schema.resolve_filter(&Filter::Equality {
+            attribute: "entryUUID",
+            value: uuid,
+        });
+        let region = Region {
+            base: EntryId::ROOT,
+            scope: RegionScope::Subtree,
+        };
+        // Everything counts, whoever may see it.
+        let everybody = Subject::anonymous(None, true).administrator(
+            Name::root(),
+            String::new(),
+            Authentication::None,
+        );
+        let catalog = self.catalog_now();
+        let snapshot = self.batch.snapshot();
+        let context = Context::new(&snapshot, &catalog, &everybody);
+        let plan = context.plan(&filter, &region)?;
+        let candidates = context.candidates(&plan, EntryId::ROOT)?;
+        let mut scratch = Vec::new();
+        for entry in context.entries(&candidates, EntryId::ROOT) {
+            let entry = entry?;
+            let same = filter.evaluate(&catalog.schema, &entry, &mut scratch) == Truth::True;
+            if same && Some(entry.id) != own {
+                let text = "another entry has this entryUUID";
+                return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            }
+        }
+        Ok(())
+    }
+}

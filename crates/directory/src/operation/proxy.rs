@@ -1,0 +1,111 @@
+//! Proxied authorization (RFC 4370): the subject that an operation is executed as.
+
+use crate::context::{Context, Place};
+use crate::stop::{Refusal, Stop};
+use crate::worker::Parts;
+use policy::Subject;
+use protocol::{Filter, ResultCode};
+use schema::Truth;
+use std::rc::Rc;
+use store::{EntryId, Region, RegionScope};
+
+/// Entries looked at to find the one of a user id. An index on `uid` gives one or two.
+const CANDIDATES_MAX: usize = 1_000;
+
+/// The subject of an authzId (RFC 4513 §5.2.1.8), if `own` may act as it.
+pub(crate) fn subject(
+    parts: &Parts<'_>,
+    own: &Rc<Subject>,
+    identity: &str,
+) -> Result<Rc<Subject>, Stop> {
+    let context = Context::new(parts.snapshot, parts.catalog, own);
+    // Who may act as nobody else is told the same whether the other exists or not.
+    match named(&context, identity)? {
+        Some(other) if context.catalog.access.decide_proxy(own, &other).allowed => {
+            Ok(Rc::new(other))
+        }
+        _ => Err(denied()),
+    }
+}
+
+/// The subject that an authzId names; `None` when it names nobody, or not exactly one.
+fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
+    let own = context.subject;
+    let anonymous = Subject::anonymous(own.address, own.secure);
+    if identity.is_empty() {
+        return Ok(Some(anonymous));
+    }
+    if let Some(user) = identity.strip_prefix("u:") {
+        return match by_user_id(context, user)? {
+            Some(entry) => of_entry(context, entry).map(Some),
+            None => Ok(None),
+        };
+    }
+    let Some(dn) = identity.strip_prefix("dn:") else {
+        return Stop::refuse(
+            ResultCode::AUTHORIZATION_DENIED,
+            "expected an authorization identity of the form dn:… or u:…, or none",
+        );
+    };
+    let Ok(name) = context.catalog.schema.resolve_name(dn) else {
+        return Ok(None);
+    };
+    if name.depth() == 0 {
+        return Ok(Some(anonymous));
+    }
+    if let Some(it) = &context.catalog.administrator
+        && it.name == name
+    {
+        let spelled = it.spelled.clone();
+        let subject = own.administrator(name, spelled, own.authentication);
+        return Ok(Some(subject));
+    }
+    match context.find(&name)? {
+        Place::Found(entry) => of_entry(context, entry).map(Some),
+        Place::Missing { .. } => Ok(None),
+    }
+}
+
+fn of_entry(context: &Context<'_>, entry: EntryId) -> Result<Subject, Stop> {
+    let own = context.subject;
+    let spelled = context.spelled_name(entry)?;
+    let name = super::resolve_name(&context.catalog.schema, &spelled)?;
+    Ok(own.authenticated(name, spelled, own.authentication))
+}
+
+/// The one entry with this `uid`.
+fn by_user_id(context: &Context<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
+    let schema = &context.catalog.schema;
+    let filter = schema.resolve_filter(&Filter::Equality {
+        attribute: "uid",
+        value: user.as_bytes(),
+    });
+    let region = Region {
+        base: EntryId::ROOT,
+        scope: RegionScope::Subtree,
+    };
+    let plan = context.plan(&filter, &region)?;
+    let candidates = context.candidates(&plan, EntryId::ROOT)?;
+    let mut scratch = Vec::new();
+    let mut found = None;
+    for (count, entry) in context.entries(&candidates, EntryId::ROOT).enumerate() {
+        let entry = entry?;
+        if count == CANDIDATES_MAX {
+            return Stop::refuse(
+                ResultCode::AUTHORIZATION_DENIED,
+                "u: needs an equality index on uid to find the user by",
+            );
+        }
+        let matches = context.in_region(&entry, &region)?
+            && filter.evaluate(schema, &entry, &mut scratch) == Truth::True;
+        if matches && found.replace(entry.id).is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(found)
+}
+
+fn denied() -> Stop {
+    let text = "you may not act as this identity, or it is not known here";
+    Refusal::new(ResultCode::AUTHORIZATION_DENIED, text).into()
+}

@@ -1,0 +1,29 @@
+//! Writes that are only to be tried (draft-zeilenga-ldap-noop): executed in full in a transaction
+//! of their own, which is dropped. They get no place in the order and reach no log.
+
+use super::Desk;
+use crate::apply::apply;
+use crate::commit::Record;
+use crate::flow::Outcome;
+use crate::stop::Failure;
+use crate::write::Write;
+use protocol::{LdapResult, ResultCode};
+
+impl Desk {
+    /// What the write would be answered with, `noOperation` standing for success.
+    pub(super) fn rehearse(&mut self, write: &Write) -> Result<Outcome, Failure> {
+        let catalog = self.catalog.load_full();
+        let mut batch = self.store.begin(&catalog.indexes)?;
+        let record = Record {
+            position: batch.snapshot().position()? + 1,
+            time_us: self.clock.now_us(),
+            writes: vec![write],
+        };
+        let applied = apply(&mut batch, &catalog, &record)?;
+        let refusals = applied.results.into_iter();
+        let mut refusals = refusals.filter(|it| it.result.code != ResultCode::SUCCESS);
+        let text = "nothing was found wrong, and nothing was changed";
+        let fine = || LdapResult::new(ResultCode::NO_OPERATION, text).into();
+        Ok(refusals.next().unwrap_or_else(fine))
+    }
+}
