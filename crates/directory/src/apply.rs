@@ -73,7 +73,7 @@ fn next_catalog(
 ) -> Result<Option<Catalog>, Failure> {
     if noticed.configuration {
         let mut next = reconfigure(batch, &noticed.schema)?;
-        next.limits = before.limits;
+        next.limits = before.limits.clone();
         next.least_version = before.least_version;
         return Ok(Some(next));
     }
@@ -87,6 +87,7 @@ fn next_catalog(
     next.has_referrals |= noticed.referrals;
     next.has_dynamic_groups |= noticed.dynamic_groups;
     next.has_collective |= noticed.collective;
+    next.has_subentries |= noticed.subentries;
     Ok(Some(next))
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Catalog {
     pub has_collective: bool,
     /// Which attributes tell an entry's groups when all operational attributes are asked for.
     pub shown_memberships: SmallVec<[TypeId; 2]>,
+    /// Some entry of this database is, or once was, a subentry.
+    pub has_subentries: bool,
 }
 
 /// A subtree this node holds.

@@ -10,7 +10,7 @@
 
 use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
 use crate::context::COLLECTIVE_CLASS;
-use crate::execute::{META_ALIASES, META_REFERRALS};
+use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::knowledge::{Computed, Knowledge, Known};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
@@ -69,6 +69,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         limits: LimitSettings::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
+        has_subentries: snapshot.meta(META_SUBENTRIES)?.is_some(),
         indexes,
         least_version: 0,
         known,

@@ -16,7 +16,10 @@ use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
 use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
 use smallvec::SmallVec;
-use store::{Candidates, EntryId, EntryView, Lookup, Plan, Region, RegionScope, Snapshot};
+use store::{
+    Candidates, EntryId, EntryView, Lookup, OrderRows, OrderStart, Plan, Region, RegionScope,
+    Snapshot,
+};
 
 /// One operation's view of the directory.
 pub(crate) struct Context<'a> {
@@ -138,6 +141,31 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.candidates(plan, after)?)
     }
 
+    /// The rows of an ordering index.
+    pub fn order_rows(
+        &self,
+        base: AttributeNumber,
+        start: OrderStart<'_>,
+        backwards: bool,
+    ) -> Result<OrderRows<'a>, Stop> {
+        Ok(self.snapshot.order_rows(base, start, backwards)?)
+    }
+
+    /// How many entries the directory has.
+    pub fn entry_count(&self) -> Result<u64, Stop> {
+        Ok(self.snapshot.entry_count()?)
+    }
+
+    /// As long as it is the same, so is the directory.
+    pub fn version(&self) -> u64 {
+        self.snapshot.version()
+    }
+
+    /// Whether the subject may see the attribute.
+    pub fn shows(&self, number: AttributeNumber) -> bool {
+        !self.hidden.contains(&number)
+    }
+
     /// The entries among the candidates after an id, in id order.
     pub fn entries<'c>(
         &'c self,
@@ -214,7 +242,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Whether the subject may see the attribute.
     pub fn shows(&self, number: AttributeNumber) -> bool {
-        !self.context.hidden.contains(&number)
+        self.context.shows(number)
     }
 
     /// Whether something of this entry is hidden from the subject.
@@ -235,6 +263,11 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.view
             .attributes()
             .filter(|attribute| self.shows(attribute.number))
+    }
+
+    /// A stored attribute, if the subject may see it.
+    pub fn attribute(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
+        self.view.attribute(number).filter(|_| self.shows(number))
     }
 
     /// A stored attribute that the operation itself needs, whatever the subject may see:
@@ -335,6 +368,16 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// All of them.
+    pub fn all_shown_values(&self, type_id: TypeId) -> Result<Vec<Vec<u8>>, Stop> {
+        let mut values = Vec::new();
+        self.shown_values(type_id, &mut |value| {
+            values.push(value.to_vec());
+            false
+        })?;
+        Ok(values)
     }
 
     /// The value of a computed attribute that has one.

@@ -1,8 +1,9 @@
 //! A search between two of its slices. Holds no snapshot: it resumes on a new one, by id.
 
+use crate::operation::extras::Extras;
 use crate::paging::PagePosition;
 use crate::projection::Projection;
-use policy::Subject;
+use policy::{Subject, Whose};
 use protocol::MessageId;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -30,6 +31,10 @@ pub struct Cursor {
     pub(crate) manage_dsa_it: bool,
     /// Aliases are followed, not returned.
     pub(crate) deref_searching: bool,
+    /// Subentries are not returned.
+    pub(crate) hides_subentries: bool,
+    /// What controls add, if any do.
+    pub(crate) extras: Option<Box<Extras>>,
     /// When the search began (microseconds), once it has been parked.
     pub(crate) began_us: Option<u64>,
     /// Whom the search acts as, when that is not whom the session is bound as (RFC 4370).
@@ -64,12 +69,20 @@ pub(crate) struct SearchLimits {
     pub entries_max: u64,
     /// It was the server's limit, not the client's.
     pub by_server: bool,
+    /// Entries all pages together may return; 0 = no limit.
+    pub paged_entries_max: u64,
+    /// For whom the server's limits are.
+    pub whose: Whose,
     /// Milliseconds; 0 = no limit.
     pub time_ms_max: u64,
+    /// It was the server's limit, not the client's.
+    pub time_by_server: bool,
     /// Candidates looked at; 0 = no limit.
     pub candidates_max: u64,
     /// Candidates looked at so far.
     pub examined: u64,
+    /// Sort keys kept in memory at a time; 0 = no limit.
+    pub sort_entries_max: u64,
 }
 
 /// The page a client asked for.

@@ -10,12 +10,13 @@ use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, compare, delete, extended, modify, modify_dn, password_modify, proxy, search,
+    add, bind, compare, delete, extended, limits, modify, modify_dn, password_modify, proxy, search,
 };
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::Parts;
-use policy::{Limits, Subject};
+use policy::{Limits, Whose};
+use protocol::control::SessionTracking;
 use protocol::{
     ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, response,
 };
@@ -30,9 +31,12 @@ pub(crate) fn dispatch(
 ) -> Result<Flow, Stop> {
     let id = message.id;
     if let Request::Bind(_) = &message.request {
-        session.forget_subject();
+        session.forget_subject(&parts.catalog.limits);
     }
     let controls = Controls::of(&message.request, &message.controls)?;
+    for client_session in &controls.sessions {
+        log_session(session, message, client_session);
+    }
     let subject = match controls.proxied {
         None => Rc::clone(&session.subject),
         Some(identity) => proxy::subject(parts, &session.subject, identity)?,
@@ -41,12 +45,17 @@ pub(crate) fn dispatch(
     let write = match &message.request {
         Request::Bind(it) => {
             let now_ms = parts.now_ms();
-            let outcome = bind::bind(&context, &session.peer, parts.verified, now_ms, it)?;
-            return finish_bind(parts, session, id, outcome, out);
+            let tells = controls.authorization_identity;
+            let outcome = bind::bind(&context, &session.peer, parts.verified, now_ms, it, tells)?;
+            return finish_bind(parts, session, id, (outcome, tells), out);
         }
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
-            let needs = needs(parts, session, &subject);
+            let needs = needs(
+                parts,
+                session,
+                limits_of(session, &context, controls.proxied.is_some())?,
+            );
             let mut step = search::search(&context, &needs, id, it, &controls, out)?;
             if let (Step::More(cursor), Some(_)) = (&mut step, controls.proxied) {
                 cursor.subject = Some(subject);
@@ -58,7 +67,7 @@ pub(crate) fn dispatch(
         Request::Delete(it) => delete::resolve(&context, it, &controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(&context, it, &controls)?,
         Request::Compare(it) => {
-            let needs = needs(parts, session, &subject);
+            let needs = needs(parts, session, session.limits);
             let outcome = compare::compare(&context, parts.verified, &needs, it, &controls)?;
             return finish_compare(parts, session, id, outcome, out);
         }
@@ -72,6 +81,22 @@ pub(crate) fn dispatch(
     let kind = ResultKind::of(message.request.tag()).expect("every write has a response");
     parts.submit(session, id, kind, Box::new(write), Reply::default())?;
     Ok(Flow::Waiting)
+}
+
+/// Puts into the log on whose behalf a client says it acts. The texts are the client's: quoted, so
+/// that they cannot look like something the server says.
+fn log_session(session: &Session, message: &Message<'_>, client: &SessionTracking<'_>) {
+    tracing::info!(
+        connection = session.id,
+        message = message.id,
+        operation = message.request.name(),
+        subject = ?session.bound_name(),
+        source_address = ?client.source_address,
+        source_name = ?client.source_name,
+        format = client.format,
+        identifier = ?client.identifier,
+        "session tracked"
+    );
 }
 
 fn dispatch_extended(
@@ -157,13 +182,16 @@ fn finish_bind(
     parts: &Parts<'_>,
     session: &mut Session,
     id: MessageId,
-    outcome: bind::Outcome,
+    (outcome, tells_identity): (bind::Outcome, bool),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     match outcome {
         bind::Outcome::Accepted(subject) => {
-            session.subject = Rc::new(*subject);
-            response::write_result(out, id, ResultKind::Bind, &LdapResult::success(), &[]);
+            let limits = limits::of(&Context::new(parts.snapshot, parts.catalog, &subject))?;
+            session.become_subject(*subject, limits);
+            let controls = bind::identity(&session.subject, tells_identity);
+            let done = LdapResult::success();
+            response::write_result(out, id, ResultKind::Bind, &done, &controls);
             Ok(Flow::Done)
         }
         bind::Outcome::Check(job) => {
@@ -207,15 +235,29 @@ pub(crate) fn resume(
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
-    let needs = needs(parts, session, &subject);
+    let limits = limits_of(session, &context, cursor.subject.is_some())?;
+    let needs = needs(parts, session, limits);
     Ok(flow_of(search::step(&context, &needs, cursor, out)?))
 }
 
-fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, subject: &Subject) -> Needs<'n> {
+/// The limits of the subject an operation acts as.
+fn limits_of(
+    session: &Session,
+    context: &Context<'_>,
+    proxied: bool,
+) -> Result<(Limits, Whose), Stop> {
+    match proxied {
+        false => Ok(session.limits),
+        true => limits::of(context),
+    }
+}
+
+fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)) -> Needs<'n> {
     Needs {
         key: parts.cookie_key,
         last_base: parts.last_base,
-        limits: Limits::for_subject(subject, &parts.catalog.limits),
+        limits,
+        settings: &parts.catalog.limits,
         clock: parts.clock,
         peer: &session.peer,
         tls: parts.tls,

@@ -92,8 +92,11 @@ pub(crate) struct PasswordChecked {
 /// Why a password was checked.
 #[derive(Debug)]
 pub(crate) enum CheckPurpose {
-    /// A bind: the subject to become.
-    Bind(Box<policy::Subject>),
+    /// A bind: the subject to become, and whether the client asked who that is (RFC 3829).
+    Bind {
+        subject: Box<policy::Subject>,
+        tells_identity: bool,
+    },
     /// A compare on a password attribute.
     Compare,
     /// Password Modify with an old password: the write to go on with.

@@ -17,7 +17,7 @@ use crate::write::{Addition, Change, Given, Write};
 use crate::writer::{Desk, Writer};
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
-use policy::{LimitSettings, VerifiedCache};
+use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,8 +85,10 @@ pub struct Options {
     pub verified_max: usize,
     /// How long a check is remembered, in milliseconds.
     pub verified_ttl_ms: u64,
-    /// Limits per subject.
+    /// Limits per kind of subject.
     pub limits: LimitSettings,
+    /// Limits of some subjects' own, put behind the rules of `limits`.
+    pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
 }
 
 impl Default for Options {
@@ -98,8 +100,29 @@ impl Default for Options {
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
             limits: LimitSettings::default(),
+            limit_rules: Vec::new(),
         }
     }
+}
+
+/// The limits with the names in them resolved.
+fn limits(schema: &Schema, options: &Options) -> Result<LimitSettings, Failure> {
+    let mut limits = options.limits.clone();
+    for (subject, of_its_own) in &options.limit_rules {
+        let resolve = |name: &str| {
+            schema.resolve_name(name).map_err(|error| {
+                let text = format!("subject_limits: \"{name}\": {error}");
+                Failure::Configuration(text)
+            })
+        };
+        let (subject, spelled) = subject.resolve(resolve)?;
+        limits.rules.push(LimitRule {
+            subject,
+            spelled: spelled.to_owned(),
+            limits: *of_its_own,
+        });
+    }
+    Ok(limits)
 }
 
 /// Half of the processors, at least one: password checks must not take them all from searches.
@@ -199,7 +222,7 @@ impl Directory {
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
         let mut catalog = config::load(&snapshot, &dictionary)?;
-        catalog.limits = options.limits;
+        catalog.limits = limits(&catalog.schema, options)?;
         let cookie_key = cookie_key(snapshot.meta(META_COOKIE_KEY)?)?;
         let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
         let time_us = time_us.map_or(0, u64::from_be_bytes);

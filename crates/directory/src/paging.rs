@@ -13,6 +13,9 @@ use crate::stop::Stop;
 pub(crate) struct CookieKey([u8; 32]);
 
 const VERSION: u8 = 1;
+/// Cookies of sorted searches, and context ids of views.
+const VERSION_SORTED: u8 = 2;
+const VERSION_CONTEXT: u8 = 3;
 const BODY_BYTES: usize = 1 + 2 + 8 + 8 + 8;
 const TAG_BYTES: usize = 16;
 
@@ -29,6 +32,22 @@ pub(crate) struct PagePosition {
     pub fingerprint: u64,
 }
 
+/// Where a paged and sorted search stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SortedPosition {
+    /// The sort key of the last entry sent.
+    pub after: Box<[u8]>,
+    /// Entries sent by all pages so far.
+    pub sent: u64,
+}
+
+fn foreign<T>() -> Result<T, Stop> {
+    Stop::refuse(
+        ResultCode::UNWILLING_TO_PERFORM,
+        "this paging cookie was not issued for this search: begin again without one",
+    )
+}
+
 impl CookieKey {
     pub fn from_bytes(bytes: [u8; 32]) -> CookieKey {
         CookieKey(bytes)
@@ -42,36 +61,77 @@ impl CookieKey {
         cookie.extend_from_slice(&at.after.0.to_be_bytes());
         cookie.extend_from_slice(&at.sent.to_be_bytes());
         cookie.extend_from_slice(&at.fingerprint.to_be_bytes());
-        let tag = blake3::keyed_hash(&self.0, &cookie);
-        cookie.extend_from_slice(&tag.as_bytes()[..TAG_BYTES]);
-        cookie
+        self.sign(cookie)
     }
 
     /// The position in a cookie of ours, for the search with this fingerprint.
     pub fn open(&self, cookie: &[u8], fingerprint: u64) -> Result<PagePosition, Stop> {
-        self.read(cookie).filter(|at| at.fingerprint == fingerprint).map_or_else(
-            || {
-                Stop::refuse(
-                    ResultCode::UNWILLING_TO_PERFORM,
-                    "this paging cookie was not issued for this search: begin again without one",
-                )
-            },
-            Ok,
-        )
+        self.read(cookie)
+            .filter(|at| at.fingerprint == fingerprint)
+            .map_or_else(foreign, Ok)
+    }
+
+    /// The cookie for a position in a sorted search.
+    pub fn seal_sorted(&self, at: &SortedPosition, fingerprint: u64) -> Vec<u8> {
+        let mut body = Vec::with_capacity(1 + 8 + 8 + at.after.len() + TAG_BYTES);
+        body.push(VERSION_SORTED);
+        body.extend_from_slice(&at.sent.to_be_bytes());
+        body.extend_from_slice(&fingerprint.to_be_bytes());
+        body.extend_from_slice(&at.after);
+        self.sign(body)
+    }
+
+    /// The position in such a cookie of ours.
+    pub fn open_sorted(&self, cookie: &[u8], fingerprint: u64) -> Result<SortedPosition, Stop> {
+        let read = || {
+            let (version, rest) = self.verified(cookie)?.split_first()?;
+            let (sent, rest) = rest.split_first_chunk::<8>()?;
+            let (of, after) = rest.split_first_chunk::<8>()?;
+            let ours = *version == VERSION_SORTED && u64::from_be_bytes(*of) == fingerprint;
+            ours.then(|| SortedPosition {
+                after: after.into(),
+                sent: u64::from_be_bytes(*sent),
+            })
+        };
+        read().map_or_else(foreign, Ok)
+    }
+
+    /// The context id of a list that is viewed.
+    pub fn seal_context(&self, fingerprint: u64) -> Vec<u8> {
+        let mut body = vec![VERSION_CONTEXT];
+        body.extend_from_slice(&fingerprint.to_be_bytes());
+        self.sign(body)
+    }
+
+    /// Whether it is one of ours, of this list.
+    pub fn opens_context(&self, given: &[u8], fingerprint: u64) -> bool {
+        let body = self.verified(given).and_then(<[u8]>::split_first);
+        body.is_some_and(|(version, of)| {
+            *version == VERSION_CONTEXT && *of == fingerprint.to_be_bytes()
+        })
+    }
+
+    fn sign(&self, mut body: Vec<u8>) -> Vec<u8> {
+        let tag = blake3::keyed_hash(&self.0, &body);
+        body.extend_from_slice(&tag.as_bytes()[..TAG_BYTES]);
+        body
+    }
+
+    /// What we have signed.
+    fn verified<'c>(&self, signed: &'c [u8]) -> Option<&'c [u8]> {
+        let (body, tag) = signed.split_last_chunk::<TAG_BYTES>()?;
+        let mut expected = [0; 32];
+        expected[..TAG_BYTES]
+            .copy_from_slice(&blake3::keyed_hash(&self.0, body).as_bytes()[..TAG_BYTES]);
+        let mut given = [0; 32];
+        given[..TAG_BYTES].copy_from_slice(tag);
+        // blake3::Hash compares in constant time.
+        (blake3::Hash::from(expected) == blake3::Hash::from(given)).then_some(body)
     }
 
     fn read(&self, cookie: &[u8]) -> Option<PagePosition> {
-        if cookie.len() != BODY_BYTES + TAG_BYTES {
-            return None;
-        }
-        let (body, tag) = cookie.split_at(BODY_BYTES);
-        let expected = blake3::keyed_hash(&self.0, body);
-        let mut expected_tag = [0; 32];
-        expected_tag[..TAG_BYTES].copy_from_slice(&expected.as_bytes()[..TAG_BYTES]);
-        let mut given_tag = [0; 32];
-        given_tag[..TAG_BYTES].copy_from_slice(tag);
-        // blake3::Hash compares in constant time.
-        if blake3::Hash::from(expected_tag) != blake3::Hash::from(given_tag) || body[0] != VERSION {
+        let body = self.verified(cookie)?;
+        if body.len() != BODY_BYTES || body[0] != VERSION {
             return None;
         }
         let number = |at: usize| {
@@ -112,5 +172,28 @@ mod tests {
             assert!(key.open(&bad, 5).is_err(), "byte {at}");
         }
         assert!(key.open(&cookie[1..], 5).is_err());
+    }
+
+    #[test]
+    fn cookies_of_one_kind_are_none_of_another() {
+        let key = CookieKey::from_bytes([7; 32]);
+        let at = SortedPosition {
+            after: Box::from(*b"key"),
+            sent: 3,
+        };
+        let cookie = key.seal_sorted(&at, 5);
+        assert_eq!(key.open_sorted(&cookie, 5).expect("ours"), at);
+        assert!(key.open_sorted(&cookie, 6).is_err());
+        assert!(key.open(&cookie, 5).is_err());
+        assert!(!key.opens_context(&cookie, 5));
+        let context = key.seal_context(5);
+        assert!(key.opens_context(&context, 5) && !key.opens_context(&context, 6));
+        assert!(key.open_sorted(&context, 5).is_err());
+        for at in 0..cookie.len() {
+            let mut bad = cookie.clone();
+            bad[at] ^= 1;
+            assert!(key.open_sorted(&bad, 5).is_err(), "byte {at}");
+        }
+        assert!(!key.opens_context(b"", 5));
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::catalog::Catalog;
 use crate::context::VisibleEntry;
+use crate::operation::matched_values::MatchedValues;
 use crate::stop::Stop;
 use crate::virtual_entry::VirtualEntry;
 use protocol::ber;
-use schema::{AttributeNumber, TypeId};
+use schema::{AttributeNumber, KnownAttribute, TypeId};
 use smallvec::SmallVec;
+use store::StoredAttribute;
 
 /// A resolved attribute selection.
 #[derive(Debug, Clone, Default)]
@@ -105,10 +107,14 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
+        matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         if self.nothing() {
             return Ok(());
+        }
+        if let Some(matched) = matched {
+            return self.write_matched(catalog, entry, matched, out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
         match entry.user_attributes() {
@@ -116,7 +122,7 @@ impl Projection {
             _ => self.write_one_by_one(catalog, entry, out),
         }
         if catalog.has_collective {
-            self.write_lent(catalog, entry, out)?;
+            self.write_lent(catalog, entry, None, out)?;
         }
         for type_id in &self.computed {
             let mut values: SmallVec<[Vec<u8>; 1]> = SmallVec::new();
@@ -135,19 +141,35 @@ impl Projection {
         Ok(())
     }
 
-    fn write_one_by_one(&self, catalog: &Catalog, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
-        for attribute in entry.attributes() {
-            let Some(known) = catalog.schema.known(attribute.number) else {
-                continue;
-            };
-            let by_kind = if known.operational {
-                self.all_operational
-            } else {
-                self.all_user
-            };
-            if !by_kind && !self.numbers.contains(&attribute.number) {
-                continue;
+    /// The same with only the values that a values return filter matches.
+    fn write_matched(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        matched: &MatchedValues,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        for (attribute, known) in self.selected(catalog, entry) {
+            let which = (known.type_id, Some(attribute.number));
+            let values = attribute.values();
+            matched.write(&catalog.schema, which, &known.text, values.iter(), out);
+        }
+        if catalog.has_collective {
+            self.write_lent(catalog, entry, Some(matched), out)?;
+        }
+        for type_id in &self.computed {
+            let values = entry.all_shown_values(*type_id)?;
+            if !values.is_empty() {
+                let text = catalog.schema.type_of(*type_id).name();
+                let values = values.iter().map(Vec::as_slice);
+                matched.write(&catalog.schema, (*type_id, None), text, values, out);
             }
+        }
+        Ok(())
+    }
+
+    fn write_one_by_one(&self, catalog: &Catalog, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
+        for (attribute, known) in self.selected(catalog, entry) {
             if self.types_only {
                 ber::put_partial_attribute(out, &known.text, std::iter::empty());
             } else {
@@ -161,6 +183,7 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
+        matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for same in entry.lent()?.chunk_by(|a, b| a.number == b.number) {
@@ -177,21 +200,59 @@ impl Projection {
                 values.sort_unstable();
                 values.dedup();
             }
-            ber::put_partial_attribute(out, &known.text, values.into_iter());
+            match matched {
+                None => ber::put_partial_attribute(out, &known.text, values.into_iter()),
+                Some(matched) => {
+                    let which = (known.type_id, Some(number));
+                    matched.write(&catalog.schema, which, &known.text, values.into_iter(), out);
+                }
+            }
         }
         Ok(())
     }
 
-    /// The same for an entry that is not stored.
-    pub fn write_virtual(&self, entry: &VirtualEntry, out: &mut Vec<u8>) {
+    /// The stored attributes of an entry that are selected, with what the dictionary knows of them.
+    fn selected<'s, 'a>(
+        &'s self,
+        catalog: &'s Catalog,
+        entry: &'s VisibleEntry<'_, 'a>,
+    ) -> impl Iterator<Item = (StoredAttribute<'a>, &'s KnownAttribute)> {
+        entry.attributes().filter_map(|attribute| {
+            let known = catalog.schema.known(attribute.number)?;
+            let by_kind = if known.operational {
+                self.all_operational
+            } else {
+                self.all_user
+            };
+            let selected = by_kind || self.numbers.contains(&attribute.number);
+            selected.then_some((attribute, known))
+        })
+    }
+
+    /// The same as `write` for an entry that is not stored.
+    pub fn write_virtual(
+        &self,
+        catalog: &Catalog,
+        entry: &VirtualEntry,
+        matched: Option<&MatchedValues>,
+        out: &mut Vec<u8>,
+    ) {
         for attribute in entry.attributes() {
             let by_kind = if attribute.operational {
                 self.all_operational
             } else {
                 self.all_user
             };
-            if by_kind || entry.is_any_of(attribute, &self.types) {
-                attribute.encode(out, self.types_only);
+            if !by_kind && !entry.is_any_of(attribute, &self.types) {
+                continue;
+            }
+            match matched {
+                None => attribute.encode(out, self.types_only),
+                Some(matched) => {
+                    let values = attribute.values.iter().map(Vec::as_slice);
+                    let which = (attribute.type_id, None);
+                    matched.write(&catalog.schema, which, &attribute.text, values, out);
+                }
             }
         }
     }

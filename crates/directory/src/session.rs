@@ -1,7 +1,7 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
 use crate::write::Submission;
-use policy::Subject;
+use policy::{LimitSettings, Limits, Subject, Whose};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -26,6 +26,8 @@ pub struct Session {
     pub id: u64,
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
+    /// How much the subject may ask for, and by whose limits.
+    pub(crate) limits: (Limits, Whose),
     /// Writes submitted or held back whose results are not written yet.
     pub(crate) waiting: u32,
     /// A write of this session is being hashed; later ones wait in `held` to keep their order.
@@ -42,12 +44,13 @@ pub(crate) struct HeldWrite {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, peer: Peer) -> Session {
+    pub(crate) fn new(id: u64, peer: Peer, limits: &LimitSettings) -> Session {
         let subject = Rc::new(Subject::anonymous(peer.address, peer.secure));
         Session {
             id,
             peer,
             subject,
+            limits: (limits.anonymous, Whose::Anonymous),
             waiting: 0,
             hashing: false,
             held: VecDeque::new(),
@@ -66,7 +69,14 @@ impl Session {
     }
 
     /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1).
-    pub(crate) fn forget_subject(&mut self) {
+    pub(crate) fn forget_subject(&mut self, limits: &LimitSettings) {
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
+        self.limits = (limits.anonymous, Whose::Anonymous);
+    }
+
+    /// Somebody has authenticated.
+    pub(crate) fn become_subject(&mut self, subject: Subject, limits: (Limits, Whose)) {
+        self.subject = Rc::new(subject);
+        self.limits = limits;
     }
 }

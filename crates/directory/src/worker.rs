@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{
@@ -9,14 +10,14 @@ use crate::flow::{
 };
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
-use crate::operation::bind;
 use crate::operation::search::LastBase;
+use crate::operation::{bind, limits};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
 use crate::write::{Submission, Write};
 use policy::VerifiedCache;
-use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, response};
+use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Worker {
 
     /// A new connection. The id comes back with every completion.
     pub fn open_session(&mut self, id: u64, peer: Peer) -> Session {
-        Session::new(id, peer)
+        Session::new(id, peer, &self.shared.catalog.load().limits)
     }
 
     /// Executes one message; the answer, or its beginning, is appended to `out`.
@@ -76,6 +77,15 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let before = out.len();
+        if message
+            .controls
+            .iter()
+            .any(|it| it.oid == oid::DONT_USE_COPY)
+        {
+            // RFC 6171 §3: what was acknowledged before this request came must be seen, and the
+            // snapshot may be older than that.
+            self.reader.reset();
+        }
         let flow = self.with_parts(|parts| dispatch::dispatch(parts, session, message, out));
         flow.unwrap_or_else(|stop| {
             out.truncate(before);
@@ -162,8 +172,7 @@ impl Worker {
 
     /// The limit of operations one connection may have waiting.
     pub fn pending_operations_max(&self, session: &Session) -> u32 {
-        let limits = &self.shared.catalog.load().limits;
-        policy::Limits::for_subject(&session.subject, limits).pending_operations_max
+        session.limits.0.pending_operations_max
     }
 
     fn password_checked(
@@ -174,12 +183,25 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         match checked.purpose {
-            CheckPurpose::Bind(subject) => {
+            CheckPurpose::Bind {
+                subject,
+                tells_identity,
+            } => {
+                let mut controls = Vec::new();
+                let mut result = bind::checked(checked.matched);
                 if checked.matched {
-                    session.subject = Rc::new(*subject);
+                    let limits = self.with_parts(|parts| {
+                        limits::of(&Context::new(parts.snapshot, parts.catalog, &subject))
+                    });
+                    match limits {
+                        Ok(limits) => {
+                            controls = bind::identity(&subject, tells_identity);
+                            session.become_subject(*subject, limits);
+                        }
+                        Err(stop) => result = stop.into_result(),
+                    }
                 }
-                let result = bind::checked(checked.matched);
-                response::write_result(out, id, ResultKind::Bind, &result, &[]);
+                response::write_result(out, id, ResultKind::Bind, &result, &controls);
             }
             CheckPurpose::Compare => {
                 let code = match checked.matched {

@@ -1,11 +1,16 @@
 //! How much one subject may ask for at a time.
 
-use crate::subject::Subject;
+use std::borrow::Cow;
+
+use schema::Name;
+
+use crate::subject::{Subject, SubjectKind};
 
 /// The limits one subject works under. In every field 0 means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries one search returns before sizeLimitExceeded; paged searches count per page.
+    /// Entries one search returns before sizeLimitExceeded; paged searches have two limits of
+    /// their own.
     pub size_entries_max: u32,
     /// Milliseconds one search may take before timeLimitExceeded.
     pub time_ms_max: u32,
@@ -15,65 +20,144 @@ pub struct Limits {
     pub pending_operations_max: u32,
     /// Entries one page of a paged search may hold.
     pub page_entries_max: u32,
+    /// Entries that all pages of a search may hold together.
+    pub paged_entries_max: u64,
+    /// Entries sorted in memory for one search.
+    pub sort_entries_max: u32,
 }
 
-impl Limits {
-    /// The limits that hold for `subject`.
-    pub fn for_subject(subject: &Subject, settings: &LimitSettings) -> Limits {
-        if subject.is_administrator() {
-            settings.administrator
-        } else {
-            settings.everybody
-        }
-    }
-
-    /// The entries a plain search may return when the client asks for at most `asked` (0: no
-    /// wish). 0 means unlimited.
-    pub fn size(&self, asked: u32) -> u32 {
-        lower(self.size_entries_max, asked)
-    }
-
-    /// The milliseconds a search may take when the client asks for at most `asked_s` seconds
-    /// (0: no wish). 0 means unlimited.
-    pub fn time_ms(&self, asked_s: u32) -> u32 {
-        lower(self.time_ms_max, asked_s.saturating_mul(1000))
-    }
-}
-
-fn lower(limit: u32, asked: u32) -> u32 {
-    match (limit, asked) {
-        (0, asked) => asked,
-        (limit, 0) => limit,
-        (limit, asked) => limit.min(asked),
-    }
-}
-
-/// The limits as configured: for everybody, and for the administrator.
+/// For whom limits were made; [`LimitSettings::describe`] has the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Every subject without limits of its own.
+    Everybody,
+    /// Nobody has authenticated.
+    Anonymous,
+    /// The administrator.
+    Administrator,
+    /// Those whom a rule is for, by its place in the settings.
+    Rule(usize),
+}
+
+/// Subjects that have limits of their own, by a name: resolved, or as it stands in the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitSubject<N = Name> {
+    /// One entry.
+    Entry(N),
+    /// Everybody at or below a name.
+    Subtree(N),
+    /// The members of a group.
+    Group(N),
+}
+
+impl LimitSubject<String> {
+    /// The same with its name resolved, and the name as it was spelled.
+    pub fn resolve<E>(
+        &self,
+        resolve: impl FnOnce(&str) -> Result<Name, E>,
+    ) -> Result<(LimitSubject, &str), E> {
+        Ok(match self {
+            LimitSubject::Entry(name) => (LimitSubject::Entry(resolve(name)?), name),
+            LimitSubject::Subtree(name) => (LimitSubject::Subtree(resolve(name)?), name),
+            LimitSubject::Group(name) => (LimitSubject::Group(resolve(name)?), name),
+        })
+    }
+}
+
+/// Limits of their own for some subjects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitRule {
+    /// Who they are for.
+    pub subject: LimitSubject,
+    /// The name as it stands in the settings.
+    pub spelled: String,
+    /// The limits.
+    pub limits: Limits,
+}
+
+/// The limits as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// What holds for every subject but the administrator.
+    /// What holds for every subject that nothing else below is for.
     pub everybody: Limits,
+    /// What holds while nobody has authenticated.
+    pub anonymous: Limits,
     /// What holds for the administrator.
     pub administrator: Limits,
+    /// What holds for some: the first rule that is for a subject counts.
+    pub rules: Vec<LimitRule>,
+}
+
+impl LimitSettings {
+    /// The limits that hold for `subject`. `is_member` tells whether it is in a group; it is asked
+    /// only about groups that rules name.
+    pub fn of<E>(
+        &self,
+        subject: &Subject,
+        mut is_member: impl FnMut(&Name) -> Result<bool, E>,
+    ) -> Result<(Limits, Whose), E> {
+        let Some(name) = &subject.name else {
+            return Ok((self.anonymous, Whose::Anonymous));
+        };
+        if subject.kind == SubjectKind::Administrator {
+            return Ok((self.administrator, Whose::Administrator));
+        }
+        for (at, rule) in self.rules.iter().enumerate() {
+            let meant = match &rule.subject {
+                LimitSubject::Entry(one) => one == name,
+                LimitSubject::Subtree(base) => name.is_within(base),
+                LimitSubject::Group(group) => is_member(group)?,
+            };
+            if meant {
+                return Ok((rule.limits, Whose::Rule(at)));
+            }
+        }
+        Ok((self.everybody, Whose::Everybody))
+    }
+
+    /// For whom limits were made, in words that follow "for".
+    pub fn describe(&self, whose: Whose) -> Cow<'static, str> {
+        let rule = match whose {
+            Whose::Everybody => return Cow::Borrowed("authenticated clients"),
+            Whose::Anonymous => return Cow::Borrowed("anonymous clients"),
+            Whose::Administrator => return Cow::Borrowed("the administrator"),
+            Whose::Rule(at) => self.rules.get(at),
+        };
+        rule.map_or(Cow::Borrowed("this client"), |rule| {
+            let spelled = &rule.spelled;
+            Cow::Owned(match rule.subject {
+                LimitSubject::Entry(_) => spelled.clone(),
+                LimitSubject::Subtree(_) => format!("clients below {spelled}"),
+                LimitSubject::Group(_) => format!("members of {spelled}"),
+            })
+        })
+    }
 }
 
 impl Default for LimitSettings {
     fn default() -> Self {
+        let everybody = Limits {
+            size_entries_max: 5_000,
+            time_ms_max: 60_000,
+            candidates_max: 0,
+            pending_operations_max: 4_096,
+            page_entries_max: 5_000,
+            paged_entries_max: 0,
+            sort_entries_max: 100_000,
+        };
         LimitSettings {
-            everybody: Limits {
-                size_entries_max: 5_000,
-                time_ms_max: 60_000,
-                candidates_max: 0,
-                pending_operations_max: 4_096,
-                page_entries_max: 5_000,
-            },
+            everybody,
+            anonymous: everybody,
             administrator: Limits {
                 size_entries_max: 0,
                 time_ms_max: 0,
                 candidates_max: 0,
                 pending_operations_max: 65_536,
                 page_entries_max: 0,
+                paged_entries_max: 0,
+                sort_entries_max: 1_000_000,
             },
+            rules: Vec::new(),
         }
     }
 }
@@ -81,25 +165,63 @@ impl Default for LimitSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::Authentication;
+    use schema::Schema;
 
     #[test]
-    fn the_lower_of_limit_and_wish_holds_and_zero_is_no_limit() {
-        let limits = LimitSettings::default().everybody;
-        assert_eq!(limits.size(0), 5_000);
-        assert_eq!(limits.size(10), 10);
-        assert_eq!(limits.size(10_000), 5_000);
-        assert_eq!(limits.time_ms(0), 60_000);
-        assert_eq!(limits.time_ms(2), 2_000);
-        assert_eq!(limits.time_ms(u32::MAX), 60_000);
-        let administrator = LimitSettings::default().administrator;
-        assert_eq!(administrator.size(0), 0);
-        assert_eq!(administrator.size(7), 7);
-    }
-
-    #[test]
-    fn the_administrator_has_limits_of_its_own() {
-        let settings = LimitSettings::default();
+    fn the_first_rule_for_a_subject_holds() {
+        let schema = Schema::standard();
+        let name = |text: &str| schema.resolve_name(text).expect("a name");
+        let rule = |subject, spelled: &str, size_entries_max| LimitRule {
+            subject,
+            spelled: spelled.to_owned(),
+            limits: Limits {
+                size_entries_max,
+                ..LimitSettings::default().everybody
+            },
+        };
+        let settings = LimitSettings {
+            rules: vec![
+                rule(LimitSubject::Entry(name("uid=ada,dc=a")), "uid=ada,dc=a", 1),
+                rule(LimitSubject::Group(name("cn=g,dc=a")), "cn=g,dc=a", 2),
+                rule(LimitSubject::Subtree(name("ou=s,dc=a")), "ou=s,dc=a", 3),
+            ],
+            ..LimitSettings::default()
+        };
         let nobody = Subject::anonymous(None, false);
-        assert_eq!(Limits::for_subject(&nobody, &settings), settings.everybody);
+        let group = name("cn=g,dc=a");
+        let of = |dn: &str, in_group: bool| {
+            let subject = nobody.authenticated(name(dn), dn.to_owned(), Authentication::Simple);
+            let member = |asked: &Name| Ok::<bool, ()>(in_group && *asked == group);
+            let (limits, whose) = settings.of(&subject, member).expect("no trouble");
+            (
+                limits.size_entries_max,
+                settings.describe(whose).into_owned(),
+            )
+        };
+        let said = |size, whose: &str| (size, whose.to_owned());
+        assert_eq!(of("UID=Ada,DC=A", true), said(1, "uid=ada,dc=a"));
+        assert_eq!(of("uid=bob,dc=a", true), said(2, "members of cn=g,dc=a"));
+        assert_eq!(
+            of("uid=bob,ou=s,dc=a", true),
+            said(2, "members of cn=g,dc=a")
+        );
+        assert_eq!(
+            of("uid=bob,ou=s,dc=a", false),
+            said(3, "clients below ou=s,dc=a")
+        );
+        assert_eq!(
+            of("uid=bob,dc=a", false),
+            said(5_000, "authenticated clients")
+        );
+        let anonymous = settings.of(&nobody, |_| Err("nobody is in no group"));
+        assert_eq!(anonymous, Ok((settings.anonymous, Whose::Anonymous)));
+        let admin = nobody.administrator(
+            name("cn=admin"),
+            "cn=admin".to_owned(),
+            Authentication::Simple,
+        );
+        let limits = settings.of(&admin, |_| Err("the administrator has its own"));
+        assert_eq!(limits, Ok((settings.administrator, Whose::Administrator)));
     }
 }

@@ -1,7 +1,7 @@
 //! What a schema does with values: check, normalise, and write integers as octets in their order.
 
 use crate::error::InvalidValue;
-use crate::matching::Family;
+use crate::matching::{Family, MatchingRule};
 use crate::schema::{Schema, TypeId};
 
 impl Schema {
@@ -42,7 +42,15 @@ impl Schema {
         rule.normalise(self, value, out)
     }
 
-    /// Appends the value's normal form under the type's ordering rule. Normal forms compare as
+    /// The rule by which values of a type are put in order: its ordering rule, or for want of one
+    /// the order of the normal forms of its equality rule. Few types are defined with an ordering
+    /// rule, `cn` and `sn` are not; clients want them sorted all the same.
+    pub fn sorting_rule(&self, type_id: TypeId) -> Option<&'static MatchingRule> {
+        let attribute_type = self.type_of(type_id);
+        attribute_type.ordering.or(attribute_type.equality)
+    }
+
+    /// Appends the value's normal form under [`Schema::sorting_rule`]. Normal forms compare as
     /// octets in the order of the values; times are in UTC.
     ///
     /// # Errors
@@ -54,8 +62,7 @@ impl Schema {
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
         let rule = self
-            .type_of(type_id)
-            .ordering
+            .sorting_rule(type_id)
             .ok_or(InvalidValue::NoOrderingRule)?;
         rule.normalise(self, value, out)
     }

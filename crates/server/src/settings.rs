@@ -15,7 +15,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use policy::{LimitSettings, Scheme};
+use policy::{LimitSettings, LimitSubject, Limits, Scheme};
 use toml::Spanned;
 
 pub use error::SettingsError;
@@ -47,6 +47,8 @@ pub struct Config {
     pub connections: Connections,
     /// Limits on what one subject may ask for.
     pub limits: LimitSettings,
+    /// Limits of some subjects' own.
+    pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// How passwords are kept.
     pub passwords: Passwords,
     /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
@@ -188,6 +190,7 @@ impl Config {
             });
         }
         let scheme = place.resolve(&file.passwords.scheme)?;
+        let everybody = file.limits.resolve(LimitSettings::default().everybody);
         Ok(Config {
             folder: folder.to_owned(),
             listen,
@@ -201,11 +204,14 @@ impl Config {
             },
             log: resolve_log(&place, &file, overrides)?,
             connections: file.connections.resolve(),
+            limit_rules: resolve_rules(&place, &file, everybody)?,
             limits: LimitSettings {
-                everybody: file.limits.resolve(LimitSettings::default().everybody),
+                everybody,
+                anonymous: file.anonymous_limits.resolve(everybody),
                 administrator: file
                     .administrator_limits
                     .resolve(LimitSettings::default().administrator),
+                rules: Vec::new(),
             },
             passwords: Passwords {
                 scheme,
@@ -224,7 +230,8 @@ impl Config {
             password_scheme: self.passwords.scheme,
             verified_max: self.passwords.remembered_max,
             verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
-            limits: self.limits,
+            limits: self.limits.clone(),
+            limit_rules: self.limit_rules.clone(),
             ..directory::Options::default()
         }
     }
@@ -233,6 +240,18 @@ impl Config {
     pub fn data_folder(&self) -> PathBuf {
         self.folder.join("data")
     }
+}
+
+fn resolve_rules(
+    place: &Place<'_>,
+    file: &File,
+    everybody: Limits,
+) -> Result<Vec<(LimitSubject<String>, Limits)>, SettingsError> {
+    let resolve = |rule: &file::OneSubject| match rule.subject() {
+        Ok(subject) => Ok((subject, rule.resolve(everybody))),
+        Err(text) => Err(place.error(rule.span(), "subject_limits", text)),
+    };
+    file.subject_limits.iter().map(resolve).collect()
 }
 
 fn resolve_listen(

@@ -151,7 +151,8 @@ impl Candidates {
         }
     }
 
-    fn contains(&self, id: EntryId) -> bool {
+    /// Whether an entry is among them.
+    pub fn contains(&self, id: EntryId) -> bool {
         match self {
             Candidates::None => false,
             Candidates::One(one) => *one == id,

@@ -4,4 +4,5 @@ pub(crate) mod build;
 pub(crate) mod equality;
 pub(crate) mod keys;
 pub(crate) mod order;
+pub(crate) mod order_rows;
 pub(crate) mod posting;

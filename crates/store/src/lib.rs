@@ -38,6 +38,7 @@ pub use entry::{EntryBuilder, EntryView, StoredAttribute};
 pub use error::Error;
 pub use id::EntryId;
 pub use index::build::Progress;
+pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
 pub use journal::{Journal, Recovery};
 pub use lmdb::Statistics;

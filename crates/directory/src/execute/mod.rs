@@ -41,12 +41,13 @@ pub(crate) struct Noticed {
     pub schema: Schema,
     /// Writes that changed something.
     pub changed: u32,
-    /// Attribute numbers were assigned, or the first alias or referral was stored.
+    /// Attribute numbers were assigned, or the first alias, referral or subentry was stored.
     pub new_knowledge: bool,
     pub aliases: bool,
     pub referrals: bool,
     pub dynamic_groups: bool,
     pub collective: bool,
+    pub subentries: bool,
     /// An entry below `cn=config` changed.
     pub configuration: bool,
 }
@@ -55,6 +56,8 @@ pub(crate) struct Noticed {
 pub(crate) const META_ALIASES: &[u8] = b"aliases";
 /// Some entry is or was a referral object.
 pub(crate) const META_REFERRALS: &[u8] = b"referrals";
+/// Some entry is or was a subentry.
+pub(crate) const META_SUBENTRIES: &[u8] = b"subentries";
 /// The time of the last record, microseconds since 1970, big-endian.
 pub(crate) const META_TIME: &[u8] = b"time";
 
@@ -76,6 +79,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 referrals: false,
                 dynamic_groups: false,
                 collective: false,
+                subentries: false,
                 configuration: false,
             },
         }
@@ -230,7 +234,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// Remembers for good that there are aliases or referrals, from the first one on.
+    /// Remembers for good that there are aliases, referrals or subentries, from the first one on.
     fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
         for class in classes {
             if class.eq_ignore_ascii_case(COLLECTIVE_CLASS.as_bytes())
@@ -254,6 +258,11 @@ impl<'x, 'b> Execution<'x, 'b> {
                 self.noticed.referrals = true;
                 self.noticed.new_knowledge = true;
                 self.batch.put_meta(META_REFERRALS, &[1])?;
+            }
+            if class.eq_ignore_ascii_case(b"subentry") && !self.catalog.has_subentries {
+                self.noticed.subentries = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_SUBENTRIES, &[1])?;
             }
         }
         Ok(())

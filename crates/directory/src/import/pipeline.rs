@@ -10,7 +10,7 @@ use super::sequencer::{Replacement, Sequencer};
 use super::source::Source;
 use super::work::{Task, Work};
 use super::worker::Worker;
-use crate::execute::{META_ALIASES, META_REFERRALS, META_TIME};
+use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::open::META_COOKIE_KEY;
 use crate::stop::Failure;
 use schema::Schema;
@@ -30,6 +30,7 @@ pub(super) struct Shared<'p> {
     pub contexts: Contexts,
     pub aliases: AtomicBool,
     pub referrals: AtomicBool,
+    pub subentries: AtomicBool,
     meter: &'p Meter,
     intake: Mutex<Intake>,
 }
@@ -90,6 +91,7 @@ pub(super) fn run(
         contexts: Contexts::new(&plan.catalog.contexts),
         aliases: AtomicBool::new(plan.catalog.has_aliases),
         referrals: AtomicBool::new(plan.catalog.has_referrals),
+        subentries: AtomicBool::new(plan.catalog.has_subentries),
         meter,
         intake: Mutex::new(intake),
     };
@@ -199,6 +201,7 @@ fn finish(
     for (flag, meta) in [
         (&shared.aliases, META_ALIASES),
         (&shared.referrals, META_REFERRALS),
+        (&shared.subentries, META_SUBENTRIES),
     ] {
         if flag.load(Ordering::Relaxed) {
             loader.put_meta(meta, &[1])?;

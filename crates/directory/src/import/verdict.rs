@@ -15,6 +15,7 @@ pub(super) struct Verdict {
     pub structural: Option<Arc<str>>,
     pub is_alias: bool,
     pub is_referral: bool,
+    pub is_subentry: bool,
 }
 
 /// A memory of verdicts.
@@ -103,6 +104,7 @@ fn decide(
         structural,
         is_alias: has("alias"),
         is_referral: has("referral"),
+        is_subentry: has("subentry"),
     })
 }
 

@@ -312,6 +312,9 @@ impl<'s> Worker<'s> {
         if verdict.is_referral {
             self.shared.referrals.store(true, Ordering::Relaxed);
         }
+        if verdict.is_subentry {
+            self.shared.subentries.store(true, Ordering::Relaxed);
+        }
         let row_name = row_name(&resolved, is_context);
         let built = self.preparer.build(row_name, &mut self.builder);
         built.map_err(|error| error.to_string())?;

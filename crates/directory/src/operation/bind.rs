@@ -8,7 +8,7 @@ use crate::session::Peer;
 use crate::stop::Stop;
 use policy::password::{self, Cost};
 use policy::{Authentication as Proof, Right, Subject, VerifiedCache};
-use protocol::{Authentication, BindRequest, LdapResult, ResultCode};
+use protocol::{Authentication, BindRequest, LdapResult, OwnedControl, ResultCode, oid};
 use schema::Name;
 use store::EntryId;
 
@@ -27,6 +27,7 @@ pub(crate) fn bind(
     verified: &VerifiedCache,
     now_ms: u64,
     request: &BindRequest<'_>,
+    tells_identity: bool,
 ) -> Result<Outcome, Stop> {
     if request.version != 3 {
         return Stop::refuse(
@@ -36,7 +37,12 @@ pub(crate) fn bind(
     }
     match request.authentication {
         Authentication::Simple(password) => {
-            simple(context, peer, verified, now_ms, request.name, password)
+            let given = Given {
+                name: request.name,
+                password,
+                tells_identity,
+            };
+            simple(context, peer, verified, now_ms, &given)
         }
         Authentication::Sasl {
             mechanism,
@@ -55,14 +61,25 @@ pub(crate) fn bind(
     }
 }
 
+/// What a simple bind brings.
+struct Given<'r> {
+    name: &'r str,
+    password: &'r [u8],
+    tells_identity: bool,
+}
+
 fn simple(
     context: &Context<'_>,
     peer: &Peer,
     verified: &VerifiedCache,
     now_ms: u64,
-    name: &str,
-    given: &[u8],
+    given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
+    let Given {
+        name,
+        password: given,
+        tells_identity,
+    } = *given;
     if name.is_empty() && given.is_empty() {
         return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
             peer.address,
@@ -100,7 +117,10 @@ fn simple(
         entry: entry.0,
         stored: slow,
         given: given.to_vec(),
-        purpose: CheckPurpose::Bind(Box::new(subject)),
+        purpose: CheckPurpose::Bind {
+            subject: Box::new(subject),
+            tells_identity,
+        },
     }))
 }
 
@@ -197,6 +217,16 @@ fn sasl(
 fn own_uid() -> u32 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
+}
+
+/// The control that tells who the client has become (RFC 3829 §4), if it asked.
+pub(crate) fn identity(subject: &Subject, asked: bool) -> Vec<OwnedControl> {
+    if !asked {
+        return Vec::new();
+    }
+    let tells = |out: &mut Vec<u8>| out.extend_from_slice(subject.authzid().as_bytes());
+    let oid = oid::AUTHORIZATION_IDENTITY_RESPONSE;
+    vec![OwnedControl::with_value(oid, false, tells)]
 }
 
 /// The result of a bind whose slow check has ended.

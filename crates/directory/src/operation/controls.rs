@@ -1,5 +1,9 @@
 //! The controls of a request: known ones decoded, unknown critical ones refused (RFC 4511 §4.1.11).
 
+mod search;
+
+pub(crate) use search::SearchControls;
+
 use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::WriteOptions;
@@ -8,18 +12,34 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 11] = [
-    oid::PAGED_RESULTS,
-    oid::TREE_DELETE,
-    oid::PERMISSIVE_MODIFY,
-    oid::NO_OPERATION,
-    oid::RELAX_RULES,
+pub(crate) const SUPPORTED: [&str; 27] = [
+    oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
-    oid::PRE_READ,
-    oid::POST_READ,
-    oid::PROXIED_AUTHORIZATION,
+    oid::AUTHORIZATION_IDENTITY_REQUEST,
+    oid::AUTHORIZATION_IDENTITY_RESPONSE,
+    oid::DEREFERENCE,
+    oid::DONT_USE_COPY,
     oid::MANAGE_DSA_IT,
+    oid::MATCHED_VALUES,
+    oid::MATCHING_ENTRY_COUNT_REQUEST,
+    oid::MATCHING_ENTRY_COUNT_RESPONSE,
+    oid::NO_OPERATION,
+    oid::PAGED_RESULTS,
+    oid::PERMISSIVE_MODIFY,
+    oid::PERMIT_UNINDEXED_SEARCH,
+    oid::POST_READ,
+    oid::PRE_READ,
+    oid::PROXIED_AUTHORIZATION,
     oid::QUEUE_LENGTH,
+    oid::REJECT_UNINDEXED_SEARCH,
+    oid::RELAX_RULES,
+    oid::SESSION_TRACKING,
+    oid::SORT_REQUEST,
+    oid::SORT_RESPONSE,
+    oid::SUBENTRIES,
+    oid::TREE_DELETE,
+    oid::VIRTUAL_LIST_VIEW_REQUEST,
+    oid::VIRTUAL_LIST_VIEW_RESPONSE,
 ];
 
 /// The decoded controls of one request.
@@ -27,6 +47,8 @@ pub(crate) const SUPPORTED: [&str; 11] = [
 pub(crate) struct Controls<'a> {
     /// Assertion (RFC 4528): a filter in BER, known to decode.
     pub assertion: Option<&'a [u8]>,
+    /// Authorization identity (RFC 3829 §3): a bind tells who the client has become.
+    pub authorization_identity: bool,
     /// ManageDsaIT (RFC 3296 §3).
     pub manage_dsa_it: bool,
     /// No-Op (draft-zeilenga-ldap-noop): try the write, change nothing.
@@ -43,6 +65,10 @@ pub(crate) struct Controls<'a> {
     pub proxied: Option<&'a str>,
     /// Relax rules (draft-zeilenga-ldap-relax).
     pub relaxed: bool,
+    /// What only searches know; boxed, because most have nothing of it.
+    pub search: Option<Box<SearchControls<'a>>>,
+    /// Session tracking (draft-wahl-ldap-session-03 §2.2): as many as the client likes.
+    pub sessions: Vec<control::SessionTracking<'a>>,
     /// Tree delete (draft-armijo-ldap-treedelete).
     pub tree_delete: bool,
 }
@@ -69,7 +95,7 @@ impl<'a> Controls<'a> {
 
     /// Decodes one control; false when it is unknown or not for this operation.
     fn take(&mut self, request: &Request<'_>, control: &Control<'a>) -> Result<bool, Stop> {
-        use Request::{Add, Compare, Delete, Modify, ModifyDn, Search};
+        use Request::{Add, Bind, Compare, Delete, Modify, ModifyDn, Search};
         match (control.oid, request) {
             (
                 oid::ASSERTION,
@@ -77,6 +103,14 @@ impl<'a> Controls<'a> {
             ) => {
                 decoded(control, "assertion", control::Assertion::decode)?;
                 once(&mut self.assertion, control.value, "assertion")?;
+            }
+            (oid::AUTHORIZATION_IDENTITY_REQUEST, Bind(_)) => {
+                without_value(control, "authorization identity")?;
+                self.authorization_identity = true;
+            }
+            // The worker has taken a new snapshot: there is nothing older to read.
+            (oid::DONT_USE_COPY, Compare(_) | Search(_)) => {
+                without_value(control, "don't use copy")?;
             }
             (oid::MANAGE_DSA_IT, _) => self.manage_dsa_it = true,
             (oid::NO_OPERATION, it) if updates(it) => {
@@ -106,6 +140,14 @@ impl<'a> Controls<'a> {
             }
             (oid::RELAX_RULES, Add(_) | Delete(_) | Modify(_) | ModifyDn(_)) => {
                 flag(&mut self.relaxed, control, "relax rules")?;
+            }
+            (oid::SESSION_TRACKING, _) => {
+                let decode = control::SessionTracking::decode;
+                let session = decoded(control, "session tracking", decode)?;
+                self.sessions.push(session);
+            }
+            (known, Search(_)) if SearchControls::knows(known) => {
+                self.search.get_or_insert_default().take(control)?;
             }
             (oid::TREE_DELETE, Delete(_)) => {
                 flag(&mut self.tree_delete, control, "tree delete")?;
@@ -211,4 +253,18 @@ fn once<T>(place: &mut Option<T>, value: Option<T>, what: &str) -> Result<(), St
     }
     *place = value;
     Ok(())
+}
+
+/// Refuses a value where there is none to be.
+fn without_value(control: &Control<'_>, name: &str) -> Result<(), Stop> {
+    match control.value {
+        None => Ok(()),
+        Some(value) => Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!(
+                "{name} control: expected no value, came {} octets",
+                value.len()
+            ),
+        ),
+    }
 }

@@ -1,14 +1,21 @@
 //! The operations of RFC 4511, one file each, and what several of them share.
 
+pub(crate) mod account_usability;
 pub(crate) mod add;
 pub(crate) mod alias;
 pub(crate) mod assertion;
 pub(crate) mod bind;
 pub(crate) mod compare;
 pub(crate) mod controls;
+pub(crate) mod count;
 pub(crate) mod delete;
+pub(crate) mod dereference;
 pub(crate) mod extended;
+pub(crate) mod extras;
+pub(crate) mod kept;
+pub(crate) mod limits;
 pub(crate) mod links;
+pub(crate) mod matched_values;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod page;
@@ -18,8 +25,15 @@ pub(crate) mod read_entry;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod search;
+pub(crate) mod sort_key;
+pub(crate) mod sort_pages;
+pub(crate) mod sort_walk;
+pub(crate) mod sorted;
 pub(crate) mod subschema;
+pub(crate) mod unindexed;
 pub(crate) mod values;
+pub(crate) mod view;
+pub(crate) mod virtual_search;
 
 use crate::catalog::Catalog;
 use crate::stop::Stop;

@@ -3,7 +3,7 @@
 use crate::paging::{CookieKey, PagePosition};
 use crate::stop::Stop;
 use policy::Subject;
-use protocol::control::PagedResults;
+use protocol::control::{PagedResults, SortRequest};
 use protocol::{OwnedControl, SearchRequest, oid};
 use std::borrow::Cow;
 use store::EntryId;
@@ -17,7 +17,7 @@ pub(crate) fn begin(
     subject: &Subject,
     asked: &PagedResults<'_>,
 ) -> Result<Option<PagePosition>, Stop> {
-    let fingerprint = fingerprint(request, subject);
+    let fingerprint = fingerprint(request, subject, None);
     if asked.cookie.is_empty() {
         return Ok(Some(PagePosition {
             region: 0,
@@ -33,8 +33,13 @@ pub(crate) fn begin(
 }
 
 /// What must stay the same from page to page: base, scope, filter and who asks. Attributes and
-/// sizes may change (RFC 2696 §3 asks for the same parameters; these two do no harm).
-fn fingerprint(request: &SearchRequest<'_>, subject: &Subject) -> u64 {
+/// sizes may change (RFC 2696 §3 asks for the same parameters; these two do no harm). So must the
+/// order of sorted results.
+pub(crate) fn fingerprint(
+    request: &SearchRequest<'_>,
+    subject: &Subject,
+    sort: Option<&SortRequest<'_>>,
+) -> u64 {
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
     let mut hash = Xxh3::new();
@@ -43,6 +48,12 @@ fn fingerprint(request: &SearchRequest<'_>, subject: &Subject) -> u64 {
     hash.update(&filter);
     hash.update(&[0]);
     hash.update(subject.dn.as_bytes());
+    if let Some(sort) = sort {
+        let mut keys = Vec::with_capacity(32);
+        sort.encode(&mut keys);
+        hash.update(&[0]);
+        hash.update(&keys);
+    }
     hash.digest()
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn control(
     let projection = Projection::of(context.catalog, &asked.attributes, false);
     let (mut name, mut attributes) = (Vec::new(), Vec::new());
     entry.write_name(&mut name)?;
-    projection.write(context.catalog, entry, &mut attributes)?;
+    projection.write(context.catalog, entry, None, &mut attributes)?;
     Ok(OwnedControl::with_value(oid, false, |out| {
         control::put_read_entry(out, &name, &attributes);
     }))

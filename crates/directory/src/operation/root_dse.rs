@@ -6,9 +6,10 @@ use crate::session::Peer;
 use crate::virtual_entry::VirtualEntry;
 
 /// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
-/// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), and OpenLDAP's
-/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope).
-const FEATURES: [&str; 7] = [
+/// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), OpenLDAP's
+/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope), and more words
+/// about a matching entry count (Ping Identity).
+const FEATURES: [&str; 8] = [
     "1.3.6.1.4.1.4203.1.5.1",
     "1.3.6.1.4.1.4203.1.5.2",
     "1.3.6.1.4.1.4203.1.5.3",
@@ -16,6 +17,7 @@ const FEATURES: [&str; 7] = [
     "1.3.6.1.4.1.4203.1.5.5",
     "1.3.6.1.1.14",
     "1.3.6.1.4.1.4203.666.8.1",
+    protocol::oid::EXTENDED_ENTRY_COUNT,
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.

@@ -4,14 +4,20 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
-use crate::operation::controls::Controls;
-use crate::operation::{alias, assertion, links, page, referral, root_dse, subschema};
+use crate::operation::controls::{Controls, SearchControls};
+use crate::operation::extras::{self, Extras};
+use crate::operation::sorted::{self, Begun};
+use crate::operation::{
+    alias, assertion, count, limits, links, page, referral, root_dse, subschema, unindexed,
+    virtual_search,
+};
 use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
 use crate::stop::Stop;
 use crate::virtual_entry::VirtualEntry;
-use policy::{Limits, Right};
+use policy::{LimitSettings, Limits, Right, Whose};
+use protocol::control::PagedResults;
 use protocol::{
     DerefAliases, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, Scope,
     SearchRequest, response,
@@ -37,7 +43,9 @@ pub(crate) enum Step {
 /// The parts of the server a search needs beside its context.
 pub(crate) struct Needs<'n> {
     pub key: &'n CookieKey,
-    pub limits: Limits,
+    pub limits: (Limits, Whose),
+    /// The words for whom those limits are.
+    pub settings: &'n LimitSettings,
     pub last_base: &'n RefCell<LastBase>,
     /// Asked only by searches that take more than one slice.
     pub clock: &'n dyn Clock,
@@ -100,8 +108,10 @@ pub(crate) fn search(
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
     let catalog = context.catalog;
+    let asked = controls.search.as_deref();
+    let extras = Extras::of(catalog, request, asked)?;
     let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
-    let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
+    let filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     if let Some(condition) = controls.assertion
         && let Some(entry) = needs.virtual_entry(catalog, request.base)
@@ -111,12 +121,15 @@ pub(crate) fn search(
     let areas = match areas_or_virtual(context, needs, request, controls)? {
         Found::Areas(areas) => areas,
         Found::Virtual(entry) => {
-            write_virtual(context, id, request, &filter, &projection, &entry, out);
+            let asked = (asked, extras.as_deref());
+            let what = (&projection, &entry);
+            virtual_search::answer(context, id, request, filter, what, asked, out);
             return Ok(Step::Finished);
         }
     };
+    let mut filter = extras::narrowed(catalog, filter, asked);
     links::follow(context, &mut filter, areas.iter())?;
-    let limits = search_limits(request, &needs.limits, controls.page.is_some());
+    let limits = search_limits(request, needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
         id,
         filter,
@@ -130,24 +143,73 @@ pub(crate) fn search(
         page: None,
         manage_dsa_it: controls.manage_dsa_it,
         deref_searching: derefs_searching(request.deref_aliases),
+        hides_subentries: catalog.has_subentries && extras::hides_subentries(request.scope, asked),
+        extras,
         began_us: None,
         subject: None,
         buffer: Vec::with_capacity(128),
     };
-    if let Some(asked) = &controls.page {
-        let start = page::begin(needs.key, request, context.subject, asked)?;
-        let Some(start) = start else {
-            finish_page(&cursor, &[], out);
-            return Ok(Step::Finished);
-        };
-        cursor.page = Some(Page {
-            size: asked.size,
-            start,
-        });
-        cursor.after = start.after;
-        cursor.area = start.region.into();
+    if let Some(asked) = asked
+        && !begin_with(context, needs, request, (controls, asked), &mut cursor, out)?
+    {
+        return Ok(Step::Finished);
+    }
+    let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
+    if let Some(asked) = controls.page.as_ref().filter(|_| is_plain)
+        && !begin_page(context, needs, request, asked, &mut cursor)?
+    {
+        cursor
+            .extras
+            .get_or_insert_default()
+            .done
+            .push(page::response(&[]));
+        finish_page(&cursor, &[], out);
+        return Ok(Step::Finished);
     }
     step(context, needs, cursor, out)
+}
+
+/// Makes of a search what its controls ask for; false when it has been answered.
+fn begin_with(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    if asked.rejects_unindexed {
+        unindexed::refuse(context, cursor)?;
+    }
+    if let Some(count) = asked.count_alone(controls.page.is_some())? {
+        count::begin(context, cursor, count)?;
+    } else if asked.sort.is_some() || asked.view.is_some() {
+        let asked = (controls, asked);
+        let begun = sorted::begin(context, needs, request, asked, cursor, out)?;
+        return Ok(!matches!(begun, Begun::Answered));
+    }
+    Ok(true)
+}
+
+/// Puts the cursor where the page asked for begins; false when the client gives the search up.
+fn begin_page(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    asked: &PagedResults<'_>,
+    cursor: &mut Cursor,
+) -> Result<bool, Stop> {
+    let Some(start) = page::begin(needs.key, request, context.subject, asked)? else {
+        return Ok(false);
+    };
+    let size = match needs.limits.0.page_entries_max {
+        0 => asked.size,
+        size_max => asked.size.min(size_max),
+    };
+    cursor.page = Some(Page { size, start });
+    cursor.after = start.after;
+    cursor.area = start.region.into();
+    Ok(true)
 }
 
 /// Runs one slice of a search.
@@ -157,8 +219,10 @@ pub(crate) fn step(
     mut cursor: Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    let slice_end = out.len() + SLICE_BYTES;
-    let mut turns = SLICE_CANDIDATES;
+    if let Some(sorted) = cursor.extras.as_mut().and_then(|it| it.sorted.take()) {
+        return sorted::step(context, needs, cursor, sorted, out);
+    }
+    let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
         let candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
@@ -171,11 +235,11 @@ pub(crate) fn step(
             if let Some(end) = page_or_limit(&cursor) {
                 return end.write(needs, &cursor, out);
             }
-            if turns == 0 || out.len() >= slice_end {
+            if slice.is_over() || slice.is_full(out) {
                 slice_over = true;
                 break;
             }
-            turns -= 1;
+            slice.turn();
             cursor.after = entry.id;
             cursor.limits.examined += 1;
             if !context.in_region(&entry, &area.region)? {
@@ -193,19 +257,60 @@ pub(crate) fn step(
         cursor.area += 1;
         cursor.after = EntryId(0);
     }
+    if let Some(extras) = &mut cursor.extras
+        && let Some(counting) = extras.counting.take()
+    {
+        extras.done.push(counting.finish());
+    }
     finish_page(&cursor, &[], out);
     Ok(Step::Finished)
 }
 
+/// What may still be done before other connections get their turn.
+pub(super) struct Slice {
+    turns: u32,
+    end: usize,
+}
+
+impl Slice {
+    pub fn new(out: &[u8]) -> Slice {
+        Slice {
+            turns: SLICE_CANDIDATES,
+            end: out.len() + SLICE_BYTES,
+        }
+    }
+
+    /// One more candidate is looked at.
+    pub fn turn(&mut self) {
+        self.turns = self.turns.saturating_sub(1);
+    }
+
+    /// Enough candidates were looked at.
+    pub fn is_over(&self) -> bool {
+        self.turns == 0
+    }
+
+    /// Enough has been said.
+    pub fn is_full(&self, out: &[u8]) -> bool {
+        out.len() >= self.end
+    }
+}
+
 /// Why a search ends before its candidates do.
-enum End {
+pub(super) enum End {
     PageFull,
     SizeLimit,
+    PagedLimit,
     CandidateLimit,
 }
 
 impl End {
-    fn write(self, needs: &Needs<'_>, cursor: &Cursor, out: &mut Vec<u8>) -> Result<Step, Stop> {
+    pub fn write(
+        self,
+        needs: &Needs<'_>,
+        cursor: &Cursor,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Stop> {
         match self {
             End::PageFull => {
                 let page = cursor.page.expect("only a paged search has a full page");
@@ -216,23 +321,15 @@ impl End {
                 finish_page(cursor, &needs.key.seal(&at), out);
             }
             End::SizeLimit => {
-                let limit = cursor.limits.entries_max;
-                let whose = if cursor.limits.by_server {
-                    "the server's"
-                } else {
-                    "the request's"
-                };
-                let text = format!(
-                    "{whose} size limit of {limit} entries; more match: ask for pages \
-                     (control 1.2.840.113556.1.4.319) or narrow the filter"
-                );
+                let text = limits::size_text(&cursor.limits, needs.settings);
+                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
+            }
+            End::PagedLimit => {
+                let text = limits::paged_text(&cursor.limits, needs.settings);
                 finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
             }
             End::CandidateLimit => {
-                let limit = cursor.limits.candidates_max;
-                let text = format!(
-                    "the search would look at more than {limit} entries: use an indexed attribute"
-                );
+                let text = limits::candidate_text(&cursor.limits, needs.settings);
                 finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
             }
         }
@@ -248,43 +345,73 @@ fn offer(
     entry: &VisibleEntry<'_, '_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<End>, Stop> {
+    if area.kind == AreaKind::References {
+        let is_reference = entry.has_class("referral") && entry.id != area.region.base;
+        if is_reference {
+            referral::write_reference(entry, cursor.id, area.region.scope, out)?;
+        }
+        return Ok(None);
+    }
+    if !is_wanted(context, cursor, area.region.base, entry) {
+        return Ok(None);
+    }
+    if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
+        return Ok(Some(end));
+    }
+    send(context, cursor, entry, out)?;
+    Ok(None)
+}
+
+/// Whether an entry of the region is one that the search is for.
+pub(super) fn is_wanted(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    base: EntryId,
+    entry: &VisibleEntry<'_, '_>,
+) -> bool {
     let catalog = context.catalog;
-    if catalog.has_referrals && !cursor.manage_dsa_it {
-        let is_referral = entry.has_class("referral");
-        if area.kind == AreaKind::References {
-            if is_referral && entry.id != area.region.base {
-                referral::write_reference(entry, cursor.id, area.region.scope, out)?;
-            }
-            return Ok(None);
-        }
-        if is_referral {
-            return Ok(None);
-        }
-    }
-    if cursor.deref_searching
-        && catalog.has_aliases
-        && entry.id != area.region.base
-        && entry.has_class("alias")
-    {
-        return Ok(None);
-    }
-    if cursor
-        .filter
-        .evaluate(&catalog.schema, entry, &mut cursor.buffer)
-        != Truth::True
-    {
-        return Ok(None);
-    }
-    if cursor.limits.entries_max != 0 && cursor.sent >= cursor.limits.entries_max {
-        return Ok(Some(End::SizeLimit));
-    }
+    let of_other_kind =
+        (catalog.has_referrals && !cursor.manage_dsa_it && entry.has_class("referral"))
+            || (cursor.deref_searching
+                && catalog.has_aliases
+                && entry.id != base
+                && entry.has_class("alias"))
+            || (cursor.hides_subentries && entry.has_class("subentry"));
+    let filter = &cursor.filter;
+    !of_other_kind && filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) == Truth::True
+}
+
+/// Appends an entry to the output.
+pub(super) fn send(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    entry: &VisibleEntry<'_, '_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let catalog = context.catalog;
     cursor.buffer.clear();
     entry.write_name(&mut cursor.buffer)?;
     let mark = response::begin_search_entry(out, cursor.id, &cursor.buffer);
-    cursor.projection.write(catalog, entry, out)?;
-    response::finish_search_entry(out, mark, &[]);
+    match &mut cursor.extras {
+        None => {
+            cursor.projection.write(catalog, entry, None, out)?;
+            response::finish_search_entry(out, mark, &[]);
+        }
+        Some(extras) if extras.counting.is_some() => {
+            // The entry is known to be one that the client could have.
+            out.truncate(mark.start());
+            extras.counting.iter_mut().for_each(|it| it.note());
+            return Ok(());
+        }
+        Some(extras) => {
+            let matched = extras.matched.as_ref();
+            cursor.projection.write(catalog, entry, matched, out)?;
+            let controls = extras.controls_of(context, entry)?;
+            response::finish_search_entry(out, mark, &controls);
+        }
+    }
     cursor.sent += 1;
-    Ok(None)
+    Ok(())
 }
 
 fn page_or_limit(cursor: &Cursor) -> Option<End> {
@@ -293,20 +420,38 @@ fn page_or_limit(cursor: &Cursor) -> Option<End> {
     {
         return Some(End::PageFull);
     }
+    candidate_limit(cursor)
+}
+
+pub(super) fn candidate_limit(cursor: &Cursor) -> Option<End> {
     let limits = &cursor.limits;
-    if limits.candidates_max != 0 && limits.examined >= limits.candidates_max {
-        return Some(End::CandidateLimit);
-    }
-    None
+    let reached = limits.candidates_max != 0 && limits.examined >= limits.candidates_max;
+    reached.then_some(End::CandidateLimit)
+}
+
+pub(super) fn size_limit(cursor: &Cursor) -> Option<End> {
+    let limit = cursor.limits.entries_max;
+    (limit != 0 && cursor.sent >= limit).then_some(End::SizeLimit)
+}
+
+fn paged_limit(cursor: &Cursor) -> Option<End> {
+    let before = cursor.page?.start.sent;
+    paged_limit_after(cursor, before)
+}
+
+/// The limit on all pages together, of which those before this one had so many entries.
+pub(super) fn paged_limit_after(cursor: &Cursor, before: u64) -> Option<End> {
+    let limit = cursor.limits.paged_entries_max;
+    (limit != 0 && before + cursor.sent >= limit).then_some(End::PagedLimit)
 }
 
 /// Leaves the search for its next slice, unless its time is up.
-fn park(needs: &Needs<'_>, mut cursor: Cursor, out: &mut Vec<u8>) -> Result<Step, Stop> {
+pub(super) fn park(needs: &Needs<'_>, mut cursor: Cursor, out: &mut Vec<u8>) -> Result<Step, Stop> {
     let now = needs.clock.now_us();
     let began = *cursor.began_us.get_or_insert(now);
     let limit = cursor.limits.time_ms_max;
     if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
-        let text = format!("the time limit of {limit} ms is used up");
+        let text = limits::time_text(&cursor.limits, needs.settings);
         finish_with(&cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
         return Ok(Step::Finished);
     }
@@ -454,7 +599,11 @@ fn derefs_searching(deref: DerefAliases) -> bool {
     matches!(deref, DerefAliases::InSearching | DerefAliases::Always)
 }
 
-fn search_limits(request: &SearchRequest<'_>, limits: &Limits, paged: bool) -> SearchLimits {
+fn search_limits(
+    request: &SearchRequest<'_>,
+    (limits, whose): (Limits, Whose),
+    paged: bool,
+) -> SearchLimits {
     let server = if paged {
         0
     } else {
@@ -467,44 +616,34 @@ fn search_limits(request: &SearchRequest<'_>, limits: &Limits, paged: bool) -> S
     SearchLimits {
         entries_max: if by_server { server } else { client },
         by_server,
+        paged_entries_max: limits.paged_entries_max,
+        whose,
+        time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
         time_ms_max: match (client_ms, server_ms) {
             (0, limit) | (limit, 0) => limit,
             (client, server) => client.min(server),
         },
         candidates_max: limits.candidates_max,
         examined: 0,
+        sort_entries_max: u64::from(limits.sort_entries_max),
     }
-}
-
-/// Answers a base search on an entry that is not stored.
-fn write_virtual(
-    context: &Context<'_>,
-    id: MessageId,
-    request: &SearchRequest<'_>,
-    filter: &schema::Filter,
-    projection: &Projection,
-    entry: &VirtualEntry,
-    out: &mut Vec<u8>,
-) {
-    let mut scratch = Vec::new();
-    // Nothing stands below such an entry.
-    let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
-    if in_scope && filter.evaluate(&context.catalog.schema, entry, &mut scratch) == Truth::True {
-        let mark = response::begin_search_entry(out, id, request.base.as_bytes());
-        projection.write_virtual(entry, out);
-        response::finish_search_entry(out, mark, &[]);
-    }
-    response::write_result(out, id, ResultKind::SearchDone, &LdapResult::success(), &[]);
 }
 
 /// Success, with a paging cookie when the search is paged (empty: that was the last page).
 fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
     let result = LdapResult::success();
-    let controls: &[OwnedControl] = match cursor.page {
-        Some(_) => &[page::response(cookie)],
-        None => &[],
+    let controls: &[OwnedControl] = match (cursor.page, &cursor.extras) {
+        (Some(_), None) => &[page::response(cookie)],
+        (None, None) => &[],
+        (None, Some(extras)) => &extras.done,
+        (Some(_), Some(extras)) => &[&extras.done[..], &[page::response(cookie)]].concat(),
     };
     response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+}
+
+/// Success, with what the controls add.
+pub(super) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
+    finish_page(cursor, &[], out);
 }
 
 fn finish_with(cursor: &Cursor, code: ResultCode, text: String, out: &mut Vec<u8>) {

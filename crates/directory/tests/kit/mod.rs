@@ -48,6 +48,8 @@ pub type Found = (String, Vec<(String, Vec<String>)>);
 /// Everything a request was answered with.
 pub struct Answer {
     pub entries: Vec<Found>,
+    /// The controls of each entry: OID and value.
+    pub entry_controls: Vec<Vec<(String, Option<Vec<u8>>)>>,
     pub references: Vec<Vec<String>>,
     pub result: LdapResult,
     pub value: Option<Vec<u8>>,
@@ -121,10 +123,16 @@ impl Client {
 
     /// Closes the directory and opens it again.
     pub fn reopen(self) -> Client {
+        self.reopen_with(&options())
+    }
+
+    /// The same with other options.
+    pub fn reopen_with(self, options: &Options) -> Client {
         self.directory.shutdown();
         let folder = Arc::clone(&self.folder);
         drop(self);
-        Client::open(folder)
+        let directory = Directory::open(folder.path(), options).unwrap();
+        Client::of(folder, directory)
     }
 
     pub fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Answer {
@@ -286,6 +294,7 @@ fn partial(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
 fn answer(mut out: &[u8]) -> Answer {
     let mut answer = Answer {
         entries: Vec::new(),
+        entry_controls: Vec::new(),
         references: Vec::new(),
         result: LdapResult::success(),
         value: None,
@@ -306,6 +315,9 @@ fn answer(mut out: &[u8]) -> Answer {
                         it.values.into_iter().map(text).collect(),
                     )
                 });
+                answer
+                    .entry_controls
+                    .push(std::mem::take(&mut answer.controls));
                 answer.entries.push((name.to_owned(), attributes.collect()));
             }
             Response::SearchReference(urls) => {

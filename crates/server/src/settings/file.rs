@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use policy::Limits;
+use policy::{LimitSubject, Limits};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -19,7 +19,9 @@ pub struct File {
     pub log: Log,
     pub connections: Connections,
     pub limits: Subject,
+    pub anonymous_limits: Subject,
     pub administrator_limits: Subject,
+    pub subject_limits: Vec<OneSubject>,
     pub passwords: Passwords,
 }
 
@@ -33,7 +35,9 @@ impl Default for File {
             log: Log::default(),
             connections: Connections::default(),
             limits: Subject::default(),
+            anonymous_limits: Subject::default(),
             administrator_limits: Subject::default(),
+            subject_limits: Vec::new(),
             passwords: Passwords::default(),
         }
     }
@@ -131,6 +135,8 @@ pub struct Subject {
     pub candidates_max: Option<u64>,
     pub pending_operations_max: Option<u32>,
     pub page_entries_max: Option<u32>,
+    pub paged_entries_max: Option<u64>,
+    pub sort_entries_max: Option<u32>,
 }
 
 impl Subject {
@@ -144,7 +150,60 @@ impl Subject {
                 .pending_operations_max
                 .unwrap_or(default.pending_operations_max),
             page_entries_max: self.page_entries_max.unwrap_or(default.page_entries_max),
+            paged_entries_max: self.paged_entries_max.unwrap_or(default.paged_entries_max),
+            sort_entries_max: self.sort_entries_max.unwrap_or(default.sort_entries_max),
         }
+    }
+}
+
+/// Limits of one entry, subtree or group; what is left out is as for everybody.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OneSubject {
+    pub entry: Option<Spanned<String>>,
+    pub subtree: Option<Spanned<String>>,
+    pub group: Option<Spanned<String>>,
+    pub size_entries_max: Option<u32>,
+    pub time_s_max: Option<u32>,
+    pub candidates_max: Option<u64>,
+    pub pending_operations_max: Option<u32>,
+    pub page_entries_max: Option<u32>,
+    pub paged_entries_max: Option<u64>,
+    pub sort_entries_max: Option<u32>,
+}
+
+impl OneSubject {
+    /// For whom the limits are; an error is a sentence.
+    pub fn subject(&self) -> Result<LimitSubject<String>, String> {
+        let name = |it: &Spanned<String>| it.get_ref().clone();
+        match (&self.entry, &self.subtree, &self.group) {
+            (Some(it), None, None) => Ok(LimitSubject::Entry(name(it))),
+            (None, Some(it), None) => Ok(LimitSubject::Subtree(name(it))),
+            (None, None, Some(it)) => Ok(LimitSubject::Group(name(it))),
+            (None, None, None) => {
+                Err("expected entry, subtree or group with a name, got none".to_owned())
+            }
+            _ => Err("expected one of entry, subtree and group, got several".to_owned()),
+        }
+    }
+
+    /// Where the subject stands in the file.
+    pub fn span(&self) -> Option<std::ops::Range<usize>> {
+        let mut names = [&self.entry, &self.subtree, &self.group].into_iter();
+        names.find_map(|it| it.as_ref().map(Spanned::span))
+    }
+
+    pub fn resolve(&self, default: Limits) -> Limits {
+        Subject {
+            size_entries_max: self.size_entries_max,
+            time_s_max: self.time_s_max,
+            candidates_max: self.candidates_max,
+            pending_operations_max: self.pending_operations_max,
+            page_entries_max: self.page_entries_max,
+            paged_entries_max: self.paged_entries_max,
+            sort_entries_max: self.sort_entries_max,
+        }
+        .resolve(default)
     }
 }
 

@@ -70,6 +70,37 @@ fn errors_name_file_line_setting_and_expectation() {
 }
 
 #[test]
+fn limits_may_be_for_some() {
+    let config = parse(
+        "[limits]\nsize_entries_max = 7\n[anonymous_limits]\ntime_s_max = 1\n\
+         [[subject_limits]]\ngroup = \"cn=sync,dc=a\"\nsize_entries_max = 0\n\
+         [[subject_limits]]\nsubtree = \"ou=apps,dc=a\"\n",
+    )
+    .unwrap();
+    let (everybody, anonymous) = (config.limits.everybody, config.limits.anonymous);
+    assert_eq!(
+        (everybody.size_entries_max, everybody.time_ms_max),
+        (7, 60_000)
+    );
+    assert_eq!(
+        (anonymous.size_entries_max, anonymous.time_ms_max),
+        (7, 1_000)
+    );
+    let group = LimitSubject::Group("cn=sync,dc=a".to_owned());
+    let unlimited = Limits {
+        size_entries_max: 0,
+        ..everybody
+    };
+    assert_eq!(config.limit_rules[0], (group, unlimited));
+    let subtree = LimitSubject::Subtree("ou=apps,dc=a".to_owned());
+    assert_eq!(config.limit_rules[1], (subtree, everybody));
+    refused(
+        "[[subject_limits]]\nentry = \"cn=a\"\ngroup = \"cn=b\"\n",
+        "/node/pando.toml:2: subject_limits: expected one of entry, subtree and group, got several",
+    );
+}
+
+#[test]
 fn unknown_settings_are_refused_by_name() {
     let error = parse("\n[threads]\nservng = 3\n").unwrap_err();
     assert_eq!(error.place, Some((PathBuf::from("/node/pando.toml"), 3)));

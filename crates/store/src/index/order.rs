@@ -16,11 +16,16 @@ const VALUE_BYTES_MAX: usize = 64;
 const TERMINATOR: [u8; 2] = [0x00, 0x01];
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
 /// Kind and attribute number.
-const ATTRIBUTE_BYTES: usize = 3;
+pub(crate) const ATTRIBUTE_BYTES: usize = 3;
 
 /// Writes the key of a value up to the id.
 pub(crate) fn put_prefix(out: &mut Vec<u8>, base: AttributeNumber, normal: &[u8]) {
     out.extend_from_slice(&attribute_prefix(base));
+    put_form(out, normal);
+}
+
+/// Writes what a key keeps of a value.
+pub(crate) fn put_form(out: &mut Vec<u8>, normal: &[u8]) {
     for byte in normal.iter().take(VALUE_BYTES_MAX) {
         match byte {
             0 => out.extend_from_slice(&ESCAPED_ZERO),
@@ -28,6 +33,22 @@ pub(crate) fn put_prefix(out: &mut Vec<u8>, base: AttributeNumber, normal: &[u8]
         }
     }
     out.extend_from_slice(&TERMINATOR);
+}
+
+/// Whether what a key keeps is all of the value.
+pub(crate) fn is_whole(form: &[u8]) -> bool {
+    let mut bytes = form.strip_suffix(&TERMINATOR).unwrap_or(form);
+    let mut count = 0;
+    while !bytes.is_empty() && count < VALUE_BYTES_MAX {
+        let step = if bytes.starts_with(&ESCAPED_ZERO) {
+            2
+        } else {
+            1
+        };
+        bytes = bytes.get(step..).unwrap_or_default();
+        count += 1;
+    }
+    count < VALUE_BYTES_MAX
 }
 
 /// What all keys of an attribute begin with.

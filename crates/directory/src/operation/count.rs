@@ -1,0 +1,117 @@
+//! Matching entry count (Ping Identity): how many entries match, in place of the entries.
+
+use crate::context::Context;
+use crate::cursor::{AreaKind, Cursor};
+use crate::stop::Stop;
+use protocol::control::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};
+use protocol::{OwnedControl, oid};
+use store::EntryId;
+
+/// Entries being counted.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    asked: MatchingEntryCountRequest,
+    matched: u64,
+    indexed: bool,
+    /// How the candidates were found, in words.
+    plans: Vec<String>,
+}
+
+/// Decides how to count. Where the number is known without looking at entries, or cannot be known
+/// as the client wants it, nothing is left to search.
+pub(crate) fn begin(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    asked: MatchingEntryCountRequest,
+) -> Result<(), Stop> {
+    cursor.areas.retain(|it| it.kind == AreaKind::Entries);
+    // The client wants a number, however large.
+    cursor.limits.entries_max = 0;
+    let mut indexed = true;
+    let mut candidates = 0_u64;
+    let mut plans = Vec::new();
+    for area in &cursor.areas {
+        let plan = context.plan(&cursor.filter, &area.region)?;
+        plans.push(plan.explain(&context.catalog.schema));
+        indexed &= !plan.is_scan();
+        if indexed {
+            let found = context.candidates(&plan, EntryId(0))?;
+            candidates += found.count().unwrap_or(u64::MAX / 2);
+        }
+    }
+    let counting = Counting {
+        asked,
+        matched: 0,
+        indexed,
+        plans,
+    };
+    let count = match indexed {
+        true if candidates == 0 => Some(EntryCount::Examined(0)),
+        true if candidates <= u64::from(asked.examined_max) => None,
+        true => Some(EntryCount::UpperBound(number(candidates))),
+        false if asked.process_unindexed => None,
+        false => Some(EntryCount::Unknown),
+    };
+    let extras = cursor.extras.get_or_insert_default();
+    match count {
+        Some(count) => {
+            extras.done.push(counting.control(count));
+            cursor.areas.clear();
+        }
+        None => extras.counting = Some(Box::new(counting)),
+    }
+    Ok(())
+}
+
+/// The number for an entry that is not stored.
+pub(crate) fn of_one(asked: MatchingEntryCountRequest, matches: bool) -> OwnedControl {
+    let counting = Counting {
+        asked,
+        matched: u64::from(matches),
+        indexed: true,
+        plans: vec!["the base entry, which is not stored".to_owned()],
+    };
+    counting.finish()
+}
+
+impl Counting {
+    /// One more entry that the client could have had.
+    pub fn note(&mut self) {
+        self.matched += 1;
+    }
+
+    /// The control with the number. Everything has been looked at.
+    pub fn finish(&self) -> OwnedControl {
+        self.control(EntryCount::Examined(number(self.matched)))
+    }
+
+    fn control(&self, count: EntryCount) -> OwnedControl {
+        let mut value = MatchingEntryCountResponse {
+            count,
+            debug_information: Vec::new(),
+            indexed: self.indexed,
+            short_circuited: None,
+            fully_indexed: None,
+            in_scope: None,
+            remaining: None,
+        };
+        if self.asked.debug_information {
+            value.debug_information = self.plans.iter().map(String::as_str).collect();
+        }
+        if self.asked.extended_response {
+            // Candidates of an index are always compared with filter and scope once more.
+            value.short_circuited = Some(false);
+            value.fully_indexed = Some(false);
+            value.in_scope = Some(false);
+        }
+        let oid = oid::MATCHING_ENTRY_COUNT_RESPONSE;
+        OwnedControl::with_value(oid, false, |out| value.encode(out))
+    }
+}
+
+/// What fits into the response: clients read 32 bits.
+fn number(count: u64) -> u32 {
+    u32::try_from(count)
+        .unwrap_or(u32::MAX)
+        .min(i32::MAX as u32)
+}

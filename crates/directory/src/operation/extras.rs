@@ -1,0 +1,100 @@
+//! What controls add to a search: which values and which entries it shows, and what comes with
+//! each entry and with the result. A search without such controls has none of this.
+
+use crate::catalog::Catalog;
+use crate::context::{Context, VisibleEntry};
+use crate::operation::account_usability;
+use crate::operation::class_filter;
+use crate::operation::controls::SearchControls;
+use crate::operation::count::Counting;
+use crate::operation::dereference::Follow;
+use crate::operation::matched_values::MatchedValues;
+use crate::operation::sorted::Sorted;
+use crate::stop::Stop;
+use protocol::{OwnedControl, Scope, SearchRequest};
+use schema::Filter;
+
+/// What controls add to a search.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// Only these values are returned.
+    pub matched: Option<MatchedValues>,
+    /// Each entry comes with attributes of the entries its values name.
+    follow: Vec<Follow>,
+    /// Each entry comes with the state of its account.
+    account_usability: bool,
+    /// Entries are counted, not sent.
+    pub counting: Option<Box<Counting>>,
+    /// What comes with the result.
+    pub done: Vec<OwnedControl>,
+    /// The order of the entries that are still to be sent.
+    pub sorted: Option<Box<Sorted>>,
+}
+
+impl Extras {
+    /// What the controls ask for; `None` when it is nothing that outlives the beginning.
+    pub fn of(
+        catalog: &Catalog,
+        request: &SearchRequest<'_>,
+        asked: Option<&SearchControls<'_>>,
+    ) -> Result<Option<Box<Extras>>, Stop> {
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let mut it = Extras {
+            account_usability: asked.account_usability,
+            ..Extras::default()
+        };
+        if let Some(matched) = &asked.matched_values
+            && !request.types_only
+        {
+            it.matched = Some(MatchedValues::of(&catalog.schema, matched));
+        }
+        if let Some(dereference) = &asked.dereference {
+            it.follow = Follow::all(&catalog.schema, dereference, asked.dereference_critical)?;
+        }
+        let nothing = it.matched.is_none() && it.follow.is_empty() && !it.account_usability;
+        Ok((!nothing).then(|| Box::new(it)))
+    }
+
+    /// The controls that come with an entry.
+    pub fn controls_of(
+        &self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+    ) -> Result<Vec<OwnedControl>, Stop> {
+        let mut controls = Vec::new();
+        if !self.follow.is_empty() {
+            controls.extend(Follow::response(context, entry, &self.follow)?);
+        }
+        if self.account_usability {
+            controls.extend(account_usability::response(context, entry)?);
+        }
+        Ok(controls)
+    }
+}
+
+/// Whether a search leaves subentries out because no control says otherwise (RFC 3672 §3): one of
+/// a single entry does not.
+pub(crate) fn hides_subentries(scope: Scope, asked: Option<&SearchControls<'_>>) -> bool {
+    scope != Scope::BaseObject && asked.is_none_or(|it| it.subentries.is_none())
+}
+
+/// The filter, narrowed to subentries or to all other entries when the control asks for them.
+pub(crate) fn narrowed(
+    catalog: &Catalog,
+    filter: Filter,
+    asked: Option<&SearchControls<'_>>,
+) -> Filter {
+    match asked.and_then(|it| it.subentries) {
+        None => filter,
+        Some(asked) => {
+            let subentries = class_filter(&catalog.schema, "subentry");
+            let kind = match asked.visible {
+                true => subentries,
+                false => Filter::Not(Box::new(subentries)),
+            };
+            Filter::And(vec![kind, filter])
+        }
+    }
+}

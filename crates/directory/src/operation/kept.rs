@@ -1,0 +1,102 @@
+//! Sort keys being put in order in memory, within a limit.
+
+use std::collections::BinaryHeap;
+
+/// Octets of sort keys one search may keep, beside the limit on their number: a limit on memory
+/// however long the values are.
+const BYTES_MAX: usize = 64 << 20;
+
+/// Keys kept so far.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The greatest on top, so that a page can let go of it.
+    keys: BinaryHeap<Box<[u8]>>,
+    bytes: usize,
+    /// Only the least so many are of interest.
+    wanted: Option<usize>,
+    /// Keys at a time; 0: no limit.
+    keys_max: usize,
+}
+
+/// There are more keys than may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+impl Kept {
+    /// Keeps at most `keys_max` keys (0: no limit), and only the least `wanted` of them.
+    pub fn new(wanted: Option<usize>, keys_max: usize) -> Kept {
+        Kept {
+            keys: BinaryHeap::new(),
+            bytes: 0,
+            wanted,
+            keys_max,
+        }
+    }
+
+    /// Keeps a key, unless it is not among those wanted.
+    pub fn push(&mut self, key: Box<[u8]>) -> Result<(), TooMany> {
+        if let Some(wanted) = self.wanted
+            && self.keys.len() >= wanted
+        {
+            // A page wants a key less than the greatest it has, in its place.
+            match self.keys.peek_mut() {
+                Some(mut greatest) if key < *greatest => {
+                    self.bytes = self.bytes + key.len() - greatest.len();
+                    *greatest = key;
+                }
+                _ => {}
+            }
+        } else {
+            self.bytes += key.len();
+            self.keys.push(key);
+        }
+        let many = self.keys_max != 0 && self.keys.len() > self.keys_max;
+        if many || self.bytes > BYTES_MAX {
+            return Err(TooMany);
+        }
+        Ok(())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The keys in their order; nothing is kept any more.
+    pub fn take(&mut self) -> Vec<Box<[u8]>> {
+        self.bytes = 0;
+        std::mem::take(&mut self.keys).into_sorted_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Box<[u8]> {
+        Box::new([byte])
+    }
+
+    #[test]
+    fn a_page_keeps_the_least_and_all_keeps_all() {
+        let mut page = Kept::new(Some(3), 3);
+        let mut all = Kept::new(None, 0);
+        for byte in [9, 1, 8, 2, 7, 3, 6] {
+            page.push(key(byte)).expect("three are kept");
+            all.push(key(byte)).expect("there is no limit");
+        }
+        assert_eq!(page.take(), [key(1), key(2), key(3)]);
+        assert!(page.is_empty());
+        assert_eq!(all.take(), [1, 2, 3, 6, 7, 8, 9].map(key));
+    }
+
+    #[test]
+    fn limits_hold() {
+        let mut few = Kept::new(None, 2);
+        assert_eq!((few.push(key(1)), few.push(key(2))), (Ok(()), Ok(())));
+        assert_eq!(few.push(key(3)), Err(TooMany));
+        let mut long = Kept::new(None, 0);
+        let megabytes = |count: usize| vec![0; count << 20].into_boxed_slice();
+        assert_eq!(long.push(megabytes(64)), Ok(()));
+        assert_eq!(long.push(key(1)), Err(TooMany));
+    }
+}

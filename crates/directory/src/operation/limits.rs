@@ -1,0 +1,93 @@
+//! Which limits hold for a subject, and what a search says that one of them has stopped.
+
+use crate::context::{Context, Place};
+use crate::cursor::SearchLimits;
+use crate::stop::Stop;
+use policy::{LimitSettings, Limits, Whose};
+use schema::{Name, Truth};
+
+/// The limits of the subject that has just authenticated. Groups are looked at now, not at each
+/// operation: a new member has its limits from its next bind on.
+pub(crate) fn of(context: &Context<'_>) -> Result<(Limits, Whose), Stop> {
+    let subject = context.subject;
+    let settings = &context.catalog.limits;
+    settings.of(subject, |group| is_member(context, group, &subject.dn))
+}
+
+/// Whether a group names an entry as a member.
+fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, Stop> {
+    let Place::Found(id) = context.find(group)? else {
+        return Ok(false);
+    };
+    let Some(entry) = context.entry(id)? else {
+        return Ok(false);
+    };
+    let schema = &context.catalog.schema;
+    let mut scratch = Vec::new();
+    Ok(["member", "uniqueMember"].iter().any(|attribute| {
+        let named = schema.resolve_assertion(attribute, member.as_bytes());
+        named.evaluate(schema, &entry, &mut scratch) == Truth::True
+    }))
+}
+
+/// The limit on the entries of one search.
+pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    let limit = limits.entries_max;
+    if !limits.by_server {
+        return format!("the request's own size limit of {limit} entries; more match");
+    }
+    format!(
+        "size limit of {limit} entries for {}; more match: use the simple paged results control \
+         (ldapsearch -E pr={limit}/noprompt) or narrow the filter",
+        settings.describe(limits.whose)
+    )
+}
+
+/// The limit on all pages of a search.
+pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    format!(
+        "limit of {} entries in all pages of a search together for {}; more match: narrow the \
+         filter",
+        limits.paged_entries_max,
+        settings.describe(limits.whose)
+    )
+}
+
+/// The limit on the entries looked at.
+pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    format!(
+        "limit of {} entries looked at by one search for {}: use an attribute that is indexed, a \
+         smaller base, or the simple paged results control with small pages",
+        limits.candidates_max,
+        settings.describe(limits.whose)
+    )
+}
+
+/// The limit on time.
+pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    let limit = limits.time_ms_max;
+    if limits.time_by_server {
+        let whose = settings.describe(limits.whose);
+        format!(
+            "time limit of {limit} ms for {whose}: narrow the filter, or use the simple paged \
+             results control (ldapsearch -E pr=500/noprompt)"
+        )
+    } else {
+        format!("the request's own time limit of {limit} ms")
+    }
+}
+
+/// The limit on what is sorted.
+pub(crate) fn sort_text(
+    limits: &SearchLimits,
+    settings: &LimitSettings,
+    attribute: &str,
+) -> String {
+    format!(
+        "limit of {} entries sorted in memory for {}, and of 64 MiB for their sort keys: have \
+         {attribute} indexed for ordering, narrow the filter, or use the simple paged results \
+         control (ldapsearch -E pr=500/noprompt)",
+        limits.sort_entries_max,
+        settings.describe(limits.whose)
+    )
+}

@@ -1,0 +1,106 @@
+//! Matched values (RFC 3876): of the attributes selected, only the values that a filter matches.
+
+use protocol::ber::put_partial_attribute;
+use protocol::{Filter as Given, control};
+use schema::{AttributeNumber, Filter, Schema, Truth, TypeId, ValueSource};
+
+/// A resolved values return filter.
+#[derive(Debug)]
+pub(crate) struct MatchedValues {
+    items: Vec<Filter>,
+}
+
+/// One value, as the only one of an entry.
+struct OneValue<'v> {
+    type_id: TypeId,
+    /// `None`: the value is not stored.
+    number: Option<AttributeNumber>,
+    value: &'v [u8],
+}
+
+impl ValueSource for OneValue<'_> {
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        (self.number == Some(number)).then(|| test(self.value))
+    }
+
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        (self.number.is_none() && self.type_id == type_id).then(|| test(self.value))
+    }
+}
+
+impl MatchedValues {
+    /// The control's filter under the schema. An item the schema does not know matches nothing.
+    pub fn of(schema: &Schema, asked: &control::MatchedValues<'_>) -> MatchedValues {
+        let items = asked.items.iter().map(|item| resolve(schema, item));
+        MatchedValues {
+            items: items.collect(),
+        }
+    }
+
+    /// Appends an attribute with the values that match; with none of them it stays, empty
+    /// (RFC 3876 §2).
+    pub fn write<'v>(
+        &self,
+        schema: &Schema,
+        (type_id, number): (TypeId, Option<AttributeNumber>),
+        text: &str,
+        values: impl Iterator<Item = &'v [u8]>,
+        out: &mut Vec<u8>,
+    ) {
+        let mut scratch = Vec::new();
+        let kept: Vec<&[u8]> = values
+            .filter(|value| {
+                let one = OneValue {
+                    type_id,
+                    number,
+                    value,
+                };
+                let mut items = self.items.iter();
+                items.any(|item| item.evaluate(schema, &one, &mut scratch) == Truth::True)
+            })
+            .collect();
+        put_partial_attribute(out, text, kept.into_iter());
+    }
+}
+
+/// Equality of object classes is about entries: there a class stands for its subclasses. Here it
+/// is about the value.
+fn resolve(schema: &Schema, item: &Given<'_>) -> Filter {
+    let resolved = schema.resolve_filter(item);
+    let Given::Equality { value, .. } = item else {
+        return resolved;
+    };
+    match resolved {
+        Filter::Equality(mut assertion) => {
+            let mut normal = Vec::with_capacity(value.len());
+            let type_id = assertion.selector.type_id;
+            if !assertion.alternatives.is_empty()
+                && schema
+                    .normalise_equality(type_id, value, &mut normal)
+                    .is_ok()
+            {
+                assertion.normal = normal.into();
+                assertion.alternatives.clear();
+            }
+            Filter::Equality(assertion)
+        }
+        Filter::Present(selector) => {
+            let mut normal = Vec::with_capacity(value.len());
+            let done = schema.normalise_equality(selector.type_id, value, &mut normal);
+            match done {
+                Ok(()) => Filter::Equality(schema::Assertion {
+                    selector,
+                    given: (*value).into(),
+                    normal: normal.into(),
+                    alternatives: Vec::new(),
+                }),
+                Err(error) => Filter::Undefined(error.to_string()),
+            }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,54 @@
+//! Pages of a sorted search (RFC 2891 §3): the cookie holds the sort key of the last entry sent,
+//! so that a page goes on where the one before ended, whatever has changed in between.
+
+use crate::paging::{CookieKey, SortedPosition};
+use crate::stop::Stop;
+use protocol::control::PagedResults;
+
+/// The page asked for.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub size: u32,
+    /// The key of the last entry sent; empty at the beginning.
+    pub after: Box<[u8]>,
+    /// Entries sent by the pages before.
+    pub sent_before: u64,
+    fingerprint: u64,
+}
+
+/// Where the page asked for begins. `None` when the client gives the search up (size 0 with a
+/// cookie, RFC 2696 §3).
+pub(crate) fn begin(
+    key: &CookieKey,
+    fingerprint: u64,
+    asked: &PagedResults<'_>,
+    size_max: u32,
+) -> Result<Option<Page>, Stop> {
+    let size = if size_max == 0 {
+        asked.size
+    } else {
+        asked.size.min(size_max)
+    };
+    let start = match asked.cookie {
+        [] => SortedPosition::default(),
+        _ if asked.size == 0 => return Ok(None),
+        cookie => key.open_sorted(cookie, fingerprint)?,
+    };
+    Ok(Some(Page {
+        size,
+        after: start.after,
+        sent_before: start.sent,
+        fingerprint,
+    }))
+}
+
+impl Page {
+    /// The cookie with which the next page begins.
+    pub fn cookie(&self, key: &CookieKey, sent: u64) -> Vec<u8> {
+        let at = SortedPosition {
+            after: self.after.clone(),
+            sent: self.sent_before + sent,
+        };
+        key.seal_sorted(&at, self.fingerprint)
+    }
+}

@@ -1,0 +1,200 @@
+//! Walking an ordering index instead of sorting.
+
+use crate::context::Context;
+use crate::cursor::Cursor;
+use crate::operation::kept::TooMany;
+use crate::operation::search;
+use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
+use crate::stop::Stop;
+use schema::AttributeNumber;
+use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, order_form};
+
+/// A walk over an ordering index.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    base: AttributeNumber,
+    /// Where the page before ended.
+    start: Option<Vec<u8>>,
+    /// Other entries need not be looked at.
+    candidates: Option<Candidates>,
+    /// The last row that was looked at.
+    form: Vec<u8>,
+    id: Option<EntryId>,
+}
+
+/// The walk that makes the order, if there is an index for it and it is likely to look at fewer
+/// entries than sorting the candidates would.
+pub(super) fn plan(
+    context: &Context<'_>,
+    cursor: &Cursor,
+    sorted: &Sorted,
+    wanted: Option<u64>,
+) -> Result<Option<Walk>, Stop> {
+    let ([region], Some(base)) = (&sorted.regions[..], base(context, sorted)) else {
+        return Ok(None);
+    };
+    let plan = context.plan(&cursor.filter, region)?;
+    let matching = plan.estimate().max(1);
+    let entries = context.entry_count()?.max(1);
+    // Matches are taken to be spread evenly over the index.
+    let walked = match wanted {
+        Some(wanted) => wanted.min(matching).saturating_mul(entries) / matching,
+        None => entries,
+    };
+    let limit = cursor.limits.sort_entries_max;
+    let cannot_sort = limit != 0 && wanted.unwrap_or(matching).min(matching) > limit;
+    if walked > matching && !cannot_sort {
+        return Ok(None);
+    }
+    let candidates = match plan.is_scan() {
+        true => None,
+        false => Some(context.candidates(&plan, EntryId(0))?),
+    };
+    let mut walk = Walk {
+        base,
+        start: None,
+        candidates,
+        form: Vec::new(),
+        id: None,
+    };
+    if let Goal::Page(page) = &sorted.goal
+        && let Some(value) = sorted.order.first_value(&page.after)
+    {
+        let mut form = Vec::with_capacity(value.len().min(64) + 2);
+        order_form(&value, &mut form);
+        let id = sorted.order.id_of(&page.after);
+        let row = OrderRow { form: &form, id };
+        // Entries of the same form stand in the order of their ids, unless more decides.
+        if sorted.order.is_single() && row.is_whole() {
+            (walk.form, walk.id) = (form, Some(id));
+        } else {
+            walk.start = Some(form);
+        }
+    }
+    Ok(Some(walk))
+}
+
+/// The one index that holds every value of the first key, sorted as asked for and visible to the
+/// subject.
+fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
+    let schema = &context.catalog.schema;
+    let type_id = sorted.order.indexed_type(schema)?;
+    let numbers = sorted.order.first_numbers();
+    let base = schema.known(*numbers.first()?)?.base;
+    let one = numbers.iter().all(|number| {
+        schema.known(*number).is_some_and(|it| it.base == base) && context.shows(*number)
+    });
+    let ready = context
+        .catalog
+        .indexes
+        .is_ready(type_id, IndexKind::Ordering);
+    (one && ready).then_some(base)
+}
+
+/// Runs one slice of a walk.
+pub(super) fn walk(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    mut it: Walk,
+    slice: &mut search::Slice,
+    out: &mut Vec<u8>,
+) -> Result<Progress, Stop> {
+    let start = match (&it.id, &it.start) {
+        (Some(id), _) => OrderStart::Behind(&it.form, *id),
+        (None, Some(form)) => OrderStart::At(form),
+        (None, None) => OrderStart::End,
+    };
+    let backwards = sorted.order.is_reverse();
+    for row in context.order_rows(it.base, start, backwards)? {
+        let row = row?;
+        if row.form != it.form
+            && let Some(ended) = flush(context, cursor, sorted, out)?
+        {
+            return Ok(Progress::Ended(ended));
+        }
+        if slice.is_full(out) || slice.is_over() {
+            return Ok(Progress::Paused(Phase::Walk(it)));
+        }
+        if let Some(end) = search::candidate_limit(cursor) {
+            return Ok(Progress::Ended(Ended::Limit(end)));
+        }
+        slice.turn();
+        if row.form != it.form {
+            it.form.clear();
+            it.form.extend_from_slice(row.form);
+        }
+        it.id = Some(row.id);
+        if it
+            .candidates
+            .as_ref()
+            .is_some_and(|all| !all.contains(row.id))
+        {
+            continue;
+        }
+        cursor.limits.examined += 1;
+        let Some(key) = key_of(context, cursor, sorted, row)? else {
+            continue;
+        };
+        if sorted.order.is_single() && row.is_whole() {
+            // Nothing that is still to come can stand before it.
+            if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
+                return Ok(Progress::Ended(ended));
+            }
+        } else if sorted.kept.push(key) == Err(TooMany) {
+            return Ok(Progress::Ended(Ended::TooMany));
+        }
+    }
+    if let Some(ended) = flush(context, cursor, sorted, out)? {
+        return Ok(Progress::Ended(ended));
+    }
+    Ok(Progress::Done)
+}
+
+/// The key of a row's entry; `None` when the search does not want it here.
+fn key_of(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    row: OrderRow<'_>,
+) -> Result<Option<Box<[u8]>>, Stop> {
+    let Some(entry) = context.entry(row.id)? else {
+        return Ok(None);
+    };
+    let region = sorted.regions[0];
+    if !context.in_region(&entry, &region)?
+        || !search::is_wanted(context, cursor, region.base, &entry)
+    {
+        return Ok(None);
+    }
+    let schema = &context.catalog.schema;
+    // An entry with several values stands where the least is.
+    cursor.buffer.clear();
+    match sorted.order.first_of(schema, &entry, &mut sorted.scratch) {
+        Some(least) => order_form(least, &mut cursor.buffer),
+        None => return Ok(None),
+    }
+    if cursor.buffer != row.form {
+        return Ok(None);
+    }
+    let key = sorted.order.key_of(schema, &entry, &mut sorted.scratch);
+    Ok(sorted.is_due(&key).then_some(key))
+}
+
+/// Delivers the entries whose rows have the same form.
+fn flush(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    out: &mut Vec<u8>,
+) -> Result<Option<Ended>, Stop> {
+    if sorted.kept.is_empty() {
+        return Ok(None);
+    }
+    for key in sorted.kept.take() {
+        if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
+            return Ok(Some(ended));
+        }
+    }
+    Ok(None)
+}

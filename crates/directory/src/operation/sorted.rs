@@ -1,0 +1,556 @@
+//! Sorted searches (RFC 2891), whole, in pages or as a view.
+//!
+//! The order is made in one of two ways, which give the same: *collecting* looks at every
+//! candidate and keeps its key; *walking* follows an ordering index and looks at entries as they
+//! come, so it holds nothing back and stops when the page is full. Entries without a value are in
+//! no index: they are collected before or after the walk.
+
+use crate::context::Context;
+use crate::cursor::{Area, AreaKind, Cursor};
+use crate::operation::controls::{Controls, SearchControls};
+use crate::operation::kept::{Kept, TooMany};
+use crate::operation::search::{self, End, Needs, Step};
+use crate::operation::sort_key::{Order, Scratch, Unsorted};
+use crate::operation::sort_walk::{self, Walk};
+use crate::operation::view::{NoView, View};
+use crate::operation::{limits, page, sort_pages};
+use crate::stop::Stop;
+use protocol::control::SortResponse;
+use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, SearchRequest, oid, response};
+use std::collections::VecDeque;
+use store::{Candidates, EntryId, Region};
+
+/// A sorted search between two of its slices.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    pub(super) order: Order,
+    /// Results must be sorted, or there must be none.
+    critical: bool,
+    pub(super) regions: Vec<Region>,
+    pub(super) goal: Goal,
+    phases: VecDeque<Phase>,
+    pub(super) kept: Kept,
+    pub(super) scratch: Scratch,
+    /// The state of the directory the search began with: while it is the same, what was found to
+    /// match still does.
+    version: u64,
+}
+
+/// What is wanted of the order.
+#[derive(Debug)]
+pub(crate) enum Goal {
+    All,
+    Page(sort_pages::Page),
+    View(View),
+}
+
+/// One part of the work.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Collect(Collect),
+    Walk(Walk),
+    /// Send these, in their order.
+    Send(std::vec::IntoIter<Box<[u8]>>),
+    /// The same, where only ids are left.
+    SendIds(std::vec::IntoIter<EntryId>),
+}
+
+/// Looking at every candidate.
+#[derive(Debug, Default)]
+pub(super) struct Collect {
+    /// Entries that have a value are not meant.
+    absent_only: bool,
+    region: usize,
+    candidates: Option<Candidates>,
+    after: EntryId,
+}
+
+/// How a part of the work stands after a slice.
+pub(super) enum Progress {
+    Done,
+    /// This has to be done next.
+    Then(Phase),
+    /// The slice is over; this is what is left.
+    Paused(Phase),
+    Ended(Ended),
+}
+
+/// Why the work ends before all is done.
+pub(super) enum Ended {
+    Limit(End),
+    PageFull,
+    TooMany,
+    NoView(NoView),
+}
+
+/// How a search with a sort control begins.
+pub(crate) enum Begun {
+    /// Its answer is in the output.
+    Answered,
+    /// It goes on unsorted; the result will say why.
+    Unsorted,
+    Sorted,
+}
+
+/// Begins a sorted search on a cursor whose areas are known.
+pub(crate) fn begin(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Begun, Stop> {
+    let Some(sort) = &asked.sort else {
+        let none = NoView::new(
+            ResultCode::SORT_CONTROL_MISSING,
+            "a virtual list view needs the sort control beside it",
+        );
+        write_no_view(cursor, none, out);
+        return Ok(Begun::Answered);
+    };
+    if asked.view.is_some() && controls.page.is_some() {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "a virtual list view and paged results exclude each other",
+        );
+    }
+    let schema = &context.catalog.schema;
+    let order = match Order::of(schema, sort) {
+        Ok(order) => order,
+        Err(unsorted) => {
+            return Ok(fail(cursor, &unsorted, asked, out));
+        }
+    };
+    let fingerprint = page::fingerprint(request, context.subject, Some(sort));
+    let goal = match (&asked.view, &controls.page) {
+        (Some(view), _) => match View::of(schema, &order, view, needs.key, fingerprint) {
+            Ok(view) => Goal::View(view),
+            Err(none) => {
+                write_no_view(cursor, none, out);
+                return Ok(Begun::Answered);
+            }
+        },
+        (None, Some(paged)) => {
+            let size_max = needs.limits.0.page_entries_max;
+            let Some(page) = sort_pages::begin(needs.key, fingerprint, paged, size_max)? else {
+                let extras = cursor.extras.get_or_insert_default();
+                extras.done.push(page::response(&[]));
+                search::write_done(cursor, out);
+                return Ok(Begun::Answered);
+            };
+            Goal::Page(page)
+        }
+        (None, None) => Goal::All,
+    };
+    let is_entries = |kind| kind == AreaKind::Entries;
+    let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
+    let regions: Vec<Region> = regions.map(|it| it.region).collect();
+    cursor.areas.retain(|it| !is_entries(it.kind));
+    let mut sorted = Sorted {
+        order,
+        critical: asked.sort_critical,
+        regions,
+        kept: Kept::new(None, 0),
+        goal,
+        phases: VecDeque::new(),
+        scratch: Scratch::default(),
+        version: context.version(),
+    };
+    sorted.plan(context, cursor)?;
+    cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
+    Ok(Begun::Sorted)
+}
+
+/// Runs one slice; the sorted part of the cursor was taken out of it.
+pub(crate) fn step(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    mut cursor: Cursor,
+    mut sorted: Box<Sorted>,
+    out: &mut Vec<u8>,
+) -> Result<Step, Stop> {
+    let mut slice = search::Slice::new(out);
+    loop {
+        let Some(phase) = sorted.phases.pop_front() else {
+            if let Goal::View(view) = &mut sorted.goal {
+                match view.window() {
+                    Ok((ids, control)) => {
+                        cursor.extras.get_or_insert_default().done.push(control);
+                        let phase = Phase::SendIds(ids.into_iter());
+                        sorted.phases.push_back(phase);
+                        // The window is sent like everything else.
+                        sorted.goal = Goal::All;
+                        continue;
+                    }
+                    Err(none) => {
+                        write_no_view(&cursor, none, out);
+                        return Ok(Step::Finished);
+                    }
+                }
+            }
+            finish(&mut cursor, &sorted, None);
+            // What is left are references: they have no order.
+            return search::step(context, needs, cursor, out);
+        };
+        let progress = match phase {
+            Phase::Collect(it) => sorted.collect(context, &mut cursor, it, &mut slice)?,
+            Phase::Walk(it) => {
+                sort_walk::walk(context, &mut cursor, &mut sorted, it, &mut slice, out)?
+            }
+            Phase::Send(it) => sorted.send(context, &mut cursor, it, &slice, out)?,
+            Phase::SendIds(it) => sorted.send_ids(context, &mut cursor, it, &slice, out)?,
+        };
+        match progress {
+            Progress::Done => {}
+            Progress::Then(phase) => sorted.phases.push_front(phase),
+            Progress::Paused(phase) => {
+                sorted.phases.push_front(phase);
+                cursor.extras.get_or_insert_default().sorted = Some(sorted);
+                return search::park(needs, cursor, out);
+            }
+            Progress::Ended(ended) => {
+                return sorted.end(context, needs, cursor, ended, out);
+            }
+        }
+    }
+}
+
+impl Sorted {
+    /// Chooses between walking and collecting.
+    fn plan(&mut self, context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop> {
+        let wanted = self.wanted(cursor);
+        self.kept = Kept::new(
+            wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
+            usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
+        );
+        let walk = sort_walk::plan(context, cursor, self, wanted)?;
+        let Some(walk) = walk else {
+            self.phases.push_back(Phase::Collect(Collect::default()));
+            return Ok(());
+        };
+        let absent = Phase::Collect(Collect {
+            absent_only: true,
+            ..Collect::default()
+        });
+        // Where the page before ended, something has been done already.
+        let (walks, collects) = match &self.goal {
+            Goal::Page(page) if !page.after.is_empty() => {
+                let present = self.order.first_value(&page.after).is_some();
+                let reverse = self.order.is_reverse();
+                (present || reverse, !present || !reverse)
+            }
+            _ => (true, true),
+        };
+        let phases = [(walks, Phase::Walk(walk)), (collects, absent)];
+        let mut phases: VecDeque<Phase> = phases
+            .into_iter()
+            .filter_map(|(due, phase)| due.then_some(phase))
+            .collect();
+        if self.order.is_reverse() {
+            phases = phases.into_iter().rev().collect();
+        }
+        self.phases = phases;
+        Ok(())
+    }
+
+    /// How many keys are of interest, one more than are sent: `None` for all.
+    fn wanted(&self, cursor: &Cursor) -> Option<u64> {
+        let limit = cursor.limits.entries_max;
+        match &self.goal {
+            Goal::View(_) => None,
+            Goal::Page(page) => Some(u64::from(page.size) + 1),
+            Goal::All if limit != 0 => Some(limit.saturating_add(1)),
+            Goal::All => None,
+        }
+    }
+
+    fn collect(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        mut it: Collect,
+        slice: &mut search::Slice,
+    ) -> Result<Progress, Stop> {
+        while let Some(region) = self.regions.get(it.region).copied() {
+            let candidates = match it.candidates.take() {
+                Some(candidates) => candidates,
+                None => {
+                    let plan = context.plan(&cursor.filter, &region)?;
+                    context.candidates(&plan, it.after)?
+                }
+            };
+            let mut over = false;
+            for entry in context.entries(&candidates, it.after) {
+                let entry = entry?;
+                if let Some(end) = search::candidate_limit(cursor) {
+                    return Ok(Progress::Ended(Ended::Limit(end)));
+                }
+                if slice.is_over() {
+                    over = true;
+                    break;
+                }
+                slice.turn();
+                it.after = entry.id;
+                cursor.limits.examined += 1;
+                if !context.in_region(&entry, &region)?
+                    || !search::is_wanted(context, cursor, region.base, &entry)
+                {
+                    continue;
+                }
+                let schema = &context.catalog.schema;
+                let key = self.order.key_of(schema, &entry, &mut self.scratch);
+                let meant = !it.absent_only || self.order.first_value(&key).is_none();
+                if meant && self.is_due(&key) && self.kept.push(key) == Err(TooMany) {
+                    return Ok(Progress::Ended(Ended::TooMany));
+                }
+            }
+            if over {
+                it.candidates = Some(candidates);
+                return Ok(Progress::Paused(Phase::Collect(it)));
+            }
+            it.region += 1;
+            it.after = EntryId(0);
+        }
+        let keys = self.kept.take();
+        Ok(Progress::Then(Phase::Send(keys.into_iter())))
+    }
+
+    /// Whether a key stands behind the page before.
+    pub(super) fn is_due(&self, key: &[u8]) -> bool {
+        match &self.goal {
+            Goal::Page(page) => key > &*page.after,
+            _ => true,
+        }
+    }
+
+    fn send(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        mut keys: std::vec::IntoIter<Box<[u8]>>,
+        slice: &search::Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Stop> {
+        while !slice.is_full(out) {
+            let Some(key) = keys.next() else {
+                return Ok(Progress::Done);
+            };
+            if let Some(ended) = self.deliver(context, cursor, key, out)? {
+                return Ok(Progress::Ended(ended));
+            }
+        }
+        Ok(Progress::Paused(Phase::Send(keys)))
+    }
+
+    fn send_ids(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        mut ids: std::vec::IntoIter<EntryId>,
+        slice: &search::Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Stop> {
+        while !slice.is_full(out) {
+            let Some(id) = ids.next() else {
+                return Ok(Progress::Done);
+            };
+            if let Some(end) = self.offer(context, cursor, id, out)? {
+                return Ok(Progress::Ended(Ended::Limit(end)));
+            }
+        }
+        Ok(Progress::Paused(Phase::SendIds(ids)))
+    }
+
+    /// Takes the next key of the order: sends its entry, or notes it for the view.
+    pub(super) fn deliver(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        key: Box<[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Ended>, Stop> {
+        let id = self.order.id_of(&key);
+        match &mut self.goal {
+            Goal::View(view) => return Ok(view.note(&key, id).err().map(Ended::NoView)),
+            Goal::Page(page) if cursor.sent >= u64::from(page.size) => {
+                return Ok(Some(Ended::PageFull));
+            }
+            Goal::Page(page) => page.after = key,
+            Goal::All => {}
+        }
+        Ok(self.offer(context, cursor, id, out)?.map(Ended::Limit))
+    }
+
+    /// Sends an entry that matched when it was looked at.
+    fn offer(
+        &self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        id: EntryId,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<End>, Stop> {
+        let Some(entry) = context.entry(id)? else {
+            return Ok(None);
+        };
+        if context.version() != self.version {
+            // Something has changed since: perhaps this entry.
+            let mut wanted = false;
+            for region in &self.regions {
+                wanted |= context.in_region(&entry, region)?
+                    && search::is_wanted(context, cursor, region.base, &entry);
+            }
+            if !wanted {
+                return Ok(None);
+            }
+        }
+        let paged = match &self.goal {
+            Goal::Page(page) => search::paged_limit_after(cursor, page.sent_before),
+            _ => None,
+        };
+        if let Some(end) = search::size_limit(cursor).or(paged) {
+            return Ok(Some(end));
+        }
+        search::send(context, cursor, &entry, out)?;
+        Ok(None)
+    }
+
+    fn end(
+        &self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        mut cursor: Cursor,
+        ended: Ended,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Stop> {
+        match ended {
+            Ended::Limit(end) => return end.write(needs, &cursor, out),
+            Ended::PageFull => {
+                let Goal::Page(page) = &self.goal else {
+                    unreachable!("only a page can be full")
+                };
+                let cookie = page.cookie(needs.key, cursor.sent);
+                finish(&mut cursor, self, Some(&cookie));
+                search::write_done(&cursor, out);
+            }
+            Ended::NoView(none) => write_no_view(&cursor, none, out),
+            Ended::TooMany => {
+                let unsorted = too_many(context, needs, &cursor, &self.order);
+                if let Goal::View(_) = self.goal {
+                    let none = NoView::new(unsorted.code, unsorted.text);
+                    write_no_view(&cursor, none, out);
+                } else if cursor.sent > 0 || self.critical || matches!(self.goal, Goal::Page(_)) {
+                    write_unsorted(&cursor, &unsorted, out);
+                } else {
+                    // RFC 2891 §2, case 4: all results, in any order.
+                    for region in self.regions.iter().rev() {
+                        let area = Area {
+                            region: *region,
+                            kind: AreaKind::Entries,
+                        };
+                        cursor.areas.insert(0, area);
+                    }
+                    let extras = cursor.extras.get_or_insert_default();
+                    extras.done.push(unsorted.control());
+                    return search::step(context, needs, cursor, out);
+                }
+            }
+        }
+        Ok(Step::Finished)
+    }
+}
+
+impl Unsorted {
+    /// The response control that says so.
+    fn control(&self) -> OwnedControl {
+        sort_response(self.code, Some(&self.attribute))
+    }
+}
+
+fn sort_response(code: ResultCode, attribute: Option<&str>) -> OwnedControl {
+    let value = SortResponse { code, attribute };
+    OwnedControl::with_value(oid::SORT_RESPONSE, false, |out| value.encode(out))
+}
+
+/// Puts the response controls of a sorted search where its result takes them from. Without an
+/// entry there is nothing sorted to speak of (RFC 2891 §2, case 6).
+fn finish(cursor: &mut Cursor, sorted: &Sorted, cookie: Option<&[u8]>) {
+    let sent = cursor.sent;
+    let done = &mut cursor.extras.get_or_insert_default().done;
+    if sent > 0 {
+        done.push(sort_response(ResultCode::SUCCESS, None));
+    }
+    if let Goal::Page(_) = sorted.goal {
+        done.push(page::response(cookie.unwrap_or_default()));
+    }
+}
+
+fn too_many(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor, order: &Order) -> Unsorted {
+    let schema = &context.catalog.schema;
+    let attribute = order
+        .first_type()
+        .map_or_else(String::new, |it| schema.type_of(it).name().to_owned());
+    Unsorted {
+        code: ResultCode::ADMIN_LIMIT_EXCEEDED,
+        text: limits::sort_text(&cursor.limits, needs.settings, &attribute),
+        attribute,
+    }
+}
+
+/// Sorting is not possible: nothing then, or everything unsorted (RFC 2891 §2, cases 3 and 4).
+fn fail(
+    cursor: &mut Cursor,
+    unsorted: &Unsorted,
+    asked: &SearchControls<'_>,
+    out: &mut Vec<u8>,
+) -> Begun {
+    if asked.view.is_some() {
+        let mut none = NoView::new(unsorted.code, unsorted.text.clone());
+        if unsorted.code == ResultCode::NO_SUCH_ATTRIBUTE {
+            // The view's list of codes has none for it.
+            none.code = ResultCode::INAPPROPRIATE_MATCHING;
+        }
+        let controls = [unsorted.control(), none.control()];
+        write_failure(
+            cursor,
+            ResultCode::VIRTUAL_LIST_VIEW_ERROR,
+            none.text,
+            &controls,
+            out,
+        );
+        return Begun::Answered;
+    }
+    if asked.sort_critical {
+        write_unsorted(cursor, unsorted, out);
+        return Begun::Answered;
+    }
+    let extras = cursor.extras.get_or_insert_default();
+    extras.done.push(unsorted.control());
+    Begun::Unsorted
+}
+
+fn write_unsorted(cursor: &Cursor, unsorted: &Unsorted, out: &mut Vec<u8>) {
+    let code = match unsorted.code {
+        ResultCode::ADMIN_LIMIT_EXCEEDED if cursor.sent > 0 => unsorted.code,
+        _ => ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+    };
+    let text = unsorted.text.clone();
+    write_failure(cursor, code, text, &[unsorted.control()], out);
+}
+
+fn write_no_view(cursor: &Cursor, none: NoView, out: &mut Vec<u8>) {
+    let control = none.control();
+    let code = ResultCode::VIRTUAL_LIST_VIEW_ERROR;
+    write_failure(cursor, code, none.text, &[control], out);
+}
+
+fn write_failure(
+    cursor: &Cursor,
+    code: ResultCode,
+    text: String,
+    controls: &[OwnedControl],
+    out: &mut Vec<u8>,
+) {
+    let result = LdapResult::new(code, text);
+    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+}

@@ -1,0 +1,170 @@
+//! `ldapsearch -E` and `-e`: controls of searches and binds as Debian's tools send them.
+
+use kit::tools::Tools;
+use kit::{Entry, SUFFIX, Subject};
+
+use super::{ADA, EDSGER, GRACE, code};
+
+/// A group with ada, grace and somebody who is not there.
+fn with_group() -> Subject {
+    let subject = Subject::with_people();
+    let members = [ADA, GRACE, "uid=gone,ou=People,dc=example,dc=com"];
+    let group = Entry::of(
+        &format!("cn=pioneers,ou=Groups,{SUFFIX}"),
+        &[("objectClass", &["groupOfNames"]), ("member", &members)],
+    );
+    subject.add(&[group]);
+    subject
+}
+
+/// Standard output with its comments, where the tool shows response controls.
+fn commented(tools: &Tools, args: &[&str]) -> String {
+    let mut all = vec!["-o", "ldif_wrap=no", "-b", SUFFIX];
+    all.extend(args);
+    tools.run("ldapsearch", &all, "").expect(code::SUCCESS).out
+}
+
+#[test]
+fn matched_values() {
+    let subject = Subject::with_people();
+    let tools = subject.tools();
+    let out = commented(
+        &tools,
+        &[
+            "-E",
+            "!mv=(description=The*)",
+            "(uid=edsger)",
+            "description",
+            "sn",
+        ],
+    );
+    assert!(out.contains("description: The humble programmer"), "{out}");
+    assert!(!out.contains("Goto considered"), "{out}");
+    assert!(!out.contains("sn: edsger"), "{out}");
+}
+
+#[test]
+fn sorting_and_views() {
+    let subject = Subject::with_people();
+    let tools = subject.tools();
+    let order = |control: &[&str]| {
+        let mut args = vec!["-b", SUFFIX];
+        args.extend(control);
+        args.extend(["(objectClass=person)", "1.1"]);
+        let found = tools.search(&args).expect(code::SUCCESS).entries();
+        found.into_iter().map(|it| it.name).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&["-E", "!sss=sn"]), [ADA, EDSGER, GRACE]);
+    assert_eq!(order(&["-E", "!sss=-sn/cn"]), [GRACE, EDSGER, ADA]);
+    let numbers = ["-E", "!sss=employeeNumber:caseExactOrderingMatch"];
+    assert_eq!(order(&numbers), [ADA, GRACE, EDSGER]);
+    let paged = ["-E", "!sss=sn", "-E", "!pr=1/noprompt"];
+    assert_eq!(order(&paged), [ADA, EDSGER, GRACE]);
+    // The tool asks for the window behind this one, where the list has ended.
+    let view = [
+        "-b",
+        SUFFIX,
+        "-E",
+        "!sss=sn",
+        "-E",
+        "!vlv=0/0:f",
+        "(cn=*)",
+        "1.1",
+    ];
+    let out = tools.run("ldapsearch", &view, "").out;
+    assert!(out.contains(GRACE) && !out.contains(EDSGER), "{out}");
+    assert!(out.contains("pos=3 count=3"), "{out}");
+    tools
+        .search(&["-b", SUFFIX, "-E", "!sss=noSuchAttribute", "(uid=*)"])
+        .expect(code::UNAVAILABLE_CRITICAL_EXTENSION);
+    let no_sort = tools.search(&["-b", SUFFIX, "-E", "!vlv=0/0/1/0", "(uid=*)"]);
+    assert!(no_sort.status != code::SUCCESS, "{no_sort:?}");
+}
+
+#[test]
+fn subentries() {
+    let subject = Subject::with_people();
+    let area = Entry::of(
+        &format!("cn=area,{SUFFIX}"),
+        &[
+            ("objectClass", &["top", "subentry"]),
+            ("subtreeSpecification", &["{}"]),
+        ],
+    );
+    subject.add(&[area]);
+    let tools = subject.tools();
+    let names = |control: &[&str], base: &str, scope: &str| {
+        let mut args = vec!["-b", base, "-s", scope];
+        args.extend(control);
+        args.extend(["(objectClass=*)", "1.1"]);
+        tools.search(&args).expect(code::SUCCESS).entries().len()
+    };
+    assert_eq!(names(&[], SUFFIX, "sub"), 6);
+    assert_eq!(names(&["-E", "!subentries=true"], SUFFIX, "sub"), 1);
+    assert_eq!(names(&["-E", "!subentries=false"], SUFFIX, "sub"), 6);
+    assert_eq!(names(&[], "cn=area,dc=example,dc=com", "base"), 1);
+}
+
+#[test]
+fn dereference() {
+    let subject = with_group();
+    let tools = subject.tools();
+    let args = ["-E", "!deref=member:uid,sn", "(cn=pioneers)", "cn"];
+    let out = commented(&tools, &args);
+    for expected in [ADA, GRACE, "uid=gone", "<uid=ada>", "<sn=grace>"] {
+        assert!(out.contains(expected), "{expected} in {out}");
+    }
+}
+
+#[test]
+fn current_reads_and_account_usability() {
+    let subject = Subject::with_people();
+    let tools = subject.tools();
+    let out = commented(&tools, &["-E", "!dontUseCopy", "(uid=ada)", "1.1"]);
+    assert!(out.contains(ADA), "{out}");
+    let out = commented(&tools, &["-E", "!accountUsability", "(uid=ada)", "1.1"]);
+    assert!(out.contains("1.3.6.1.4.1.42.2.27.9.5.8"), "{out}");
+    let out = commented(&tools, &["-E", "!accountUsability", "(uid=edsger)", "1.1"]);
+    assert!(out.contains(EDSGER), "{out}");
+    assert!(!out.contains("1.3.6.1.4.1.42.2.27.9.5.8"), "{out}");
+}
+
+#[test]
+fn the_authorization_identity_comes_with_the_bind() {
+    let subject = Subject::with_people();
+    let ada = Tools::bound(&subject.url(), &ADA.to_uppercase(), "ada");
+    let answer = ada
+        .run("ldapwhoami", &["-e", "!bauthzid", "-v"], "")
+        .expect(code::SUCCESS);
+    answer.says(ADA);
+}
+
+#[test]
+fn session_tracking() {
+    let subject = Subject::with_people();
+    let tools = subject.tools();
+    let args = [
+        "-e",
+        "sessiontracking=ada",
+        "-b",
+        SUFFIX,
+        "(uid=ada)",
+        "1.1",
+    ];
+    let found = tools.search(&args).expect(code::SUCCESS).entries();
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn critical_controls_out_of_place_change_nothing() {
+    let subject = Subject::with_people();
+    let tools = subject.tools();
+    let unavailable = code::UNAVAILABLE_CRITICAL_EXTENSION;
+    tools
+        .search(&["-b", SUFFIX, "-E", "!1.2.3.4", "(uid=ada)"])
+        .expect(unavailable);
+    tools
+        .search(&["-b", SUFFIX, "-E", "1.2.3.4", "(uid=ada)", "1.1"])
+        .expect(code::SUCCESS)
+        .says(ADA);
+}
