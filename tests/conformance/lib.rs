@@ -36,6 +36,7 @@ mod run;
 mod schema;
 mod session;
 mod site;
+mod streams;
 mod values;
 mod write_controls;
 
@@ -120,6 +121,7 @@ pub fn clauses() -> Vec<Clause> {
     write_controls::clauses(&mut book);
     read_controls::clauses(&mut book);
     extended::clauses(&mut book);
+    streams::clauses(&mut book);
     book.into_clauses()
 }
 
