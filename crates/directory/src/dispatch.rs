@@ -15,7 +15,7 @@ use crate::operation::{
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::Parts;
-use policy::{Limits, Whose};
+use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
     ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, response,
@@ -54,7 +54,7 @@ pub(crate) fn dispatch(
             let needs = needs(
                 parts,
                 session,
-                limits_of(session, &context, controls.proxied.is_some())?,
+                limits_of(parts, session, &subject, controls.proxied.is_some())?,
             );
             let mut step = search::search(&context, &needs, id, it, &controls, out)?;
             if let (Step::More(cursor), Some(_)) = (&mut step, controls.proxied) {
@@ -187,7 +187,7 @@ fn finish_bind(
 ) -> Result<Flow, Stop> {
     match outcome {
         bind::Outcome::Accepted(subject) => {
-            let limits = limits::of(&Context::new(parts.snapshot, parts.catalog, &subject))?;
+            let limits = limits::of(parts, &subject)?;
             session.become_subject(*subject, limits);
             let controls = bind::identity(&session.subject, tells_identity);
             let done = LdapResult::success();
@@ -235,20 +235,21 @@ pub(crate) fn resume(
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
-    let limits = limits_of(session, &context, cursor.subject.is_some())?;
+    let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
     Ok(flow_of(search::step(&context, &needs, cursor, out)?))
 }
 
 /// The limits of the subject an operation acts as.
 fn limits_of(
+    parts: &Parts<'_>,
     session: &Session,
-    context: &Context<'_>,
+    subject: &Subject,
     proxied: bool,
 ) -> Result<(Limits, Whose), Stop> {
     match proxied {
         false => Ok(session.limits),
-        true => limits::of(context),
+        true => limits::of(parts, subject),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
-use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{
@@ -190,9 +189,7 @@ impl Worker {
                 let mut controls = Vec::new();
                 let mut result = bind::checked(checked.matched);
                 if checked.matched {
-                    let limits = self.with_parts(|parts| {
-                        limits::of(&Context::new(parts.snapshot, parts.catalog, &subject))
-                    });
+                    let limits = self.with_parts(|parts| limits::of(parts, &subject));
                     match limits {
                         Ok(limits) => {
                             controls = bind::identity(&subject, tells_identity);

@@ -362,7 +362,9 @@ impl<S: Service> Connection<S> {
         if self.waiting > 0 {
             let limit = service.pending_operations_max(&self.session);
             if limit > 0 && self.waiting >= limit {
-                let diagnostic = format!("{} operations are pending", self.waiting);
+                let diagnostic = format!(
+                    "limit of {limit} operations waiting on one connection: read responses first"
+                );
                 return Some(LdapResult::new(ResultCode::BUSY, diagnostic));
             }
         }

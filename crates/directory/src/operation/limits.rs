@@ -3,15 +3,20 @@
 use crate::context::{Context, Place};
 use crate::cursor::SearchLimits;
 use crate::stop::Stop;
-use policy::{LimitSettings, Limits, Whose};
+use crate::worker::Parts;
+use policy::{LimitSettings, Limits, Subject, Whose};
 use schema::{Name, Truth};
 
 /// The limits of the subject that has just authenticated. Groups are looked at now, not at each
 /// operation: a new member has its limits from its next bind on.
-pub(crate) fn of(context: &Context<'_>) -> Result<(Limits, Whose), Stop> {
-    let subject = context.subject;
-    let settings = &context.catalog.limits;
-    settings.of(subject, |group| is_member(context, group, &subject.dn))
+pub(crate) fn of(parts: &Parts<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
+    let settings = &parts.catalog.limits;
+    if settings.rules.is_empty() {
+        // The usual case, without a second look at what the subject may see.
+        return settings.of(subject, |_| Ok(false));
+    }
+    let context = Context::new(parts.snapshot, parts.catalog, subject);
+    settings.of(subject, |group| is_member(&context, group, &subject.dn))
 }
 
 /// Whether a group names an entry as a member.

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../kit/mod.rs"]
 mod kit;
+mod limits;
 
-use directory::Options;
 use directory::import::{Files, Format, ImportOptions, Meter, import};
 use kit::{Answer, Client};
-use policy::{LimitSettings, Limits};
 use protocol::control::{
     PagedResults, SortKey, SortRequest, SortResponse, ViewTarget, VirtualListViewRequest,
     VirtualListViewResponse,
@@ -474,94 +474,6 @@ fn views_that_cannot_be_made_say_why() {
         (viewed(&empty).target_position, viewed(&empty).content_count),
         (0, 0)
     );
-}
-
-/// A directory with a few limits, in the place of another's.
-fn limited(client: Client, limits: impl FnOnce(&mut Limits)) -> Client {
-    let mut settings = LimitSettings::default();
-    limits(&mut settings.anonymous);
-    let options = Options {
-        limits: settings,
-        ..kit::options()
-    };
-    client.reopen_with(&options)
-}
-
-#[test]
-fn limits_on_sorting_are_clear() {
-    let mut client = limited(people(), |limits| limits.sort_entries_max = 3);
-    let refused = search(&mut client, EVERYBODY, &[sort("title")]);
-    assert_eq!(
-        refused.result.code,
-        ResultCode::UNAVAILABLE_CRITICAL_EXTENSION
-    );
-    let text = &refused.result.diagnostic;
-    for part in ["limit of 3 entries", "anonymous clients", "title", "pr="] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
-    let code = ResultCode::ADMIN_LIMIT_EXCEEDED;
-    assert_eq!(sorted(&refused).unwrap().code, code);
-    let unsorted = search(&mut client, EVERYBODY, &[sort_with("title", false)]);
-    assert_eq!(
-        (unsorted.result.code, unsorted.entries.len()),
-        (ResultCode::SUCCESS, 5)
-    );
-    assert_eq!(sorted(&unsorted).unwrap().code, code);
-    // A page needs room for itself only.
-    let whole = ["Ada", "Alan", "Grace", "Barbara", "Edsger"];
-    assert_eq!(pages(&mut client, "title", 2), whole);
-    let no_view = search(
-        &mut client,
-        EVERYBODY,
-        &[sort("title"), view(0, 0, offset(1, 0))],
-    );
-    assert_eq!(viewed(&no_view).code, code);
-    // An index needs none.
-    client.bind(kit::ADMIN, kit::PASSWORD);
-    index(&mut client, "uidNumber");
-    client.bind("", "");
-    let walked = search(&mut client, EVERYBODY, &[sort("uidNumber")]);
-    assert_eq!(
-        order(&walked),
-        ["Grace", "Ada", "Alan", "Edsger", "Barbara"]
-    );
-    let seen = search(
-        &mut client,
-        EVERYBODY,
-        &[sort("-uidNumber"), view(0, 1, offset(1, 0))],
-    );
-    assert_eq!(order(&seen), ["Barbara", "Edsger"]);
-}
-
-#[test]
-fn size_limits_cut_what_is_sorted() {
-    let mut client = limited(people(), |limits| {
-        limits.size_entries_max = 2;
-        limits.paged_entries_max = 4;
-        limits.page_entries_max = 3;
-    });
-    let cut = search(&mut client, EVERYBODY, &[sort("sn")]);
-    assert_eq!(order(&cut), ["Edsger", "Grace"]);
-    assert_eq!(cut.result.code, ResultCode::SIZE_LIMIT_EXCEEDED);
-    assert_eq!(cut.controls, []);
-    for controls in [vec![sort("sn")], vec![]] {
-        let with = |cookie: &[u8]| {
-            let mut all = controls.clone();
-            all.push(page(100, cookie));
-            all
-        };
-        let first = search(&mut client, EVERYBODY, &with(b""));
-        assert_eq!(
-            (first.result.code, first.entries.len()),
-            (ResultCode::SUCCESS, 3)
-        );
-        let value = control(&first, oid::PAGED_RESULTS).unwrap();
-        let cookie = PagedResults::decode(value).unwrap().cookie;
-        let second = search(&mut client, EVERYBODY, &with(cookie));
-        assert_eq!(second.result.code, ResultCode::SIZE_LIMIT_EXCEEDED);
-        assert_eq!(second.entries.len(), 1);
-        assert!(second.result.diagnostic.contains("4 entries in all pages"));
-    }
 }
 
 #[test]
