@@ -11,6 +11,7 @@ pub mod pando;
 pub mod people;
 pub mod process;
 pub mod random;
+pub mod replica;
 pub mod slapd;
 pub mod subject;
 pub mod tools;
@@ -20,6 +21,7 @@ pub use disk::Disk;
 pub use folder::Folder;
 pub use pando::Pando;
 pub use random::Random;
+pub use replica::Replica;
 pub use slapd::Slapd;
 pub use subject::Subject;
 

@@ -109,7 +109,7 @@ impl Slapd {
 }
 
 /// A port that was free a moment ago: slapd cannot be asked for port 0.
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     listener
         .local_addr()

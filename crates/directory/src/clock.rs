@@ -64,6 +64,17 @@ pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
+/// The UUID in its text form; `None` for other text.
+pub(crate) fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
+    let mut uuid = [0; 16];
+    let mut digits = text.iter().filter(|it| **it != b'-');
+    for byte in &mut uuid {
+        let mut digit = || char::from(*digits.next()?).to_digit(16);
+        *byte = u8::try_from(digit()? * 16 + digit()?).ok()?;
+    }
+    (digits.next().is_none() && text.len() == 36).then_some(uuid)
+}
+
 /// A time split into its civil parts (UTC).
 struct Civil {
     year: u64,
@@ -123,6 +134,33 @@ pub(crate) fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> S
     )
 }
 
+/// Time and counter of a change sequence number of this node, as [`change_sequence_number`] prints
+/// it. `None` for any other text.
+pub(crate) fn parse_change_sequence_number(text: &str) -> Option<(u64, u32)> {
+    let digits = |from: usize, to: usize, radix: u32| -> Option<u64> {
+        u64::from_str_radix(text.get(from..to)?, radix).ok()
+    };
+    let days = days_before(digits(0, 4, 10)?, digits(4, 6, 10)?, digits(6, 8, 10)?)?;
+    let of_day = digits(8, 10, 10)? * 3_600 + digits(10, 12, 10)? * 60 + digits(12, 14, 10)?;
+    let time_us = (days * 86_400 + of_day) * 1_000_000 + digits(15, 21, 10)?;
+    let counter = u32::try_from(digits(23, 29, 16)?).ok()?;
+    // Printing it again compares every character that was not looked at.
+    (change_sequence_number(time_us, counter, 0) == text.to_ascii_lowercase().replace('z', "Z"))
+        .then_some((time_us, counter))
+}
+
+/// Days from 1970-01-01 to a date, after Hinnant's `days_from_civil`; `None` before 1970.
+fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = year - u64::from(month <= 2);
+    let (era, of_era) = (year / 400, year % 400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    Some(era * 146_097 + days - 719_468)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +180,9 @@ mod tests {
     fn uuids_are_of_version_4() {
         let text = uuid_text(&SystemClock.uuid());
         assert_eq!(text.len(), 36);
+        let read = parse_uuid(text.as_bytes()).expect("a UUID");
+        assert_eq!(uuid_text(&read), text);
+        assert!(parse_uuid(b"not a UUID").is_none());
         assert_eq!(&text[14..15], "4");
     }
 }

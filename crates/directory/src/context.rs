@@ -11,6 +11,8 @@ pub(crate) use collective::COLLECTIVE_CLASS;
 pub(crate) use membership::Reach;
 
 use crate::catalog::Catalog;
+use crate::clock;
+use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
@@ -201,6 +203,38 @@ impl<'a> Context<'a> {
         Ok(!self.snapshot.is_within(entry.id, &entry.view, &config)?)
     }
 
+    /// What followers need to know of the state.
+    pub fn extent(&self) -> Result<Extent, Stop> {
+        Ok(Extent::of(self.snapshot)?)
+    }
+
+    /// The last change of the state.
+    pub fn newest(&self) -> Result<Moment, Stop> {
+        Ok(history::newest(self.snapshot)?)
+    }
+
+    /// Whether the history has a change at exactly this moment.
+    pub fn knows(&self, moment: Moment) -> Result<bool, Stop> {
+        Ok(history::knows(self.snapshot, moment)?)
+    }
+
+    /// Goes through the changes after a moment, until `each` has enough. Whether the subject may
+    /// hear of them is for the caller to ask.
+    pub fn changes_after(
+        &self,
+        after: Moment,
+        each: impl FnMut(Occasion, Change<'a>) -> Result<bool, Stop>,
+    ) -> Result<(), Stop> {
+        history::changes_after(self.snapshot, after, each)
+    }
+
+    /// Whether the subject may learn that there is, or was, an entry of this name.
+    pub fn may_hear_of(&self, name: &str) -> bool {
+        self.sees_config
+            || (self.catalog.schema.resolve_name(name))
+                .is_ok_and(|name| !name.is_within(&self.catalog.config))
+    }
+
     /// Asks the access rules.
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
         self.catalog
@@ -235,6 +269,35 @@ impl<'a> Context<'a> {
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
+    /// The catalog the entry is read under.
+    pub fn catalog(&self) -> &'c Catalog {
+        self.context.catalog
+    }
+
+    /// The DN as spelled.
+    pub fn spelled_name(&self) -> Result<String, Stop> {
+        let mut out = Vec::with_capacity(64);
+        self.write_name(&mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// The entry's UUID, which tells it from all others for good.
+    pub fn uuid(&self) -> Option<[u8; 16]> {
+        let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
+        clock::parse_uuid(uuid.values().into_iter().next()?)
+    }
+
+    /// When it was changed last, if that was on a server of this kind.
+    pub fn changed_at(&self) -> Option<Moment> {
+        let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
+        Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
+    }
+
+    /// The log position of its last change.
+    pub fn position(&self) -> u64 {
+        self.view.position()
+    }
+
     /// The DN as spelled, appended to `out`.
     pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
         Ok(self.context.snapshot.write_name(&self.view, out)?)
@@ -399,6 +462,8 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             Ok(Some(self.child_count()?.to_string().into_bytes()))
         } else if type_id == computed.index_state {
             self.index_state()
+        } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
+            Ok(Some(self.context.newest()?.to_csn().into_bytes()))
         } else {
             Ok(None)
         }

@@ -10,7 +10,8 @@ use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, compare, delete, extended, limits, modify, modify_dn, password_modify, proxy, search,
+    add, bind, compare, delete, extended, follow, limits, modify, modify_dn, password_modify,
+    proxy, search,
 };
 use crate::session::Session;
 use crate::stop::Stop;
@@ -56,6 +57,11 @@ pub(crate) fn dispatch(
                 session,
                 limits_of(parts, session, &subject, controls.proxied.is_some())?,
             );
+            if controls.follows() {
+                let asked = (id, it, &controls);
+                let follower = follow::begin(parts, &context, &needs, session, asked)?;
+                return Ok(Flow::Follow(Box::new(follower.acting_as(subject))));
+            }
             let mut step = search::search(&context, &needs, id, it, &controls, out)?;
             if let (Step::More(cursor), Some(_)) = (&mut step, controls.proxied) {
                 cursor.subject = Some(subject);
@@ -238,6 +244,20 @@ pub(crate) fn resume(
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
     Ok(flow_of(search::step(&context, &needs, cursor, out)?))
+}
+
+/// Runs the next slice of a search that follows the directory.
+pub(crate) fn follow(
+    parts: &Parts<'_>,
+    session: &Session,
+    follower: &mut follow::Follower,
+    out: &mut Vec<u8>,
+) -> Result<follow::Followed, Stop> {
+    let subject = follower.subject(session);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    // What limits a follower was looked up when it began.
+    let needs = needs(parts, session, session.limits);
+    follower.step(&context, &needs, out)
 }
 
 /// The limits of the subject an operation acts as.

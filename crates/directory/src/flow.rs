@@ -1,6 +1,7 @@
 //! What happens next on a connection after a message was executed, and how finished work returns.
 
 use crate::cursor::Cursor;
+use crate::operation::follow::Follower;
 use protocol::{LdapResult, MessageId, OwnedControl, Request, ResultKind};
 
 /// What the caller must do after `Worker::execute`, `resume` or `complete`.
@@ -12,6 +13,9 @@ pub enum Flow {
     Waiting,
     /// A search has more to say: call `Worker::resume` when the client can take more.
     More(Box<Cursor>),
+    /// A search that follows the directory has begun: call `Worker::follow` now and whenever
+    /// news for its message id came.
+    Follow(Box<Follower>),
     /// Flush the output, then close the connection.
     Close,
     /// The answer is in the output: flush it, then begin the TLS handshake.
@@ -33,6 +37,13 @@ pub struct Completion {
     pub(crate) what: Finished,
 }
 
+impl Completion {
+    /// The search that has news to tell; `None` for the end of an operation.
+    pub fn news(&self) -> Option<MessageId> {
+        matches!(self.what, Finished::News).then_some(self.id)
+    }
+}
+
 /// What has finished.
 #[derive(Debug)]
 pub(crate) enum Finished {
@@ -42,6 +53,8 @@ pub(crate) enum Finished {
         outcome: Outcome,
         reply: Reply,
     },
+    /// Something was committed that a search of the session follows.
+    News,
     /// A password was checked.
     Password(PasswordChecked),
     /// A password was hashed: the write may now be submitted.

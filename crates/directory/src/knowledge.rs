@@ -128,6 +128,8 @@ pub(crate) struct Computed {
     /// What an entry does not want lent; stored, as is what follows.
     pub collective_exclusions: TypeId,
     pub subtree_specification: TypeId,
+    /// Of naming contexts: the last change of all.
+    pub context_csn: TypeId,
 }
 
 impl Computed {
@@ -167,6 +169,7 @@ impl Computed {
                 .attribute_type("collectiveAttributeSubentries")?,
             collective_exclusions: schema.attribute_type("collectiveExclusions")?,
             subtree_specification: schema.attribute_type("subtreeSpecification")?,
+            context_csn: schema.attribute_type("contextCSN")?,
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::commit::{LocalLog, Record};
 use crate::config;
 use crate::execute::{Execution, META_TIME};
+use crate::feed::Feed;
 use crate::flow::Mailbox;
 use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
@@ -145,6 +146,7 @@ pub(crate) struct Shared {
     pub verified: Arc<VerifiedCache>,
     pub cookie_key: CookieKey,
     pub hashes: HashPool,
+    pub feed: Arc<Feed>,
     pub writer: Writer,
 }
 
@@ -246,6 +248,7 @@ impl Directory {
             password_type,
         };
         let hashes = HashPool::start(options.hash_threads, settings).map_err(start)?;
+        let feed = Arc::new(Feed::default());
         let desk = Desk {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
@@ -253,6 +256,7 @@ impl Directory {
             log: Box::new(log),
             journal: Journal::new(&store),
             encoded: Vec::new(),
+            feed: Arc::clone(&feed),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
@@ -263,6 +267,7 @@ impl Directory {
             verified,
             cookie_key,
             hashes,
+            feed,
             writer,
         };
         Ok(Directory {

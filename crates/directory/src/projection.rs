@@ -52,6 +52,7 @@ impl Projection {
             computed.num_subordinates,
             computed.index_state,
             computed.collective_attribute_subentries,
+            computed.context_csn,
         ];
         for type_id in all {
             if it.all_operational || it.types.contains(&type_id) {
@@ -68,6 +69,13 @@ impl Projection {
             it.computed.push(computed.member);
         }
         it
+    }
+
+    /// Leaves out what is computed from elsewhere and was not asked for by name: it changes without
+    /// its entry, so a copy of it could not be kept true (RFC 4533 §4.2).
+    pub fn leave_out_computed(&mut self) {
+        let types = &self.types;
+        self.computed.retain(|it| types.contains(it));
     }
 
     fn select(&mut self, catalog: &Catalog, text: &str) {

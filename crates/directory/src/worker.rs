@@ -4,11 +4,13 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::cursor::Cursor;
 use crate::dispatch;
+use crate::feed::Listener;
 use crate::flow::{
     CheckPurpose, Completion, Finished, Flow, Mailbox, Outcome, PasswordChecked, Reply,
 };
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
+use crate::operation::follow::{Followed, Follower};
 use crate::operation::search::LastBase;
 use crate::operation::{bind, limits};
 use crate::paging::CookieKey;
@@ -112,6 +114,38 @@ impl Worker {
         })
     }
 
+    /// Runs the next slice of a search that follows the directory, on a new snapshot.
+    pub fn follow(
+        &mut self,
+        session: &Session,
+        follower: &mut Follower,
+        out: &mut Vec<u8>,
+    ) -> Followed {
+        let before = out.len();
+        // First: what is committed behind the new snapshot must call again.
+        follower.looks();
+        self.reader.reset();
+        let followed = self.with_parts(|parts| dispatch::follow(parts, session, follower, out));
+        followed.unwrap_or_else(|stop| {
+            out.truncate(before);
+            let id = follower.message_id();
+            response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
+            Followed::Ended
+        })
+    }
+
+    /// Ends a search that follows the directory and that the client cancelled (RFC 3909).
+    pub fn cancel_following(
+        &mut self,
+        mut follower: Box<Follower>,
+        cancel_id: MessageId,
+        out: &mut Vec<u8>,
+    ) {
+        follower.cancelled(out);
+        let done = LdapResult::success();
+        response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
+    }
+
     /// Ends a parked search that the client cancelled (RFC 3909): the search is answered with
     /// `canceled`, the cancel operation with success.
     pub fn cancel(&mut self, cursor: Box<Cursor>, cancel_id: MessageId, out: &mut Vec<u8>) {
@@ -142,6 +176,7 @@ impl Worker {
                 write_response(out, id, kind, &outcome, &reply);
                 Flow::Done
             }
+            Finished::News => Flow::Done,
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
             Finished::Hashed { kind, write, reply } => {
                 session.hashing = false;
@@ -312,6 +347,28 @@ impl Worker {
 }
 
 impl Parts<'_> {
+    /// A place among the followers for a search of the session.
+    pub fn listen(
+        &self,
+        session: &Session,
+        id: MessageId,
+        subject: &str,
+        max: u32,
+    ) -> Result<Listener, Stop> {
+        let feed = &self.shared.feed;
+        let listener = feed.listen(session.id, id, subject, max, self.mailbox);
+        listener.map_or_else(
+            || {
+                let text = format!(
+                    "{max} searches of this subject follow the directory already \
+                     (followers_max): end one of them first"
+                );
+                Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text)
+            },
+            Ok,
+        )
+    }
+
     /// Milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         self.clock.now_us() / 1_000

@@ -15,6 +15,7 @@ use crate::apply::apply;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
+use crate::feed::Feed;
 use crate::flow::{Completion, Finished, Mailbox, Outcome};
 use crate::record;
 use crate::stop::{Failure, failure_result};
@@ -64,6 +65,7 @@ pub(crate) struct Desk {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub log: Box<dyn CommitLog>,
+    pub feed: Arc<Feed>,
     pub journal: Journal,
     /// Memory for the record being encoded.
     pub encoded: Vec<u8>,
@@ -290,6 +292,7 @@ impl Desk {
             self.take_back(true)?;
             return Err(error.into());
         }
+        self.feed.announce();
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
         Ok(applied.results)

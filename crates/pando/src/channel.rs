@@ -209,7 +209,7 @@ impl Offline {
                         .complete(&mut self.session, completion, &mut out)
                 }
                 Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
-                Flow::Done | Flow::Close | Flow::StartTls => break,
+                Flow::Done | Flow::Close | Flow::StartTls | Flow::Follow(_) => break,
             };
         }
         let mut answers = Vec::new();

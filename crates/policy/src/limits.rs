@@ -24,6 +24,8 @@ pub struct Limits {
     pub paged_entries_max: u64,
     /// Entries sorted in memory for one search.
     pub sort_entries_max: u32,
+    /// Searches that follow the directory one subject may have at a time, over all connections.
+    pub followers_max: u32,
 }
 
 /// For whom limits were made; [`LimitSettings::describe`] has the words.
@@ -144,6 +146,7 @@ impl Default for LimitSettings {
             page_entries_max: 5_000,
             paged_entries_max: 0,
             sort_entries_max: 100_000,
+            followers_max: 100,
         };
         LimitSettings {
             everybody,
@@ -156,6 +159,7 @@ impl Default for LimitSettings {
                 page_entries_max: 0,
                 paged_entries_max: 0,
                 sort_entries_max: 1_000_000,
+                followers_max: 1_000,
             },
             rules: Vec::new(),
         }

@@ -276,6 +276,13 @@ pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
 ];
 
 impl Schema {
+    /// Whether it is the very same: what was resolved under one is complete under the other. Under
+    /// an extended schema it still means what it meant, but may lack what is new.
+    pub fn is_same(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.definitions, &other.definitions)
+            && Arc::ptr_eq(&self.dictionary, &other.dictionary)
+    }
+
     /// A schema without any definition.
     pub(crate) fn empty() -> Schema {
         Schema {

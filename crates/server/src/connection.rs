@@ -9,12 +9,13 @@
 //! - requests are executed in the order in which they came. Two exceptions, both of RFC 4511:
 //!   Abandon, Cancel and Unbind are looked for ahead of a parked search; writes may be submitted
 //!   while earlier ones wait for their place in the order;
+//! - a search that stays holds nothing up: it has a turn when the output is sent and there is news;
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and what one message yields;
 //! - an idle connection owns no buffer.
 
 use std::time::Duration;
 
-use directory::may_overlap;
+use directory::{Followed, may_overlap};
 use protocol::ber::{self, Reader};
 use protocol::request::tag;
 use protocol::{
@@ -24,6 +25,7 @@ use protocol::{
 };
 
 use crate::bundle::Bundle;
+use crate::followers::Followers;
 use crate::service::{Service, Step};
 
 #[cfg(test)]
@@ -72,6 +74,8 @@ pub struct Connection<S: Service> {
     /// Start of the first message in `input` that look-ahead has not seen; 0 while no search is
     /// parked.
     scanned: usize,
+    /// Searches that stay; they run beside everything else.
+    followers: Followers<S::Follower>,
     /// Operations whose completions have not come.
     waiting: u32,
     state: State,
@@ -95,6 +99,7 @@ impl<S: Service> Connection<S> {
             input: Vec::new(),
             parked: None,
             scanned: 0,
+            followers: Followers::default(),
             waiting: 0,
             state: State::Open,
             stalled: false,
@@ -133,6 +138,7 @@ impl<S: Service> Connection<S> {
             let step = service.resume(&mut self.session, cursor, out);
             self.follow(id, step);
         }
+        self.tell_news(service, out);
         if self.parked.is_none() && self.more && !self.stalled {
             self.execute_input(service, rules, out);
             self.look_ahead(service, rules, out);
@@ -142,6 +148,10 @@ impl<S: Service> Connection<S> {
     /// Appends the response of finished work. Messages that waited for it are left to
     /// [`Connection::proceed`].
     pub fn complete(&mut self, service: &mut S, completion: S::Completion, out: &mut Vec<u8>) {
+        if let Some(id) = S::news(&completion) {
+            self.followers.news(id);
+            return;
+        }
         let step = service.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
         // A completed search never parks under an id of its own: what completes is a write, a
@@ -168,6 +178,7 @@ impl<S: Service> Connection<S> {
     pub fn stop_executing(&mut self) {
         if self.state == State::Open || self.state == State::StartTls {
             self.state = State::Ending;
+            self.followers.clear();
             self.input = Vec::new();
             self.stalled = false;
             self.more = false;
@@ -199,6 +210,7 @@ impl<S: Service> Connection<S> {
     /// Gives up what was begun; nothing more can be sent.
     pub fn abort(&mut self, service: &mut S) {
         self.drop_parked(service);
+        self.followers.clear();
         self.state = State::Closed;
     }
 
@@ -229,7 +241,12 @@ impl<S: Service> Connection<S> {
         if self.state == State::Closed || self.state == State::StartTls {
             return false;
         }
-        self.parked.is_some() || (self.more && !self.stalled)
+        self.parked.is_some() || (self.more && !self.stalled) || self.followers.are_behind()
+    }
+
+    /// Whether searches stay on this connection, so that its client may well be silent.
+    pub fn is_following(&self) -> bool {
+        !self.followers.is_empty()
     }
 
     /// Whether nothing that was begun is unfinished.
@@ -352,9 +369,52 @@ impl<S: Service> Connection<S> {
             self.bundle.answered();
             return true;
         }
+        if !self.followers.is_empty() && self.ends_following(service, &message, out) {
+            return true;
+        }
         let step = service.execute(&mut self.session, &message, out);
         self.follow(message.id, step);
         true
+    }
+
+    /// What a request means for searches that stay. True when that is all it means.
+    fn ends_following(
+        &mut self,
+        service: &mut S,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        match &message.request {
+            Request::Abandon(target) => self.followers.remove(*target).is_some(),
+            // RFC 4511 §4.2.1: nothing goes on under another identity.
+            Request::Bind(_) => {
+                self.followers.clear();
+                false
+            }
+            Request::Extended(it) if it.name == oid::CANCEL => {
+                let target = it.value.and_then(cancel_target);
+                let target = target.and_then(|it| MessageId::try_from(it).ok());
+                let Some(follower) = target.and_then(|it| self.followers.remove(it)) else {
+                    return false;
+                };
+                service.cancel_following(follower, message.id, out);
+                self.bundle.answered();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Gives one search that stays its turn.
+    fn tell_news(&mut self, service: &mut S, out: &mut Vec<u8>) {
+        let Some((id, mut follower)) = self.followers.take_turn() else {
+            return;
+        };
+        match service.follow(&mut self.session, &mut follower, out) {
+            Followed::Ended => self.bundle.answered(),
+            Followed::More => self.followers.give_back(id, follower, true),
+            Followed::CaughtUp => self.followers.give_back(id, follower, false),
+        }
     }
 
     /// What the connection itself refuses.
@@ -378,6 +438,11 @@ impl<S: Service> Connection<S> {
                 )),
                 _ => None,
             },
+            // RFC 4511 §4.14.1: no operation may be outstanding.
+            Request::Extended(it) if it.name == oid::START_TLS && !self.followers.is_empty() => {
+                let text = "a search of this connection has not ended";
+                Some(LdapResult::new(ResultCode::OPERATIONS_ERROR, text))
+            }
             _ => None,
         }
     }
@@ -399,11 +464,12 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    fn follow(&mut self, id: MessageId, step: Step<S::Cursor>) {
+    fn follow(&mut self, id: MessageId, step: Step<S::Cursor, S::Follower>) {
         match step {
             Step::Done => self.bundle.answered(),
             Step::Waiting => self.waiting += 1,
             Step::More(cursor) => self.parked = Some(Parked { id, cursor }),
+            Step::Follow(follower) => self.followers.add(id, follower),
             Step::Close => self.state = State::Closed,
             Step::StartTls => {
                 if self.state == State::Open {

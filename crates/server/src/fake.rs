@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use directory::Peer;
+use directory::{Followed, Peer};
 use protocol::{
     Authentication, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid,
     write_extended_result, write_result,
@@ -42,7 +42,14 @@ pub struct FakeCursor {
     slice: usize,
 }
 
-/// A write that is done.
+/// A search that stays, begun by the base `follow`: says one entry at each turn, and
+/// takes two turns to begin with.
+pub struct FakeFollower {
+    id: MessageId,
+    said: bool,
+}
+
+/// A write that is done; of the kind of a search, news for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
     pub session: u64,
@@ -58,7 +65,11 @@ pub fn complete_all(writes: &Receiver<Done>, inbox: &Inbox<Done>) {
 }
 
 impl Fake {
-    fn search(&mut self, mut cursor: FakeCursor, out: &mut Vec<u8>) -> Step<FakeCursor> {
+    fn search(
+        &mut self,
+        mut cursor: FakeCursor,
+        out: &mut Vec<u8>,
+    ) -> Step<FakeCursor, FakeFollower> {
         for _ in 0..cursor.slice.min(cursor.entries) {
             let mark = protocol::begin_search_entry(out, cursor.id, &vec![b'x'; cursor.bytes]);
             protocol::finish_search_entry(out, mark, &[]);
@@ -82,6 +93,7 @@ impl Fake {
 impl Service for Fake {
     type Session = FakeSession;
     type Cursor = FakeCursor;
+    type Follower = FakeFollower;
     type Completion = Done;
 
     fn open_session(&mut self, id: u64, peer: Peer) -> FakeSession {
@@ -97,7 +109,7 @@ impl Service for Fake {
         session: &mut FakeSession,
         message: &Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor> {
+    ) -> Step<FakeCursor, FakeFollower> {
         let id = message.id;
         self.log.push(format!("{} {id}", message.request.name()));
         let success = LdapResult::success();
@@ -112,6 +124,9 @@ impl Service for Fake {
                     session.name = it.name.to_owned();
                     write_result(out, id, ResultKind::Bind, &success, &[]);
                 }
+            }
+            Request::Search(it) if it.base == "follow" => {
+                return Step::Follow(FakeFollower { id, said: false });
             }
             Request::Search(it) => {
                 let mut numbers = it.base.split(' ').map(|it| it.parse().unwrap_or(1));
@@ -165,13 +180,45 @@ impl Service for Fake {
         _: &mut FakeSession,
         cursor: FakeCursor,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor> {
+    ) -> Step<FakeCursor, FakeFollower> {
         self.search(cursor, out)
     }
 
-    fn complete(&mut self, _: &mut FakeSession, done: Done, out: &mut Vec<u8>) -> Step<FakeCursor> {
+    fn complete(
+        &mut self,
+        _: &mut FakeSession,
+        done: Done,
+        out: &mut Vec<u8>,
+    ) -> Step<FakeCursor, FakeFollower> {
         write_result(out, done.id, done.kind, &LdapResult::success(), &[]);
         Step::Done
+    }
+
+    fn follow(
+        &mut self,
+        _: &mut FakeSession,
+        follower: &mut FakeFollower,
+        out: &mut Vec<u8>,
+    ) -> Followed {
+        self.log.push(format!("follow {}", follower.id));
+        let mark = protocol::begin_search_entry(out, follower.id, b"news");
+        protocol::finish_search_entry(out, mark, &[]);
+        // What there is at the beginning takes two turns.
+        if std::mem::replace(&mut follower.said, true) {
+            Followed::CaughtUp
+        } else {
+            Followed::More
+        }
+    }
+
+    fn cancel_following(&mut self, follower: FakeFollower, id: MessageId, out: &mut Vec<u8>) {
+        let canceled = LdapResult::new(ResultCode::CANCELED, "");
+        write_result(out, follower.id, ResultKind::SearchDone, &canceled, &[]);
+        write_extended_result(out, id, &LdapResult::success(), None, None, &[]);
+    }
+
+    fn news(done: &Done) -> Option<MessageId> {
+        (done.kind == ResultKind::SearchDone).then_some(done.id)
     }
 
     fn abandon(&mut self, _: &mut FakeSession, cursor: FakeCursor) {

@@ -10,6 +10,7 @@ mod bundle;
 pub mod connection;
 #[cfg(test)]
 mod fake;
+mod followers;
 mod inbox;
 mod link;
 mod listener;

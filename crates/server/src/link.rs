@@ -242,7 +242,7 @@ impl<S: Service> Link<S> {
             Due::FirstMessage
         } else if state.connection.owes_rest() {
             Due::Message
-        } else if idle_timeout && state.connection.is_quiet() {
+        } else if idle_timeout && state.connection.is_quiet() && !state.connection.is_following() {
             Due::Idle
         } else {
             Due::Nothing

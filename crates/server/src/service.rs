@@ -1,18 +1,20 @@
 //! What a connection needs from the directory, as a trait: the state machine is then testable
 //! with a service of twenty lines.
 
-use directory::{Completion, Cursor, Flow, Peer, Session, Worker};
-use protocol::Message;
+use directory::{Completion, Cursor, Flow, Followed, Follower, Peer, Session, Worker};
+use protocol::{Message, MessageId};
 
 /// What happens next after a message was executed. `directory::Flow` without its types.
 #[derive(Debug)]
-pub enum Step<C> {
+pub enum Step<C, F> {
     /// Everything there is to say is in the output.
     Done,
     /// A completion will come to the thread's inbox.
     Waiting,
     /// A search has more to say: resume it when the client can take more.
     More(C),
+    /// A search that stays has begun: let it say what it has to say now, and when news came.
+    Follow(F),
     /// Flush the output, then close the connection.
     Close,
     /// Flush the output, then begin the TLS handshake.
@@ -25,7 +27,9 @@ pub trait Service: 'static {
     type Session: 'static;
     /// Where a search goes on.
     type Cursor: 'static;
-    /// The end of work that another thread did.
+    /// A search that stays after its entries are sent.
+    type Follower: 'static;
+    /// The end of work that another thread did, or news for a search that stays.
     type Completion: Send + 'static;
 
     /// Begins a session. `id` comes back in its completions.
@@ -37,7 +41,7 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         message: &Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor>;
+    ) -> Step<Self::Cursor, Self::Follower>;
 
     /// Appends the next part of a search.
     fn resume(
@@ -45,7 +49,7 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         cursor: Self::Cursor,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor>;
+    ) -> Step<Self::Cursor, Self::Follower>;
 
     /// Appends the response of finished work.
     fn complete(
@@ -53,10 +57,21 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         completion: Self::Completion,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor>;
+    ) -> Step<Self::Cursor, Self::Follower>;
 
     /// Gives up a search that its client no longer wants.
     fn abandon(&mut self, session: &mut Self::Session, cursor: Self::Cursor);
+
+    /// Appends what a search that stays has to say.
+    fn follow(
+        &mut self,
+        session: &mut Self::Session,
+        follower: &mut Self::Follower,
+        out: &mut Vec<u8>,
+    ) -> Followed;
+
+    /// Ends a search that stays, and answers the Cancel operation that asked for it.
+    fn cancel_following(&mut self, follower: Self::Follower, id: MessageId, out: &mut Vec<u8>);
 
     /// The connection is protected by TLS from now on.
     fn secured(&mut self, session: &mut Self::Session);
@@ -71,6 +86,9 @@ pub trait Service: 'static {
     /// The session that `completion` belongs to.
     fn session_of(completion: &Self::Completion) -> u64;
 
+    /// The search that `completion` is news for; `None` for the end of an operation.
+    fn news(completion: &Self::Completion) -> Option<MessageId>;
+
     /// Called once before the thread waits for events: lets go of what others wait for.
     fn sleep(&mut self);
 }
@@ -78,6 +96,7 @@ pub trait Service: 'static {
 impl Service for Worker {
     type Session = Session;
     type Cursor = Box<Cursor>;
+    type Follower = Box<Follower>;
     type Completion = Completion;
 
     fn open_session(&mut self, id: u64, peer: Peer) -> Session {
@@ -89,7 +108,7 @@ impl Service for Worker {
         session: &mut Session,
         message: &Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>> {
+    ) -> Step<Box<Cursor>, Box<Follower>> {
         Worker::execute(self, session, message, out).into()
     }
 
@@ -98,7 +117,7 @@ impl Service for Worker {
         session: &mut Session,
         cursor: Box<Cursor>,
         out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>> {
+    ) -> Step<Box<Cursor>, Box<Follower>> {
         Worker::resume(self, session, cursor, out).into()
     }
 
@@ -107,13 +126,26 @@ impl Service for Worker {
         session: &mut Session,
         completion: Completion,
         out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>> {
+    ) -> Step<Box<Cursor>, Box<Follower>> {
         Worker::complete(self, session, completion, out).into()
     }
 
     fn abandon(&mut self, _: &mut Session, cursor: Box<Cursor>) {
         // A cursor holds nothing that outlives it.
         drop(cursor);
+    }
+
+    fn follow(
+        &mut self,
+        session: &mut Session,
+        follower: &mut Box<Follower>,
+        out: &mut Vec<u8>,
+    ) -> Followed {
+        Worker::follow(self, session, follower, out)
+    }
+
+    fn cancel_following(&mut self, follower: Box<Follower>, id: MessageId, out: &mut Vec<u8>) {
+        Worker::cancel_following(self, follower, id, out);
     }
 
     fn secured(&mut self, session: &mut Session) {
@@ -132,17 +164,22 @@ impl Service for Worker {
         completion.session
     }
 
+    fn news(completion: &Completion) -> Option<MessageId> {
+        completion.news()
+    }
+
     fn sleep(&mut self) {
         Worker::sleep(self);
     }
 }
 
-impl From<Flow> for Step<Box<Cursor>> {
+impl From<Flow> for Step<Box<Cursor>, Box<Follower>> {
     fn from(flow: Flow) -> Self {
         match flow {
             Flow::Done => Step::Done,
             Flow::Waiting => Step::Waiting,
             Flow::More(cursor) => Step::More(cursor),
+            Flow::Follow(follower) => Step::Follow(follower),
             Flow::Close => Step::Close,
             Flow::StartTls => Step::StartTls,
         }

@@ -178,7 +178,9 @@ impl<S: Service> Thread<S> {
                 // The client is gone and will not hear how it ended.
                 None => own.for_each(drop),
             }
-            if let Some(link) = self.links.borrow().find(id).cloned() {
+            // Apart from the condition, which would hold the borrow while the deadline is set.
+            let link = self.links.borrow().find(id).cloned();
+            if let Some(link) = link {
                 self.watch(&link);
             }
         }

@@ -378,7 +378,10 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Whether an entry that has children is `base` or lies below it.
-    pub(crate) fn is_at_or_below(&self, mut id: EntryId, base: EntryId) -> Result<bool, Error> {
+    ///
+    /// # Errors
+    /// As [`Snapshot::write_name`]; [`Error::Corrupt`] when there is no such entry.
+    pub fn is_at_or_below(&self, mut id: EntryId, base: EntryId) -> Result<bool, Error> {
         if id == base || base.is_root() {
             return Ok(true);
         }

@@ -18,6 +18,7 @@ pub(crate) struct Tables {
     pub order: Table,
     pub count: Table,
     pub dictionary: Table,
+    pub history: Table,
     pub meta: Table,
 }
 
@@ -35,6 +36,7 @@ impl Tables {
             order: plain("order")?,
             count: plain("count")?,
             dictionary: plain("dictionary")?,
+            history: plain("history")?,
             meta: plain("meta")?,
             index: transaction.open_table("index", TableOptions::FixedDuplicates)?,
         })
@@ -43,7 +45,7 @@ impl Tables {
 
 impl Tables {
     /// The tables with their names.
-    pub fn all(&self) -> [(&'static str, Table); 8] {
+    pub fn all(&self) -> [(&'static str, Table); 9] {
         [
             ("entry", self.entry),
             ("name", self.name),
@@ -52,6 +54,7 @@ impl Tables {
             ("order", self.order),
             ("count", self.count),
             ("dictionary", self.dictionary),
+            ("history", self.history),
             ("meta", self.meta),
         ]
     }

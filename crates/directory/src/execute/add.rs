@@ -60,6 +60,7 @@ impl Execution<'_, '_> {
                 .expect("only the root has no leaf, and it cannot be added")
         };
         self.batch.insert(id, parent, row, &bytes)?;
+        self.history.added(id);
         Ok(())
     }
 

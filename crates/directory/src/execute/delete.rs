@@ -1,6 +1,7 @@
 //! Execution of a delete: of one entry, or of an entry with everything below it.
 
 use super::Execution;
+use crate::clock::parse_uuid;
 use crate::stop::{Refusal, Stop};
 use crate::write::Write;
 use protocol::ResultCode;
@@ -57,7 +58,20 @@ impl Execution<'_, '_> {
     }
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
-        Ok(self.batch.delete(id, (parent, row))?)
+        let (uuid, spelled) = (self.uuid_of(id)?, self.spelled_name(id)?);
+        self.batch.delete(id, (parent, row))?;
+        self.history.deleted(id, uuid, &spelled);
+        Ok(())
+    }
+
+    /// The entry's UUID; zero in an entry that was imported with something else in its place.
+    fn uuid_of(&self, id: EntryId) -> Result<[u8; 16], Stop> {
+        let Some(view) = self.batch.snapshot().entry(id)? else {
+            return Err(super::missing_row(id));
+        };
+        let uuid = view.attribute(self.catalog.known.entry_uuid.number);
+        let uuid = uuid.and_then(|it| parse_uuid(it.values().into_iter().next()?));
+        Ok(uuid.unwrap_or_default())
     }
 
     /// Everything below an entry, superiors first. Naming contexts of their own are not below it.

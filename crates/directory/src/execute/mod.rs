@@ -13,6 +13,7 @@ use crate::clock;
 use crate::commit::Record;
 use crate::config;
 use crate::context::COLLECTIVE_CLASS;
+use crate::history::Recorder;
 use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
@@ -29,8 +30,8 @@ pub(crate) struct Execution<'x, 'b> {
     time_us: u64,
     /// The record's time as operational attributes carry it.
     timestamp: String,
-    /// Changes executed so far: the counter of their change sequence numbers.
-    counter: u32,
+    /// The changes executed so far; their number is the counter of change sequence numbers.
+    history: Recorder,
     noticed: Noticed,
 }
 
@@ -70,7 +71,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             position: record.position,
             time_us: record.time_us,
             timestamp: clock::generalized_time(record.time_us),
-            counter: 0,
+            history: Recorder::default(),
             noticed: Noticed {
                 schema: catalog.schema.clone(),
                 changed: 0,
@@ -98,7 +99,6 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Delete => self.delete(write)?,
             Change::Rename(renaming) => self.rename(write, renaming)?,
         }
-        self.counter += 1;
         self.noticed.changed += 1;
         self.noticed.configuration |= write.name.is_within(&self.catalog.config);
         if let Some(options) = &write.options {
@@ -111,6 +111,8 @@ impl<'x, 'b> Execution<'x, 'b> {
     pub fn finish(mut self) -> Result<Noticed, Failure> {
         if self.noticed.changed > 0 {
             self.batch.set_position(self.position);
+            self.history
+                .store(self.batch, self.position, self.time_us)?;
             self.batch
                 .put_meta(META_TIME, &self.time_us.to_be_bytes())?;
         }
@@ -120,7 +122,7 @@ impl<'x, 'b> Execution<'x, 'b> {
 
     /// The change sequence number of the write being executed.
     fn change_sequence_number(&self) -> String {
-        clock::change_sequence_number(self.time_us, self.counter, 0)
+        clock::change_sequence_number(self.time_us, self.history.count(), 0)
     }
 
     /// The number of a description; assigned now if this is its first use in this database.

@@ -58,6 +58,7 @@ impl Execution<'_, '_> {
             self.notice_new_classes(changes)?;
         }
         self.batch.update(id, &bytes)?;
+        self.history.modified(id);
         Ok(())
     }
 

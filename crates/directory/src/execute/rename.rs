@@ -25,6 +25,8 @@ impl Execution<'_, '_> {
             numbers.push(self.number(description)?);
         }
         let (old_parent, bytes) = self.renamed(id, parent, write, renaming, &numbers)?;
+        let spelled = self.spelled_name(id)?;
+        let moved_subtree = old_parent != parent && self.batch.snapshot().child_count(id)? > 0;
         let old_row = write
             .name
             .leaf()
@@ -32,6 +34,8 @@ impl Execution<'_, '_> {
         let new_row = renaming.rdn.normal.as_slice();
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
+        self.history
+            .renamed(id, &spelled, old_parent, moved_subtree);
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn compare(
     let catalog = context.catalog;
     let name = super::resolve_name(&catalog.schema, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    if let Some(entry) = needs.virtual_entry_of(catalog, &name) {
+    if let Some(entry) = needs.virtual_entry_of(context, &name)? {
         return compare_virtual(context, &name, &entry, &description, request, controls);
     }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;

@@ -12,7 +12,7 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 27] = [
+pub(crate) const SUPPORTED: [&str; 29] = [
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
@@ -27,6 +27,7 @@ pub(crate) const SUPPORTED: [&str; 27] = [
     oid::PAGED_RESULTS,
     oid::PERMISSIVE_MODIFY,
     oid::PERMIT_UNINDEXED_SEARCH,
+    oid::PERSISTENT_SEARCH,
     oid::POST_READ,
     oid::PRE_READ,
     oid::PROXIED_AUTHORIZATION,
@@ -37,6 +38,7 @@ pub(crate) const SUPPORTED: [&str; 27] = [
     oid::SORT_REQUEST,
     oid::SORT_RESPONSE,
     oid::SUBENTRIES,
+    oid::SYNC_REQUEST,
     oid::TREE_DELETE,
     oid::VIRTUAL_LIST_VIEW_REQUEST,
     oid::VIRTUAL_LIST_VIEW_RESPONSE,
@@ -57,6 +59,8 @@ pub(crate) struct Controls<'a> {
     pub page: Option<control::PagedResults<'a>>,
     /// Permissive modify ([MS-ADTS] §3.1.1.3.4.1.8).
     pub permissive: bool,
+    /// Persistent search (draft-ietf-ldapext-psearch-03).
+    pub persistent_search: Option<control::PersistentSearch>,
     /// Post-read (RFC 4527 §3.2): an attribute selection in BER, known to decode.
     pub post_read: Option<&'a [u8]>,
     /// Pre-read (RFC 4527 §3.1), likewise.
@@ -69,6 +73,8 @@ pub(crate) struct Controls<'a> {
     pub search: Option<Box<SearchControls<'a>>>,
     /// Session tracking (draft-wahl-ldap-session-03 §2.2): as many as the client likes.
     pub sessions: Vec<control::SessionTracking<'a>>,
+    /// Content synchronisation (RFC 4533).
+    pub sync: Option<control::SyncRequest<'a>>,
     /// Tree delete (draft-armijo-ldap-treedelete).
     pub tree_delete: bool,
 }
@@ -123,6 +129,11 @@ impl<'a> Controls<'a> {
             (oid::PERMISSIVE_MODIFY, Modify(_)) => {
                 flag(&mut self.permissive, control, "permissive modify")?;
             }
+            (oid::PERSISTENT_SEARCH, Search(_)) => {
+                let what = "persistent search";
+                let asked = decoded(control, what, control::PersistentSearch::decode)?;
+                once(&mut self.persistent_search, Some(asked), what)?;
+            }
             (oid::POST_READ, Add(_) | Modify(_) | ModifyDn(_)) => {
                 decoded(control, "post-read", control::ReadEntryRequest::decode)?;
                 once(&mut self.post_read, control.value, "post-read")?;
@@ -146,6 +157,11 @@ impl<'a> Controls<'a> {
                 let session = decoded(control, "session tracking", decode)?;
                 self.sessions.push(session);
             }
+            (oid::SYNC_REQUEST, Search(_)) => {
+                let what = "content synchronisation";
+                let asked = decoded(control, what, control::SyncRequest::decode)?;
+                once(&mut self.sync, Some(asked), what)?;
+            }
             (known, Search(_)) if SearchControls::knows(known) => {
                 self.search.get_or_insert_default().take(control)?;
             }
@@ -155,6 +171,11 @@ impl<'a> Controls<'a> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether the search is to follow the directory.
+    pub fn follows(&self) -> bool {
+        self.sync.is_some() || self.persistent_search.is_some()
     }
 
     /// RFC 4370 §3: a client that is not sure that the control is heard must not send it.

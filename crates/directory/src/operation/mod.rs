@@ -12,6 +12,7 @@ pub(crate) mod delete;
 pub(crate) mod dereference;
 pub(crate) mod extended;
 pub(crate) mod extras;
+pub(crate) mod follow;
 pub(crate) mod kept;
 pub(crate) mod limits;
 pub(crate) mod links;

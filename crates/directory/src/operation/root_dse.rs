@@ -21,7 +21,7 @@ const FEATURES: [&str; 8] = [
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.
-pub(crate) fn root_dse(catalog: &Catalog, peer: &Peer, tls: bool) -> VirtualEntry {
+pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> VirtualEntry {
     let mut entry = VirtualEntry::new(&catalog.schema);
     entry.put("objectClass", ["top"]);
     let contexts = catalog
@@ -50,6 +50,7 @@ pub(crate) fn root_dse(catalog: &Catalog, peer: &Peer, tls: bool) -> VirtualEntr
         "vendorVersion",
         [concat!("Pando ", env!("CARGO_PKG_VERSION"))],
     );
+    entry.put("contextCSN", [csn]);
     entry.put("entryDN", [""]);
     entry
 }

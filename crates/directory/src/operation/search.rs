@@ -81,20 +81,30 @@ impl LastBase {
 
 impl Needs<'_> {
     /// The root DSE or the subschema subentry, if that is what the base names.
-    fn virtual_entry(&self, catalog: &Catalog, base: &str) -> Option<VirtualEntry> {
-        if base.is_empty() {
-            return Some(root_dse::root_dse(catalog, self.peer, self.tls));
+    fn virtual_entry(
+        &self,
+        context: &Context<'_>,
+        base: &str,
+    ) -> Result<Option<VirtualEntry>, Stop> {
+        match context.catalog.schema.resolve_name(base) {
+            Ok(name) => self.virtual_entry_of(context, &name),
+            Err(_) => Ok(None),
         }
-        let name = catalog.schema.resolve_name(base).ok()?;
-        self.virtual_entry_of(catalog, &name)
     }
 
     /// The same for a resolved name.
-    pub fn virtual_entry_of(&self, catalog: &Catalog, name: &Name) -> Option<VirtualEntry> {
+    pub fn virtual_entry_of(
+        &self,
+        context: &Context<'_>,
+        name: &Name,
+    ) -> Result<Option<VirtualEntry>, Stop> {
+        let catalog = context.catalog;
         if name.depth() == 0 {
-            return Some(root_dse::root_dse(catalog, self.peer, self.tls));
+            let csn = context.newest()?.to_csn();
+            let root = root_dse::root_dse(catalog, &csn, self.peer, self.tls);
+            return Ok(Some(root));
         }
-        (*name == catalog.subschema).then(|| subschema::subschema(catalog))
+        Ok((*name == catalog.subschema).then(|| subschema::subschema(catalog)))
     }
 }
 
@@ -114,7 +124,7 @@ pub(crate) fn search(
     let filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     if let Some(condition) = controls.assertion
-        && let Some(entry) = needs.virtual_entry(catalog, request.base)
+        && let Some(entry) = needs.virtual_entry(context, request.base)?
     {
         assertion::require_of(catalog, &entry, condition)?;
     }
@@ -491,18 +501,39 @@ fn areas_or_virtual(
     controls: &Controls<'_>,
 ) -> Result<Found, Stop> {
     let is_root = request.base.trim_start_matches(' ').is_empty();
-    let catalog = context.catalog;
     if is_root && request.scope == Scope::BaseObject {
-        let entry = needs.virtual_entry_of(catalog, &Name::root());
+        let entry = needs.virtual_entry_of(context, &Name::root())?;
         return Ok(Found::Virtual(entry.expect("the root DSE is always there")));
     }
     match areas(context, needs, request, controls) {
         Ok(areas) => Ok(Found::Areas(areas)),
         Err(stop) if is_root => Err(stop),
-        Err(stop) => match needs.virtual_entry(catalog, request.base) {
+        Err(stop) => match needs.virtual_entry(context, request.base)? {
             Some(entry) => Ok(Found::Virtual(entry)),
             None => Err(stop),
         },
+    }
+}
+
+/// Resolves base and scope of a search that has no other regions.
+pub(crate) fn region(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<Region, Stop> {
+    Ok(Region {
+        base: resolve_base(context, needs, request, controls)?,
+        scope: region_scope(request.scope),
+    })
+}
+
+fn region_scope(scope: Scope) -> RegionScope {
+    match scope {
+        Scope::BaseObject => RegionScope::Base,
+        Scope::SingleLevel => RegionScope::OneLevel,
+        Scope::WholeSubtree => RegionScope::Subtree,
+        Scope::Subordinate => RegionScope::Subordinates,
     }
 }
 
@@ -513,12 +544,7 @@ fn areas(
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<Areas, Stop> {
-    let scope = match request.scope {
-        Scope::BaseObject => RegionScope::Base,
-        Scope::SingleLevel => RegionScope::OneLevel,
-        Scope::WholeSubtree => RegionScope::Subtree,
-        Scope::Subordinate => RegionScope::Subordinates,
-    };
+    let scope = region_scope(request.scope);
     let base = resolve_base(context, needs, request, controls)?;
     let mut regions: SmallVec<[Region; 2]> = smallvec![Region { base, scope }];
     if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {

@@ -4,7 +4,8 @@
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
 use directory::{
-    Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker,
+    Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
+    Worker,
 };
 use policy::password::Scheme;
 use protocol::{
@@ -27,6 +28,8 @@ pub struct Client {
     session: Session,
     inbox: Arc<Inbox>,
     last_id: i32,
+    /// The search that was begun last and stays.
+    pub follower: Option<Box<Follower>>,
 }
 
 #[derive(Default)]
@@ -44,6 +47,9 @@ impl Mailbox for Inbox {
 
 /// An entry as a search returned it: the DN, then attributes with their values as text.
 pub type Found = (String, Vec<(String, Vec<String>)>);
+
+/// One encoded response.
+pub type ResponseMessageBytes = Vec<u8>;
 
 /// Everything a request was answered with.
 pub struct Answer {
@@ -111,6 +117,7 @@ impl Client {
             session,
             inbox,
             last_id: 0,
+            follower: None,
         }
     }
 
@@ -151,15 +158,47 @@ impl Client {
                     }
                     let completion = arrived.remove(0);
                     drop(arrived);
+                    if completion.news().is_some() {
+                        flow = Flow::Waiting;
+                        continue;
+                    }
                     self.worker
                         .complete(&mut self.session, completion, &mut out)
                 }
                 Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
+                Flow::Follow(mut follower) => {
+                    while self.follow(&mut follower, &mut out) == Followed::More {}
+                    self.follower = Some(follower);
+                    break;
+                }
                 Flow::Done | Flow::Close | Flow::StartTls => break,
             };
         }
         self.worker.sleep();
         answer(&out)
+    }
+
+    /// What the search that stays says next: message by message, and whether it has ended.
+    pub fn news(&mut self) -> (Vec<ResponseMessageBytes>, Followed) {
+        let mut follower = self.follower.take().expect("a search stays");
+        let mut out = Vec::new();
+        let mut followed = Followed::More;
+        while followed == Followed::More {
+            followed = self.follow(&mut follower, &mut out);
+        }
+        self.worker.sleep();
+        self.follower = Some(follower);
+        let mut messages = Vec::new();
+        let mut rest = out.as_slice();
+        while let Some(length) = frame(rest, usize::MAX).unwrap() {
+            messages.push(rest[..length].to_vec());
+            rest = &rest[length..];
+        }
+        (messages, followed)
+    }
+
+    fn follow(&mut self, follower: &mut Follower, out: &mut Vec<u8>) -> Followed {
+        self.worker.follow(&self.session, follower, out)
     }
 
     pub fn bind(&mut self, name: &str, password: &str) -> LdapResult {

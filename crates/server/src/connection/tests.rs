@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::fake::{Done, Fake, heard, say};
 
+mod following;
+
 struct World {
     connection: Connection<Fake>,
     service: Fake,
@@ -46,6 +48,18 @@ impl World {
         assert!(self.connection.can_proceed());
         self.connection
             .proceed(&mut self.service, &self.rules, &mut self.out);
+        heard(&std::mem::take(&mut self.out))
+    }
+
+    fn news(&mut self, id: MessageId) -> Vec<String> {
+        let kind = ResultKind::SearchDone;
+        let news = Done {
+            session: 7,
+            id,
+            kind,
+        };
+        self.connection
+            .complete(&mut self.service, news, &mut self.out);
         heard(&std::mem::take(&mut self.out))
     }
 

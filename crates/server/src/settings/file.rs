@@ -137,6 +137,7 @@ pub struct Subject {
     pub page_entries_max: Option<u32>,
     pub paged_entries_max: Option<u64>,
     pub sort_entries_max: Option<u32>,
+    pub followers_max: Option<u32>,
 }
 
 impl Subject {
@@ -152,6 +153,7 @@ impl Subject {
             page_entries_max: self.page_entries_max.unwrap_or(default.page_entries_max),
             paged_entries_max: self.paged_entries_max.unwrap_or(default.paged_entries_max),
             sort_entries_max: self.sort_entries_max.unwrap_or(default.sort_entries_max),
+            followers_max: self.followers_max.unwrap_or(default.followers_max),
         }
     }
 }
@@ -170,6 +172,7 @@ pub struct OneSubject {
     pub page_entries_max: Option<u32>,
     pub paged_entries_max: Option<u64>,
     pub sort_entries_max: Option<u32>,
+    pub followers_max: Option<u32>,
 }
 
 impl OneSubject {
@@ -202,6 +205,7 @@ impl OneSubject {
             page_entries_max: self.page_entries_max,
             paged_entries_max: self.paged_entries_max,
             sort_entries_max: self.sort_entries_max,
+            followers_max: self.followers_max,
         }
         .resolve(default)
     }

@@ -173,6 +173,13 @@ const SETTINGS: &[Setting] = &[
         "Entries one search sorts in memory, where no ordering index helps. 0: no limit.",
     ),
     row(
+        "limits",
+        "followers_max",
+        "100",
+        "Searches that stay (content synchronisation, persistent search) one subject may have at\n\
+         a time, over all its connections. 0: no limit.",
+    ),
+    row(
         "anonymous_limits",
         "size_entries_max",
         "5000",
@@ -184,6 +191,7 @@ const SETTINGS: &[Setting] = &[
     row("anonymous_limits", "page_entries_max", "5000", ""),
     row("anonymous_limits", "paged_entries_max", "0", ""),
     row("anonymous_limits", "sort_entries_max", "100000", ""),
+    row("anonymous_limits", "followers_max", "100", ""),
     row(
         "administrator_limits",
         "size_entries_max",
@@ -201,6 +209,7 @@ const SETTINGS: &[Setting] = &[
     row("administrator_limits", "page_entries_max", "0", ""),
     row("administrator_limits", "paged_entries_max", "0", ""),
     row("administrator_limits", "sort_entries_max", "1000000", ""),
+    row("administrator_limits", "followers_max", "1000", ""),
     row(
         "passwords",
         "scheme",

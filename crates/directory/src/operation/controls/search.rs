@@ -49,6 +49,18 @@ impl<'a> SearchControls<'a> {
         )
     }
 
+    /// Whether the search returns what it would without them.
+    pub fn leaves_content(&self) -> bool {
+        !self.account_usability
+            && self.count.is_none()
+            && !self.rejects_unindexed
+            && self.dereference.is_none()
+            && self.sort.is_none()
+            && self.view.is_none()
+            && self.matched_values.is_none()
+            && self.subentries.is_none()
+    }
+
     /// Decodes one of these.
     pub fn take(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         match control.oid {

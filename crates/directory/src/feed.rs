@@ -1,0 +1,170 @@
+//! Who is to be woken when something has changed.
+//!
+//! The writer announces every commit. What changed stands in the history (`history.rs`), inside
+//! the commit itself, so nothing is handed over but the word that there is something to read: a
+//! follower that does not get to it costs nothing, however much happens meanwhile. Without
+//! followers an announcement is one load; a follower that was called and has not come yet is not
+//! called again.
+
+use crate::flow::{Completion, Finished, Mailbox};
+use protocol::MessageId;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// All followers of a directory.
+#[derive(Default)]
+pub(crate) struct Feed {
+    following: AtomicUsize,
+    bells: Mutex<Vec<Arc<Bell>>>,
+}
+
+/// How one follower is called.
+struct Bell {
+    session: u64,
+    /// The message id of its search.
+    id: MessageId,
+    /// Whose search it is, for the limit.
+    subject: String,
+    mailbox: Arc<dyn Mailbox>,
+    /// It was called and has not looked yet.
+    rung: AtomicBool,
+}
+
+/// One follower's place; dropping it gives the place back.
+pub(crate) struct Listener {
+    feed: Arc<Feed>,
+    bell: Arc<Bell>,
+}
+
+impl Feed {
+    /// Calls `session` from now on when something was committed. `None` when the subject has
+    /// `max` followers already; 0 is no limit.
+    pub fn listen(
+        self: &Arc<Self>,
+        session: u64,
+        id: MessageId,
+        subject: &str,
+        max: u32,
+        mailbox: &Arc<dyn Mailbox>,
+    ) -> Option<Listener> {
+        let mut bells = self.bells();
+        let own = bells.iter().filter(|it| it.subject == subject).count();
+        if max != 0 && own >= max as usize {
+            return None;
+        }
+        let bell = Arc::new(Bell {
+            session,
+            id,
+            subject: subject.to_owned(),
+            mailbox: Arc::clone(mailbox),
+            rung: AtomicBool::new(false),
+        });
+        bells.push(Arc::clone(&bell));
+        // Pairs with the fence of `announce`: either the writer sees this follower, or the
+        // follower's next snapshot has the writer's commit.
+        self.following.fetch_add(1, Ordering::SeqCst);
+        Some(Listener {
+            feed: Arc::clone(self),
+            bell,
+        })
+    }
+
+    /// Something was committed: calls everybody who has not been called since they last looked.
+    #[inline]
+    pub fn announce(&self) {
+        fence(Ordering::SeqCst);
+        if self.following.load(Ordering::Relaxed) > 0 {
+            self.ring();
+        }
+    }
+
+    #[cold]
+    fn ring(&self) {
+        let mut calls: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
+        for bell in self.bells().iter() {
+            if bell.rung.swap(true, Ordering::SeqCst) {
+                continue;
+            }
+            let key = Arc::as_ptr(&bell.mailbox).cast::<()>();
+            let call = calls
+                .entry(key)
+                .or_insert_with(|| (Arc::clone(&bell.mailbox), Vec::new()));
+            call.1.push(Completion {
+                session: bell.session,
+                id: bell.id,
+                what: Finished::News,
+            });
+        }
+        for (mailbox, completions) in calls.into_values() {
+            mailbox.deliver(completions);
+        }
+    }
+
+    fn bells(&self) -> MutexGuard<'_, Vec<Arc<Bell>>> {
+        self.bells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener {
+    /// The follower is about to look: what is committed from now on must call it again.
+    pub fn looks(&self) {
+        self.bell.rung.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.feed.bells().retain(|it| !Arc::ptr_eq(it, &self.bell));
+        self.feed.following.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("session", &self.bell.session)
+            .field("id", &self.bell.id)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Box(Mutex<Vec<(u64, MessageId)>>);
+
+    impl Mailbox for Box {
+        fn deliver(&self, completions: Vec<Completion>) {
+            let calls = completions.iter().map(|it| (it.session, it.id));
+            self.0.lock().expect("no panic").extend(calls);
+        }
+    }
+
+    #[test]
+    fn a_follower_is_called_once_until_it_looks() {
+        let feed = Arc::new(Feed::default());
+        let own = Arc::new(Box::default());
+        let mailbox: Arc<dyn Mailbox> = own.clone();
+        let calls = || std::mem::take(&mut *own.0.lock().expect("no panic"));
+        feed.announce();
+        assert!(calls().is_empty());
+        let first = feed.listen(1, 7, "cn=a", 2, &mailbox).expect("room");
+        let second = feed.listen(2, 8, "cn=a", 2, &mailbox).expect("room");
+        assert!(feed.listen(3, 9, "cn=a", 2, &mailbox).is_none());
+        assert!(feed.listen(3, 9, "cn=b", 2, &mailbox).is_some());
+        feed.announce();
+        feed.announce();
+        assert_eq!(calls(), [(1, 7), (2, 8)]);
+        first.looks();
+        feed.announce();
+        assert_eq!(calls(), [(1, 7)]);
+        second.looks();
+        drop(second);
+        feed.announce();
+        assert!(calls().is_empty());
+        assert!(feed.listen(3, 9, "cn=a", 2, &mailbox).is_some());
+    }
+}

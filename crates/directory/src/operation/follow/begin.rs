@@ -1,0 +1,231 @@
+//! The beginning of a search that follows the directory: what it asks, and how it can be answered.
+
+use super::cookie::{self, Held};
+use super::*;
+use crate::cursor::{Area, AreaKind};
+use crate::operation::controls::Controls;
+use crate::operation::{links, search};
+use crate::worker::Parts;
+use protocol::control::{Assertion, SyncMode, SyncRequest};
+use protocol::{DerefAliases, Scope, SearchRequest};
+
+/// Begins the search that `controls` ask for. Nothing is said yet.
+pub(crate) fn begin(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    session: &crate::Session,
+    message: (MessageId, &SearchRequest<'_>, &Controls<'_>),
+) -> Result<Follower, Stop> {
+    let (id, request, controls) = message;
+    refuse_combinations(request, controls)?;
+    let region = search::region(context, needs, request, controls)?;
+    let catalog = context.catalog;
+    let mut filter = Vec::with_capacity(64);
+    request.filter.encode(&mut filter);
+    let limits = needs.limits.0;
+    let mut follower = Follower {
+        id,
+        kind: Kind::Sync { persist: false },
+        stage: Stage::Scan(Scan::new(Purpose::Send)),
+        region,
+        base: crate::operation::resolve_name(&catalog.schema, request.base)?,
+        asked: Asked {
+            filter,
+            attributes: request
+                .attributes
+                .iter()
+                .map(|it| (*it).to_owned())
+                .collect(),
+            types_only: request.types_only,
+            schema: catalog.schema.clone(),
+        },
+        filter: schema::Filter::False,
+        projection: Projection::default(),
+        manage_dsa_it: controls.manage_dsa_it,
+        rid: 0,
+        at: Moment::default(),
+        members: RoaringTreemap::new(),
+        learned: Moment::default(),
+        walk: None,
+        gone: Vec::new(),
+        unchanged: Vec::new(),
+        silent: 0,
+        sent: 0,
+        size_max: u64::from(lower(limits.size_entries_max, request.size_limit)),
+        time_ms_max: u64::from(lower(
+            limits.time_ms_max,
+            request.time_limit_s.saturating_mul(1_000),
+        )),
+        candidates_max: limits.candidates_max,
+        examined: 0,
+        began_us: None,
+        listener: None,
+        subject: None,
+        buffer: Vec::with_capacity(128),
+    };
+    follower.resolve(context, needs)?;
+    follower.choose(context, controls)?;
+    if follower.stays() {
+        follower.listener =
+            Some(parts.listen(session, id, &context.subject.dn, limits.followers_max)?);
+    }
+    Ok(follower)
+}
+
+/// What cannot be answered by following.
+fn refuse_combinations(request: &SearchRequest<'_>, controls: &Controls<'_>) -> Result<(), Stop> {
+    if controls.sync.is_some() && controls.persistent_search.is_some() {
+        let text = "content synchronisation and persistent search exclude each other";
+        return Stop::refuse(ResultCode::PROTOCOL_ERROR, text);
+    }
+    if controls.page.is_some() {
+        let text = "a search that follows the directory has no pages";
+        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
+    }
+    let others = controls.search.as_deref();
+    if others.is_some_and(|it| !it.leaves_content()) {
+        let text = "a search that follows the directory cannot be combined with sorting, views, \
+                    counts, matched values, subentries, dereferencing or account states";
+        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
+    }
+    if matches!(
+        request.deref_aliases,
+        DerefAliases::InSearching | DerefAliases::Always
+    ) {
+        let text = "expected neverDerefAliases or derefFindingBaseObj (RFC 4533 §3.5.2)";
+        return Stop::refuse(ResultCode::PROTOCOL_ERROR, text);
+    }
+    if request.base.is_empty() && request.scope == Scope::BaseObject {
+        let text = "the root DSE is made for each reader and cannot be followed";
+        return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
+    }
+    Ok(())
+}
+
+impl Scan {
+    pub(super) fn new(purpose: Purpose) -> Scan {
+        Scan {
+            purpose,
+            candidates: None,
+            after: EntryId(0),
+        }
+    }
+}
+
+impl Follower {
+    /// Resolves what was asked under the schema of now.
+    pub(super) fn resolve(&mut self, context: &Context<'_>, needs: &Needs<'_>) -> Result<(), Stop> {
+        let catalog = context.catalog;
+        // The value of an assertion control is a filter in BER, like this one.
+        let asked = match Assertion::decode(&self.asked.filter) {
+            Ok(asked) => asked.filter,
+            Err(error) => {
+                return Stop::refuse(ResultCode::PROTOCOL_ERROR, format!("filter: {error}"));
+            }
+        };
+        let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
+        self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
+        let area = Area {
+            region: self.region,
+            kind: AreaKind::Entries,
+        };
+        links::follow(context, &mut self.filter, std::iter::once(&area))?;
+        let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
+        self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
+        self.projection.leave_out_computed();
+        self.asked.schema = catalog.schema.clone();
+        Ok(())
+    }
+
+    /// Chooses what to do first.
+    fn choose(&mut self, context: &Context<'_>, controls: &Controls<'_>) -> Result<(), Stop> {
+        let extent = context.extent()?;
+        (self.at, self.learned) = (extent.newest, extent.newest);
+        if let Some(asked) = &controls.sync {
+            let persist = asked.mode == SyncMode::RefreshAndPersist;
+            self.kind = Kind::Sync { persist };
+            self.begin_sync(context, asked, &extent)?;
+        } else if let Some(asked) = &controls.persistent_search {
+            self.kind = Kind::Persistent(*asked);
+            self.begin_persistent(asked);
+        }
+        Ok(())
+    }
+
+    /// Chooses how to bring the client's copy to the present state.
+    fn begin_sync(
+        &mut self,
+        context: &Context<'_>,
+        asked: &SyncRequest<'_>,
+        extent: &Extent,
+    ) -> Result<(), Stop> {
+        let (held, rid) = cookie::parse(asked.cookie);
+        self.rid = rid;
+        let usable = match held {
+            Held::Nothing => return Ok(()),
+            Held::Unknown => None,
+            Held::Moment(moment) => self.way_from(context, moment, extent)?,
+        };
+        match usable {
+            Some(stage) => self.stage = stage,
+            // The initial content answers any cookie: what is not in it is gone.
+            None if asked.reload_hint => {}
+            None => {
+                return Stop::refuse(
+                    ResultCode::E_SYNC_REFRESH_REQUIRED,
+                    "the cookie is of no state that this server can go on from; \
+                     begin without a cookie, or with reloadHint",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The way from a state to the present one; `None` when there is none.
+    fn way_from(
+        &self,
+        context: &Context<'_>,
+        held: Moment,
+        extent: &Extent,
+    ) -> Result<Option<Stage>, Stop> {
+        if held > extent.newest || held.time_us < extent.born_us {
+            return Ok(None);
+        }
+        if held.time_us < extent.oldest_us {
+            let compare = Stage::Scan(Scan::new(Purpose::Compare(held)));
+            return Ok((held.time_us >= extent.moved_us).then_some(compare));
+        }
+        if !context.knows(held)? {
+            return Ok(None);
+        }
+        let (mut lost, base) = (false, self.region.base);
+        context.changes_after(held, |_, change| {
+            lost = self.loses_base(context, &change)?
+                || change.entry == base && change.detail == Detail::None && change.is_add();
+            Ok(!lost)
+        })?;
+        let seen = RoaringTreemap::new();
+        Ok((!lost).then_some(Stage::Delta { from: held, seen }))
+    }
+
+    fn begin_persistent(&mut self, asked: &PersistentSearch) {
+        use protocol::control::ChangeType::Delete;
+        if asked.changes_only {
+            // Only a deletion needs to know what was in the content.
+            self.stage = if asked.wants(Delete) {
+                Stage::Scan(Scan::new(Purpose::Learn))
+            } else {
+                Stage::Persist
+            };
+        }
+    }
+}
+
+/// The lower of a limit and a wish; 0 is none.
+fn lower(limit: u32, asked: u32) -> u32 {
+    match (limit, asked) {
+        (0, it) | (it, 0) => it,
+        (limit, asked) => limit.min(asked),
+    }
+}

@@ -1,0 +1,342 @@
+//! Searches that follow the directory: content synchronisation (RFC 4533) as provider, and
+//! persistent search (draft-ietf-ldapext-psearch-03).
+//!
+//! Both run in slices beside the other operations of their connection. A refresh brings the client
+//! to the state of one moment; from there on the history is read, change by change, as far as the
+//! snapshot goes. A client that does not keep up costs nothing but its place: when the history no
+//! longer reaches back to it, it is told to refresh.
+//!
+//! What is kept of the content is the set of its entries' ids, a bit each, so that a change which
+//! takes an entry out of the content can be told from one that never concerned the client.
+
+mod answer;
+mod begin;
+mod cookie;
+mod persist;
+mod refresh;
+
+pub(crate) use begin::begin;
+
+use crate::context::{Context, VisibleEntry};
+use crate::feed::Listener;
+use crate::history::{Change, Detail, Extent, Moment, Occasion};
+use crate::operation::search::Needs;
+use crate::projection::Projection;
+use crate::session::Session;
+use crate::stop::Stop;
+use answer::Gone;
+use policy::Subject;
+use protocol::control::PersistentSearch;
+use protocol::{LdapResult, MessageId, ResultCode};
+use roaring::RoaringTreemap;
+use schema::{Name, Truth};
+use std::rc::Rc;
+use store::{Candidates, EntryId, Region, RegionScope};
+
+/// A slice ends when it has put this many bytes into the output …
+const SLICE_BYTES: usize = 256 * 1024;
+/// … or looked at this many entries or changes, so that other connections get their turn.
+const SLICE_STEPS: u32 = 2_048;
+
+/// A search that follows the directory, between two of its slices. It holds no snapshot.
+#[derive(Debug)]
+pub struct Follower {
+    pub(super) id: MessageId,
+    kind: Kind,
+    stage: Stage,
+    region: Region,
+    /// The base as it was named.
+    base: Name,
+    asked: Asked,
+    filter: schema::Filter,
+    projection: Projection,
+    /// Referral objects are ordinary entries; otherwise they are no part of the content.
+    manage_dsa_it: bool,
+    /// The consumer's number in its cookies.
+    rid: u16,
+    /// Every change up to here has been told, or will have been at the end of the refresh.
+    at: Moment,
+    /// Entries of the content as the client has it.
+    members: RoaringTreemap,
+    /// Changes up to here happened before `members` was known.
+    learned: Moment,
+    /// Entries below one that has moved, still to be looked at.
+    walk: Option<Walk>,
+    gone: Vec<Gone>,
+    unchanged: Vec<[u8; 16]>,
+    /// Changes since the client last got a cookie.
+    silent: u32,
+    /// Entries sent.
+    sent: u64,
+    size_max: u64,
+    time_ms_max: u64,
+    candidates_max: u64,
+    examined: u64,
+    /// When the search began (microseconds), once it has taken more than a slice.
+    began_us: Option<u64>,
+    listener: Option<Listener>,
+    /// Whose rights it has (RFC 4370), if not the session's.
+    subject: Option<Rc<Subject>>,
+    buffer: Vec<u8>,
+}
+
+/// What the client asked for, kept to be resolved again: an attribute that no entry had when the
+/// search began may come.
+#[derive(Debug)]
+struct Asked {
+    /// In BER, known to decode.
+    filter: Vec<u8>,
+    attributes: Vec<String>,
+    types_only: bool,
+    /// What `filter` and `projection` of the follower are resolved under.
+    schema: schema::Schema,
+}
+
+/// Which protocol the client speaks.
+#[derive(Debug)]
+enum Kind {
+    Sync { persist: bool },
+    Persistent(PersistentSearch),
+}
+
+/// What a follower is doing.
+#[derive(Debug)]
+enum Stage {
+    /// Going through the entries there are.
+    Scan(Scan),
+    /// Refreshing: telling the changes between what the client has and `at`.
+    Delta { from: Moment, seen: RoaringTreemap },
+    /// Telling changes as they happen.
+    Persist,
+}
+
+/// A way through the entries of the region.
+#[derive(Debug)]
+struct Scan {
+    purpose: Purpose,
+    candidates: Option<Candidates>,
+    after: EntryId,
+}
+
+/// What a scan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Sending everything.
+    Send,
+    /// Sending what changed after this moment, naming the rest.
+    Compare(Moment),
+    /// Learning what the client has.
+    Learn,
+}
+
+/// A way through the entries below one that has moved.
+#[derive(Debug)]
+struct Walk {
+    top: EntryId,
+    candidates: Option<Candidates>,
+    after: EntryId,
+}
+
+/// What comes after a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// The search has ended; its result is in the output.
+    Ended,
+    /// There is more to say: go on when the client can take more.
+    More,
+    /// Everything is told: go on when the directory has changed.
+    CaughtUp,
+}
+
+/// How far a slice may still go.
+struct Slice {
+    end: usize,
+    steps: u32,
+}
+
+impl Slice {
+    /// Takes one step; false when the slice is over.
+    fn step(&mut self, out: &[u8]) -> bool {
+        if self.steps == 0 || out.len() >= self.end {
+            return false;
+        }
+        self.steps -= 1;
+        true
+    }
+}
+
+impl Follower {
+    /// The message id of the search request.
+    pub fn message_id(&self) -> MessageId {
+        self.id
+    }
+
+    /// The same under the rights of `subject`.
+    pub(crate) fn acting_as(mut self, subject: Rc<Subject>) -> Follower {
+        self.subject = Some(subject);
+        self
+    }
+
+    /// Whose rights it has.
+    pub(crate) fn subject(&self, session: &Session) -> Rc<Subject> {
+        Rc::clone(self.subject.as_ref().unwrap_or(&session.subject))
+    }
+
+    /// The follower is about to take a new snapshot.
+    pub(crate) fn looks(&self) {
+        if let Some(listener) = &self.listener {
+            listener.looks();
+        }
+    }
+
+    /// The client has cancelled the search (RFC 3909, RFC 4533 §3.7).
+    pub(crate) fn cancelled(&mut self, out: &mut Vec<u8>) {
+        self.put_stopped(&LdapResult::new(ResultCode::CANCELED, ""), out);
+    }
+
+    fn is_persisting(&self) -> bool {
+        matches!(self.stage, Stage::Persist)
+    }
+
+    /// Whether the search stays after its refresh.
+    fn stays(&self) -> bool {
+        !matches!(self.kind, Kind::Sync { persist: false })
+    }
+
+    /// The entry, if it is in the content.
+    fn content<'c, 'a>(
+        &mut self,
+        context: &'c Context<'a>,
+        id: EntryId,
+    ) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
+        let Some(entry) = context.entry(id)? else {
+            return Ok(None);
+        };
+        Ok(self.matches(context, &entry)?.then_some(entry))
+    }
+
+    /// Whether an entry is in the content.
+    fn matches(
+        &mut self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+    ) -> Result<bool, Stop> {
+        let catalog = context.catalog;
+        Ok(context.in_region(entry, &self.region)?
+            && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"))
+            && self
+                .filter
+                .evaluate(&catalog.schema, entry, &mut self.buffer)
+                == Truth::True)
+    }
+
+    /// Whether the entries below one that has moved must be looked at: when it came from outside
+    /// the region or has left it. Where its old superior lies now says nothing if something was
+    /// renamed since.
+    fn must_walk(
+        &self,
+        context: &Context<'_>,
+        change: &Change<'_>,
+        moment: Moment,
+    ) -> Result<bool, Stop> {
+        let Detail::Was {
+            superior,
+            moved_subtree: true,
+            ..
+        } = change.detail
+        else {
+            return Ok(false);
+        };
+        let deep = matches!(
+            self.region.scope,
+            RegionScope::Subtree | RegionScope::Subordinates
+        );
+        if !deep || self.region.base.0 == 0 {
+            return Ok(false);
+        }
+        let mut renamed_since = false;
+        context.changes_after(moment, |_, later| {
+            renamed_since |= matches!(later.detail, Detail::Was { .. });
+            Ok(!renamed_since)
+        })?;
+        let Some(superior) = context.entry(superior)? else {
+            return Ok(true);
+        };
+        let Some(entry) = context.entry(change.entry)? else {
+            // Gone since, and with it everything that was below and did not move away.
+            return Ok(false);
+        };
+        let whole = Region {
+            base: self.region.base,
+            scope: RegionScope::Subtree,
+        };
+        Ok(renamed_since
+            || context.in_region(&superior, &whole)? != context.in_region(&entry, &whole)?)
+    }
+
+    /// Whether a change takes the base away, or gives another entry its name (RFC 4533 §3.5.1).
+    fn loses_base(&self, context: &Context<'_>, change: &Change<'_>) -> Result<bool, Stop> {
+        let base = self.region.base;
+        if base.0 == 0 {
+            return Ok(false);
+        }
+        match change.detail {
+            Detail::Gone { .. } => Ok(change.entry == base),
+            Detail::Was { .. } => {
+                let Some(entry) = context.entry(base)? else {
+                    return Ok(true);
+                };
+                let below = Region {
+                    base: change.entry,
+                    scope: RegionScope::Subtree,
+                };
+                context.in_region(&entry, &below)
+            }
+            Detail::None => Ok(false),
+        }
+    }
+
+    /// Runs one slice.
+    pub(crate) fn step(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Followed, Stop> {
+        if !self.asked.schema.is_same(&context.catalog.schema) {
+            self.resolve(context, needs)?;
+        }
+        let mut slice = Slice {
+            end: out.len() + SLICE_BYTES,
+            steps: SLICE_STEPS,
+        };
+        loop {
+            let done = match self.stage {
+                Stage::Scan(_) => self.scan(context, &mut slice, out)?,
+                Stage::Delta { .. } => self.delta(context, &mut slice, out)?,
+                Stage::Persist => return self.persist(context, &mut slice, out),
+            };
+            if let Some(ended) = done {
+                return Ok(ended);
+            }
+            if slice.steps == 0 || out.len() >= slice.end {
+                self.check_time(needs)?;
+                return Ok(Followed::More);
+            }
+        }
+    }
+
+    /// RFC 4533 §3.5.4: the time limit is for the refresh.
+    fn check_time(&mut self, needs: &Needs<'_>) -> Result<(), Stop> {
+        let now = needs.clock.now_us();
+        let began = *self.began_us.get_or_insert(now);
+        let limit = self.time_ms_max;
+        if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+            return Stop::refuse(
+                ResultCode::TIME_LIMIT_EXCEEDED,
+                format!("the time limit of {limit} ms is used up before the refresh has ended"),
+            );
+        }
+        Ok(())
+    }
+}

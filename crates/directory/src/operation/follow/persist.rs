@@ -1,0 +1,237 @@
+//! Telling changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
+
+use super::*;
+use protocol::control::{ChangeType, EntryChangeNotification, SyncState};
+
+impl Follower {
+    /// Tells what has happened since, as far as the slice goes.
+    pub(super) fn persist(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Followed, Stop> {
+        let extent = context.extent()?;
+        if self.at.time_us < extent.oldest_us {
+            let text = "this search is too far behind: more happened than is remembered";
+            return Ok(self.stop(ResultCode::E_SYNC_REFRESH_REQUIRED, text, out));
+        }
+        let mut lost = None;
+        let mut over = !self.persist_walk(context, slice, out)?;
+        if !over {
+            context.changes_after(self.at, |occasion, change| {
+                if !slice.step(out) {
+                    over = true;
+                    return Ok(false);
+                }
+                self.tell(context, &change, occasion, out)?;
+                self.at = occasion.moment;
+                if self.loses_base(context, &change)? {
+                    lost = Some(change.kind);
+                    return Ok(false);
+                }
+                over = !self.persist_walk(context, slice, out)?;
+                Ok(!over)
+            })?;
+        }
+        match lost {
+            Some(ChangeType::Delete) => {
+                let text = "the base of the search was deleted";
+                Ok(self.stop(ResultCode::NO_SUCH_OBJECT, text, out))
+            }
+            Some(_) => {
+                let text = "the base of the search has another name now";
+                Ok(self.stop(ResultCode::E_SYNC_REFRESH_REQUIRED, text, out))
+            }
+            None => {
+                self.put_gone(out);
+                Ok(if over {
+                    Followed::More
+                } else {
+                    Followed::CaughtUp
+                })
+            }
+        }
+    }
+
+    fn stop(&mut self, code: ResultCode, text: &str, out: &mut Vec<u8>) -> Followed {
+        self.put_stopped(&LdapResult::new(code, text), out);
+        Followed::Ended
+    }
+
+    fn tell(
+        &mut self,
+        context: &Context<'_>,
+        change: &Change<'_>,
+        occasion: Occasion,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        match self.kind {
+            Kind::Sync { .. } => self.tell_sync(context, change, occasion, out),
+            Kind::Persistent(asked) => self.tell_persistent(context, change, occasion, &asked, out),
+        }
+    }
+
+    fn tell_sync(
+        &mut self,
+        context: &Context<'_>,
+        change: &Change<'_>,
+        occasion: Occasion,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let (moment, unsure) = (occasion.moment, occasion.moment <= self.learned);
+        if self.must_walk(context, change, moment)? {
+            self.walk = Some(Walk::below(change.entry));
+        }
+        // What is below is part of the change: the cookie comes behind it.
+        let moment = self.walk.is_none().then_some(moment);
+        if let Detail::Gone { uuid, name } = change.detail {
+            let had = self.members.remove(change.entry.0);
+            if had || unsure && context.may_hear_of(name) {
+                let name = name.to_owned();
+                self.put_left(Gone { uuid, name, moment }, out);
+            } else {
+                self.put_nothing(out);
+            }
+            return Ok(());
+        }
+        let Some(entry) = context.entry(change.entry)? else {
+            // Deleted since: that comes, too, and needs to know whether the client has it.
+            self.put_nothing(out);
+            return Ok(());
+        };
+        // A later change of the entry comes, too, and has no more to say than this one; but a new
+        // entry must come before those that were put below it.
+        if change.kind == ChangeType::Modify
+            && self.members.contains(change.entry.0)
+            && entry.position() > occasion.position
+        {
+            self.put_nothing(out);
+            return Ok(());
+        }
+        let state = match change.is_add() && unsure {
+            true => Some(SyncState::Add),
+            false => None,
+        };
+        self.tell_entry(context, &entry, (state, unsure), moment, out)
+    }
+
+    /// An entry that changed, or lies below one that moved: is it in the content, and was it?
+    fn tell_entry(
+        &mut self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+        (state, unsure): (Option<SyncState>, bool),
+        moment: Option<Moment>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        if self.matches(context, entry)? {
+            let state = match (state, self.members.insert(entry.id.0)) {
+                (Some(state), _) => state,
+                (None, true) => SyncState::Add,
+                (None, false) => SyncState::Modify,
+            };
+            return self.put_entry(entry, state, moment, out);
+        }
+        let had = self.members.remove(entry.id.0);
+        let (uuid, name) = (entry.uuid(), entry.spelled_name()?);
+        match uuid {
+            Some(uuid) if had || unsure && context.may_hear_of(&name) => {
+                self.put_left(Gone { uuid, name, moment }, out);
+            }
+            _ => self.put_nothing(out),
+        }
+        Ok(())
+    }
+
+    fn tell_persistent(
+        &mut self,
+        context: &Context<'_>,
+        change: &Change<'_>,
+        occasion: Occasion,
+        asked: &PersistentSearch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let wanted = asked.wants(change.kind);
+        if let Detail::Gone { name, .. } = change.detail {
+            let had = self.members.remove(change.entry.0)
+                || occasion.moment <= self.learned && self.names_content(context, name);
+            if had && wanted {
+                self.put_deleted(name, occasion.number, out);
+            }
+            return Ok(());
+        }
+        let Some(entry) = self.content(context, change.entry)? else {
+            if context.entry(change.entry)?.is_some() {
+                self.members.remove(change.entry.0);
+            }
+            return Ok(());
+        };
+        self.members.insert(change.entry.0);
+        if !wanted {
+            return Ok(());
+        }
+        let previous_dn = match change.detail {
+            Detail::Was { name, .. } => Some(name),
+            _ => None,
+        };
+        let notice = EntryChangeNotification {
+            change_type: change.kind,
+            previous_dn,
+            change_number: i64::try_from(occasion.number).ok(),
+        };
+        self.put_changed(&entry, &notice, out)
+    }
+
+    /// Whether an entry of this name would lie in the region. What it was before it was deleted is
+    /// not known, so its filter cannot be asked.
+    fn names_content(&self, context: &Context<'_>, name: &str) -> bool {
+        let below = context.may_hear_of(name);
+        let Ok(name) = context.catalog.schema.resolve_name(name) else {
+            return false;
+        };
+        let below = below && name.is_within(&self.base);
+        let levels = name.depth().saturating_sub(self.base.depth());
+        below
+            && match self.region.scope {
+                RegionScope::Base => levels == 0,
+                RegionScope::OneLevel => levels == 1,
+                RegionScope::Subtree => true,
+                RegionScope::Subordinates => levels > 0,
+            }
+    }
+
+    /// Goes on below an entry that moved; true when there is nothing left to do there.
+    fn persist_walk(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        let Some(mut walk) = self.walk.take() else {
+            return Ok(true);
+        };
+        let candidates = walk.candidates(context)?;
+        let mut over = false;
+        for entry in context.entries(&candidates, walk.after) {
+            let entry = entry?;
+            over = !slice.step(out);
+            if over {
+                break;
+            }
+            walk.after = entry.id;
+            if context.in_region(&entry, &walk.region())?
+                && self.members.contains(entry.id.0) != self.matches(context, &entry)?
+            {
+                self.tell_entry(context, &entry, (None, false), None, out)?;
+            }
+        }
+        if over {
+            walk.candidates = Some(candidates);
+            self.walk = Some(walk);
+            return Ok(false);
+        }
+        self.put_cookie(out);
+        Ok(true)
+    }
+}

@@ -1,0 +1,274 @@
+//! Refreshing (RFC 4533 §3.3): the whole content, or what makes an older copy of it a new one.
+
+use super::*;
+use protocol::control::SyncState;
+
+impl Follower {
+    /// Goes on through the entries of the region. `None` when the next stage has begun or the
+    /// slice is over.
+    pub(super) fn scan(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Followed>, Stop> {
+        let Stage::Scan(scan) = &mut self.stage else {
+            return Ok(None);
+        };
+        let purpose = scan.purpose;
+        let candidates = match scan.candidates.take() {
+            Some(candidates) => candidates,
+            None => {
+                let plan = context.plan(&self.filter, &self.region)?;
+                context.candidates(&plan, scan.after)?
+            }
+        };
+        let mut after = scan.after;
+        let mut over = false;
+        for entry in context.entries(&candidates, after) {
+            let entry = entry?;
+            if !slice.step(out) {
+                over = true;
+                break;
+            }
+            after = entry.id;
+            self.scan_one(context, &entry, purpose, out)?;
+        }
+        if over {
+            self.stage = Stage::Scan(Scan {
+                purpose,
+                candidates: Some(candidates),
+                after,
+            });
+            return Ok(None);
+        }
+        self.scanned(context, purpose, out)
+    }
+
+    fn scan_one(
+        &mut self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+        purpose: Purpose,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        self.examined += 1;
+        if purpose != Purpose::Learn
+            && self.candidates_max != 0
+            && self.examined > self.candidates_max
+        {
+            let limit = self.candidates_max;
+            return Stop::refuse(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                format!(
+                    "the search would look at more than {limit} entries: use an indexed attribute"
+                ),
+            );
+        }
+        if !self.matches(context, entry)? {
+            return Ok(());
+        }
+        if self.stays() {
+            self.members.insert(entry.id.0);
+        }
+        match purpose {
+            Purpose::Learn => Ok(()),
+            Purpose::Compare(held) if entry.changed_at().is_some_and(|it| it <= held) => {
+                self.put_unchanged(entry, out);
+                Ok(())
+            }
+            Purpose::Send | Purpose::Compare(_) => {
+                self.check_size()?;
+                match self.kind {
+                    Kind::Sync { .. } => self.put_entry(entry, SyncState::Add, None, out),
+                    Kind::Persistent(_) => self.put_with(entry, &[], out),
+                }
+            }
+        }
+    }
+
+    /// The end of a scan.
+    fn scanned(
+        &mut self,
+        context: &Context<'_>,
+        purpose: Purpose,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Followed>, Stop> {
+        if purpose == Purpose::Learn {
+            self.learned = context.extent()?.newest;
+        } else if let Kind::Sync { persist } = self.kind {
+            self.put_refreshed(false, persist, out);
+            if !persist {
+                return Ok(Some(Followed::Ended));
+            }
+        }
+        self.stage = Stage::Persist;
+        Ok(None)
+    }
+
+    /// Goes on telling the changes between the client's copy and the present state.
+    pub(super) fn delta(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Followed>, Stop> {
+        let Stage::Delta { from, seen } = &mut self.stage else {
+            return Ok(None);
+        };
+        let (mut told, mut seen, until) = (*from, std::mem::take(seen), self.at);
+        let mut over = !self.delta_walk(context, slice, &mut seen, out)?;
+        if !over {
+            context.changes_after(told, |occasion, change| {
+                if occasion.moment > until {
+                    return Ok(false);
+                }
+                if !slice.step(out) {
+                    over = true;
+                    return Ok(false);
+                }
+                told = occasion.moment;
+                self.delta_one(context, &change, occasion.moment, &mut seen, out)?;
+                over = !self.delta_walk(context, slice, &mut seen, out)?;
+                Ok(!over)
+            })?;
+        }
+        if over {
+            self.stage = Stage::Delta { from: told, seen };
+            return Ok(None);
+        }
+        let persist = self.stays();
+        self.put_refreshed(true, persist, out);
+        if !persist {
+            return Ok(Some(Followed::Ended));
+        }
+        self.stage = Stage::Scan(Scan::new(Purpose::Learn));
+        Ok(None)
+    }
+
+    fn delta_one(
+        &mut self,
+        context: &Context<'_>,
+        change: &Change<'_>,
+        moment: Moment,
+        seen: &mut RoaringTreemap,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        if self.must_walk(context, change, moment)? {
+            self.walk = Some(Walk::below(change.entry));
+        }
+        if let Detail::Gone { uuid, name } = change.detail {
+            // An entry that came and went since is no news.
+            if !seen.contains(change.entry.0) && context.may_hear_of(name) {
+                let name = name.to_owned();
+                let moment = None;
+                self.put_left(Gone { uuid, name, moment }, out);
+            }
+            return Ok(());
+        }
+        let Some(entry) = context.entry(change.entry)? else {
+            if change.is_add() {
+                seen.insert(change.entry.0);
+            }
+            return Ok(());
+        };
+        self.delta_entry(context, &entry, seen, out)
+    }
+
+    /// An entry that changed, or lies below one that moved: it is in the content now, or not.
+    fn delta_entry(
+        &mut self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+        seen: &mut RoaringTreemap,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        if !seen.insert(entry.id.0) {
+            return Ok(());
+        }
+        if self.matches(context, entry)? {
+            self.check_size()?;
+            return self.put_entry(entry, SyncState::Add, None, out);
+        }
+        if let (Some(uuid), name) = (entry.uuid(), entry.spelled_name()?)
+            && context.may_hear_of(&name)
+        {
+            let moment = None;
+            self.put_left(Gone { uuid, name, moment }, out);
+        }
+        Ok(())
+    }
+
+    /// Goes on below an entry that moved; true when there is nothing left to do there.
+    fn delta_walk(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        seen: &mut RoaringTreemap,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        let Some(mut walk) = self.walk.take() else {
+            return Ok(true);
+        };
+        let candidates = walk.candidates(context)?;
+        let mut over = false;
+        for entry in context.entries(&candidates, walk.after) {
+            let entry = entry?;
+            over = !slice.step(out);
+            if over {
+                break;
+            }
+            walk.after = entry.id;
+            if context.in_region(&entry, &walk.region())? {
+                self.delta_entry(context, &entry, seen, out)?;
+            }
+        }
+        if over {
+            walk.candidates = Some(candidates);
+            self.walk = Some(walk);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// RFC 4533 §3.5.3: the size limit is for the entries of the refresh.
+    fn check_size(&self) -> Result<(), Stop> {
+        let limit = self.size_max;
+        if limit != 0 && self.sent >= limit {
+            return Stop::refuse(
+                ResultCode::SIZE_LIMIT_EXCEEDED,
+                format!(
+                    "the size limit of {limit} entries; more are in the content: bind as somebody \
+                     with a higher limit (size_entries_max) or narrow the filter"
+                ),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Walk {
+    pub(super) fn below(top: EntryId) -> Walk {
+        Walk {
+            top,
+            candidates: None,
+            after: EntryId(0),
+        }
+    }
+
+    pub(super) fn region(&self) -> Region {
+        Region {
+            base: self.top,
+            scope: RegionScope::Subordinates,
+        }
+    }
+
+    /// The entries to look at, taken out until the slice is over.
+    pub(super) fn candidates(&mut self, context: &Context<'_>) -> Result<Candidates, Stop> {
+        if let Some(candidates) = self.candidates.take() {
+            return Ok(candidates);
+        }
+        let plan = context.plan(&schema::Filter::True, &self.region())?;
+        context.candidates(&plan, self.after)
+    }
+}

@@ -1,0 +1,98 @@
+//! The table of what changed, in the order of time: rows of the layer above under eight-byte keys.
+//!
+//! Rows are appended at one end and removed at the other, so a commit touches one page of it.
+
+use super::Batch;
+use crate::error::Error;
+use crate::lmdb::{Cursor, Put};
+use crate::snapshot::Snapshot;
+
+impl Batch<'_> {
+    /// Stores what happened at a time; replaces what is there.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn put_history(&mut self, time: u64, row: &[u8]) -> Result<(), Error> {
+        let key = time.to_be_bytes();
+        self.transaction
+            .put(self.tables.history, &key, row, Put::Upsert)
+    }
+
+    /// Forgets what happened at a time; `false` if nothing did.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn delete_history(&mut self, time: u64) -> Result<bool, Error> {
+        self.transaction
+            .delete(self.tables.history, &time.to_be_bytes())
+    }
+}
+
+impl<'a> Snapshot<'a> {
+    /// What happened from a time on, with the times.
+    ///
+    /// # Errors
+    /// Each item: what LMDB says; [`Error::Corrupt`] for a key that is no time.
+    pub fn history_from(
+        &self,
+        time: u64,
+    ) -> impl Iterator<Item = Result<(u64, &'a [u8]), Error>> + use<'a> {
+        History {
+            snapshot: *self,
+            from: time,
+            cursor: None,
+            ended: false,
+        }
+    }
+
+    /// What happened last, with its time.
+    ///
+    /// # Errors
+    /// As [`Snapshot::history_from`].
+    pub fn last_history(&self) -> Result<Option<(u64, &'a [u8])>, Error> {
+        let mut cursor = self.transaction.cursor(self.tables.history)?;
+        cursor.last()?.map(timed).transpose()
+    }
+}
+
+/// See [`Snapshot::history_from`].
+struct History<'a> {
+    snapshot: Snapshot<'a>,
+    from: u64,
+    cursor: Option<Cursor<'a>>,
+    ended: bool,
+}
+
+impl<'a> History<'a> {
+    fn step(&mut self) -> Result<Option<(u64, &'a [u8])>, Error> {
+        let row = match &mut self.cursor {
+            Some(cursor) => cursor.next()?,
+            None => {
+                let snapshot = &self.snapshot;
+                let cursor = snapshot.transaction.cursor(snapshot.tables.history)?;
+                self.cursor.insert(cursor).seek(&self.from.to_be_bytes())?
+            }
+        };
+        row.map(timed).transpose()
+    }
+}
+
+impl<'a> Iterator for History<'a> {
+    type Item = Result<(u64, &'a [u8]), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = self.step().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+fn timed<'a>((key, row): (&'a [u8], &'a [u8])) -> Result<(u64, &'a [u8]), Error> {
+    let key = key
+        .try_into()
+        .map_err(|_| Error::corrupt("history", "a key is not eight bytes"))?;
+    Ok((u64::from_be_bytes(key), row))
+}

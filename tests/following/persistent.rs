@@ -1,0 +1,120 @@
+//! Persistent search and entry change notification (draft-ietf-ldapext-psearch-03).
+
+use crate::{ALL, Asked};
+use kit::client::{Client, Event, Modification};
+use kit::{Pando, SUFFIX, people};
+use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch};
+use protocol::{MessageId, OwnedControl, oid};
+use std::borrow::Cow;
+
+fn control(change_types: u8, changes_only: bool) -> OwnedControl {
+    let mut value = Vec::new();
+    let asked = PersistentSearch {
+        change_types,
+        changes_only,
+        return_entry_changes: true,
+    };
+    asked.encode(&mut value);
+    OwnedControl {
+        oid: Cow::Borrowed(oid::PERSISTENT_SEARCH),
+        critical: true,
+        value: Some(value),
+    }
+}
+
+/// The next entry: its RDN, what happened, its name before; and the number of the change.
+#[track_caller]
+fn told(client: &mut Client, id: MessageId) -> (String, Option<i64>) {
+    let (of, event) = client.receive();
+    assert_eq!(of, id, "{event:?}");
+    let Event::Entry(entry, controls) = event else {
+        panic!("{event:?}");
+    };
+    let rdn = entry.name.split(',').next().unwrap_or_default().to_owned();
+    let notice = controls
+        .iter()
+        .find(|(it, _)| it == oid::ENTRY_CHANGE_NOTIFICATION);
+    let Some((_, Some(value))) = notice else {
+        return (rdn, None);
+    };
+    let notice = EntryChangeNotification::decode(value).expect("it decodes");
+    let before = notice.previous_dn.map_or_else(String::new, |name| {
+        format!(" was {}", name.split(',').next().unwrap_or_default())
+    });
+    let text = format!("{:?} {rdn}{before}", notice.change_type);
+    (text, notice.change_number)
+}
+
+#[test]
+fn each_change_is_told_with_its_kind() {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    for entry in people::sample() {
+        admin.add(&entry).expect_success();
+    }
+    let asked = Asked {
+        filter: "(uid=*)",
+        ..ALL
+    };
+    let mut client = pando.client();
+    let id = asked.send(&mut client, &control(15, false));
+    for uid in ["ada", "grace", "edsger"] {
+        assert_eq!(told(&mut client, id), (format!("uid={uid}"), None));
+    }
+    // A second one that wants deletions and renames only.
+    let mut picky = pando.client();
+    let wanted = ChangeType::Delete as u8 + ChangeType::ModifyDn as u8;
+    let some = asked.send(&mut picky, &control(wanted, true));
+
+    let name = |uid: &str| format!("uid={uid},ou=People,{SUFFIX}");
+    admin.add(&people::person("alan")).expect_success();
+    admin.add(&people::unit("Nobody")).expect_success();
+    let change = Modification::replace("sn", &["Turing"]);
+    admin.modify(&name("alan"), &[change]).expect_success();
+    admin
+        .rename(&name("alan"), "uid=amt", true, None)
+        .expect_success();
+    admin.delete(&name("amt")).expect_success();
+    let mut last = 0;
+    for expected in [
+        "Add uid=alan",
+        "Modify uid=alan",
+        "ModifyDn uid=amt was uid=alan",
+        "Delete uid=amt",
+    ] {
+        // Told late, the first ones may show the entry's later name, or nothing once it is gone.
+        let (text, number) = told(&mut client, id);
+        let number = number.expect("changes are numbered");
+        assert!(number > last, "{number} after {last}");
+        last = number;
+        if text == expected {
+            continue;
+        }
+        assert!(text.contains("uid=amt"), "{text} for {expected}");
+        if text.starts_with("Delete") {
+            break;
+        }
+    }
+    let mut text = told(&mut picky, some).0;
+    if text.starts_with("ModifyDn") {
+        assert_eq!(text, "ModifyDn uid=amt was uid=alan");
+        text = told(&mut picky, some).0;
+    }
+    assert_eq!(text, "Delete uid=amt");
+    // Out of the filter: no notification (§8.2 of the draft), and none of the deletion later.
+    admin
+        .rename(&name("ada"), "cn=ada", true, None)
+        .expect_success();
+    admin
+        .rename(&name("grace"), "uid=hopper", true, None)
+        .expect_success();
+    let renamed = "ModifyDn uid=hopper was uid=grace";
+    assert_eq!(told(&mut client, id).0, renamed);
+    assert_eq!(told(&mut picky, some).0, renamed);
+    admin
+        .delete(&format!("cn=ada,ou=People,{SUFFIX}"))
+        .expect_success();
+    admin.delete(&name("hopper")).expect_success();
+    assert_eq!(told(&mut client, id).0, "Delete uid=hopper");
+    assert_eq!(told(&mut picky, some).0, "Delete uid=hopper");
+}

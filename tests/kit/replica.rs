@@ -1,0 +1,94 @@
+//! Debian's slapd as a replica: it follows another server by content synchronisation (RFC 4533),
+//! configured as `docs/guides/following-changes.md` says.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{Running, until};
+use crate::slapd::free_address;
+use crate::{Client, Folder, tools};
+
+/// The page whose configuration is used.
+const GUIDE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../docs/guides/following-changes.md"
+);
+
+/// A slapd that follows a provider. Dropping it kills the process and removes the files.
+pub struct Replica {
+    address: SocketAddr,
+    slapd: PathBuf,
+    config: PathBuf,
+    /// Before `folder`: the process must end before its files go.
+    running: Option<Running>,
+    _folder: Folder,
+}
+
+impl Replica {
+    /// Starts one with an empty database. `adapt` changes the configuration before it is written.
+    pub fn start(provider: SocketAddr, adapt: impl Fn(String) -> String) -> Self {
+        let folder = Folder::new();
+        let slapd = folder.join("slapd");
+        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service.
+        tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
+        fs::create_dir(folder.join("database")).expect("the folder is new");
+        let text = adapt(config(folder.path(), provider));
+        let config = folder.write("slapd.conf", text);
+        let mut replica = Replica {
+            address: free_address(),
+            slapd,
+            config,
+            running: None,
+            _folder: folder,
+        };
+        replica.serve();
+        replica
+    }
+
+    /// Starts the process, again if it was stopped.
+    pub fn serve(&mut self) {
+        let mut command = Command::new(&self.slapd);
+        command.arg("-f").arg(&self.config);
+        command.args(["-h", &format!("ldap://{}", self.address), "-d", "sync"]);
+        let mut running = Running::start("slapd", &mut command);
+        running.wait_for("slapd starting", |line| {
+            line.contains("slapd starting").then_some(())
+        });
+        until("slapd accepts connections", || {
+            std::net::TcpStream::connect(self.address).ok()
+        });
+        self.running = Some(running);
+    }
+
+    /// Ends the process in an orderly way.
+    pub fn stop(&mut self) {
+        self.running.take().expect("the replica is served").stop();
+    }
+
+    /// What it has said.
+    pub fn log(&self) -> String {
+        self.running.as_ref().map_or_else(String::new, Running::log)
+    }
+
+    /// A new connection, anonymous.
+    pub fn client(&self) -> Client {
+        Client::connect(self.address)
+    }
+}
+
+/// The configuration printed in the guide, with the paths and the address of a test.
+fn config(folder: &Path, provider: SocketAddr) -> String {
+    let guide = fs::read_to_string(GUIDE).expect("the guide is in the repository");
+    let (_, rest) = guide
+        .split_once("```text\n# slapd.conf")
+        .expect("the guide prints a slapd.conf");
+    let (config, _) = rest.split_once("```").expect("the example ends");
+    config
+        .replace("/var/lib/ldap", &folder.join("database").to_string_lossy())
+        .replace("ldap://pando.example.com", &format!("ldap://{provider}"))
+        .replace("\"secret\"", &format!("\"{}\"", crate::PASSWORD))
+        .replace("retry=\"5 +\"", "retry=\"1 +\"")
+        + "\n"
+}
