@@ -48,6 +48,13 @@ pub struct Batch<'s> {
     store: &'s Shared,
 }
 
+/// What a batch was at a [`Batch::save`], beside what LMDB keeps.
+#[derive(Debug)]
+pub struct Savepoint {
+    state: State,
+    indexes: IndexSet,
+}
+
 /// Memory that is used again by each operation.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
@@ -306,15 +313,55 @@ impl<'s> Batch<'s> {
         build::slice(self, entries_max)
     }
 
+    /// Begins changes that can be taken back together while those before them stay: give the
+    /// savepoint to [`Batch::release`] or [`Batch::roll_back`], the last one first.
+    ///
+    /// Costs nothing where it is not used; where it is, the pages changed in between are copied
+    /// once more, and postings that were pending are written.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn save(&mut self) -> Result<Savepoint, Error> {
+        self.flush_postings()?;
+        self.transaction.save()?;
+        Ok(Savepoint {
+            state: self.pending.state,
+            indexes: self.indexes.clone(),
+        })
+    }
+
+    /// Keeps what was changed since a savepoint.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn release(&mut self, _: Savepoint) -> Result<(), Error> {
+        self.transaction.release()
+    }
+
+    /// Makes the batch what it was at a savepoint.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn roll_back(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        self.transaction.roll_back()?;
+        self.pending = Pending {
+            state: savepoint.state,
+            postings: posting::Pending::default(),
+        };
+        self.plan = savepoint.indexes.plan();
+        self.indexes = savepoint.indexes;
+        // Names learned in between may be given again to other entries under the same counter.
+        self.containers = RefCell::default();
+        Ok(())
+    }
+
     /// Commits. When it returns, everything is visible, and durable unless a [`crate::Journal`]
     /// sees to that.
     ///
     /// # Errors
     /// [`Error::Full`] when there is no room, or what LMDB says; nothing has changed then.
     pub fn commit(mut self) -> Result<(), Error> {
-        self.pending
-            .postings
-            .flush(&mut self.transaction, self.tables.posting)?;
+        self.flush_postings()?;
         if self.pending.state != self.before {
             let row = self.pending.state.encode();
             self.transaction
@@ -323,6 +370,11 @@ impl<'s> Batch<'s> {
         self.transaction
             .commit()
             .map_err(|error| self.store.explain(error))
+    }
+
+    fn flush_postings(&mut self) -> Result<(), Error> {
+        let postings = &mut self.pending.postings;
+        postings.flush(&mut self.transaction, self.tables.posting)
     }
 
     /// Stores where an index stands, and uses it from now on.

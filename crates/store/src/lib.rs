@@ -30,7 +30,7 @@ mod state;
 mod store;
 mod tables;
 
-pub use batch::Batch;
+pub use batch::{Batch, Savepoint};
 pub use bulk::{BulkLoader, Loaded, Place, Prepared, Preparer};
 pub use candidates::{CandidateEntries, Candidates};
 pub use check::{Report, check};

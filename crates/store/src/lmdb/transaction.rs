@@ -212,10 +212,16 @@ impl Transaction {
     }
 }
 
-fn begin(environment: &Environment, flags: u32) -> Result<NonNull<ffi::MDB_txn>, Error> {
+fn begin(
+    environment: &Environment,
+    parent: Option<NonNull<ffi::MDB_txn>>,
+    flags: u32,
+) -> Result<NonNull<ffi::MDB_txn>, Error> {
+    let parent = parent.map_or(std::ptr::null_mut(), NonNull::as_ptr);
     let mut raw = std::ptr::null_mut();
-    // SAFETY: the environment is open and `raw` is a valid place for the handle.
-    check(unsafe { ffi::mdb_txn_begin(environment.raw(), std::ptr::null_mut(), flags, &mut raw) })?;
+    // SAFETY: the environment is open, `parent` is null or its active write transaction, and `raw`
+    // is a valid place for the handle.
+    check(unsafe { ffi::mdb_txn_begin(environment.raw(), parent, flags, &mut raw) })?;
     NonNull::new(raw).ok_or_else(|| Error::corrupt("environment", "mdb_txn_begin gave no handle"))
 }
 
@@ -240,7 +246,7 @@ impl ReadTransaction {
     /// What LMDB says, e.g. that there are too many readers.
     pub fn begin(environment: &Arc<Environment>) -> Result<ReadTransaction, Error> {
         let inner = Transaction::new(
-            begin(environment, ffi::MDB_RDONLY)?,
+            begin(environment, None, ffi::MDB_RDONLY)?,
             true,
             Trees::new(environment),
         );
@@ -312,10 +318,12 @@ impl Drop for ReadTransaction {
 #[derive(Debug)]
 pub struct WriteTransaction {
     inner: Transaction,
+    /// The transactions that `inner` is nested in, outermost first.
+    outer: Vec<NonNull<ffi::MDB_txn>>,
     /// Set when LMDB has freed the handle.
     ended: bool,
     /// Declared last: dropped after the transaction's end.
-    _environment: Arc<Environment>,
+    environment: Arc<Environment>,
 }
 
 impl WriteTransaction {
@@ -339,12 +347,57 @@ impl WriteTransaction {
             CommitSync::Now => 0,
             CommitSync::Later => ffi::MDB_NOSYNC,
         };
-        let inner = Transaction::new(begin(environment, flags)?, false, None);
+        let inner = Transaction::new(begin(environment, None, flags)?, false, None);
         Ok(WriteTransaction {
             inner,
+            outer: Vec::new(),
             ended: false,
-            _environment: Arc::clone(environment),
+            environment: Arc::clone(environment),
         })
+    }
+
+    /// From here on changes can be taken back with [`WriteTransaction::roll_back`], until
+    /// [`WriteTransaction::release`] makes them part of what was before. LMDB copies each page
+    /// that is changed in between once more.
+    ///
+    /// # Errors
+    /// What LMDB says; the transaction can then only be dropped.
+    pub fn save(&mut self) -> Result<(), Error> {
+        let raw = begin(&self.environment, Some(self.inner.raw), 0)?;
+        // A transaction must not be used while one is nested in it; all use is through `inner`.
+        self.outer.push(std::mem::replace(&mut self.inner.raw, raw));
+        Ok(())
+    }
+
+    /// Keeps what was changed since the last `save` that was not yet released or rolled back.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] without such a `save`, or what LMDB says; the transaction can then only
+    /// be dropped.
+    pub fn release(&mut self) -> Result<(), Error> {
+        let nested = self.leave()?;
+        // SAFETY: the handle is the innermost transaction's, has no cursor left (they borrow
+        // `self`), and nobody has it any more; LMDB frees it also when this fails.
+        check(unsafe { ffi::mdb_txn_commit(nested.as_ptr()) })
+    }
+
+    /// Takes back what was changed since the last `save` that was not yet released or rolled back.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] without such a `save`.
+    pub fn roll_back(&mut self) -> Result<(), Error> {
+        let nested = self.leave()?;
+        // SAFETY: as in `release`.
+        unsafe { ffi::mdb_txn_abort(nested.as_ptr()) };
+        Ok(())
+    }
+
+    /// Goes back to the next outer transaction; returns the one that was left.
+    fn leave(&mut self) -> Result<NonNull<ffi::MDB_txn>, Error> {
+        match self.outer.pop() {
+            Some(outer) => Ok(std::mem::replace(&mut self.inner.raw, outer)),
+            None => Err(Error::conflict("there is no savepoint")),
+        }
     }
 
     /// Opens a table, creating it if it is missing. The handle is for good once this transaction
@@ -472,6 +525,9 @@ impl WriteTransaction {
     /// # Errors
     /// [`Error::Full`] or what LMDB says. Nothing is changed then.
     pub fn commit(mut self) -> Result<(), Error> {
+        while !self.outer.is_empty() {
+            self.release()?;
+        }
         self.ended = true;
         // SAFETY: the handle is valid, no cursor is left, and it is not used again: `drop` sees
         // `ended`. LMDB frees it also when the commit fails.
@@ -491,8 +547,10 @@ impl Deref for WriteTransaction {
 impl Drop for WriteTransaction {
     fn drop(&mut self) {
         if !self.ended {
-            // SAFETY: the handle is valid, no cursor is left, and it is not used again.
-            unsafe { ffi::mdb_txn_abort(self.inner.raw.as_ptr()) };
+            let outermost = self.outer.first().copied().unwrap_or(self.inner.raw);
+            // SAFETY: the handle is valid, no cursor is left, and it is not used again. LMDB ends
+            // the transactions nested in it first.
+            unsafe { ffi::mdb_txn_abort(outermost.as_ptr()) };
         }
     }
 }
