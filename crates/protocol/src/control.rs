@@ -48,7 +48,7 @@ pub use crate::oid;
 pub const CONTROLS_MAX: usize = 128;
 
 /// Identifier octet of a message's `controls [0]`.
-const CONTROLS: u8 = 0xA0;
+pub(crate) const CONTROLS: u8 = 0xA0;
 
 /// A control as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

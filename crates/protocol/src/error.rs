@@ -205,6 +205,16 @@ pub enum Component {
     SessionFormat,
     /// `octets of sessionTrackingIdentifier`.
     SessionIdentifier,
+    /// `maxOperations`.
+    OperationsMax,
+    /// `operationNumber`.
+    OperationNumber,
+    /// `sequenceNumber`.
+    SequenceNumber,
+    /// `update operations`.
+    UpdateOperations,
+    /// `time to live`.
+    TimeToLive,
 }
 
 impl Component {
@@ -252,6 +262,11 @@ impl Component {
             Component::SessionSourceName => "octets of sessionSourceName",
             Component::SessionFormat => "formatOID",
             Component::SessionIdentifier => "octets of sessionTrackingIdentifier",
+            Component::OperationsMax => "maxOperations",
+            Component::OperationNumber => "operationNumber",
+            Component::SequenceNumber => "sequenceNumber",
+            Component::UpdateOperations => "update operations",
+            Component::TimeToLive => "time to live",
         }
     }
 }

@@ -12,8 +12,9 @@ use crate::control::{
     SyncRequest, SyncStateValue, VirtualListViewRequest, VirtualListViewResponse,
 };
 use crate::extended::{
-    CancelRequest, EndTransactionRequest, EndTransactionResponse, PasswordModifyRequest,
-    PasswordModifyResponse,
+    BulkUpdateRequest, BulkUpdateResponse, CancelRequest, EndBulkUpdateRequest,
+    EndTransactionRequest, EndTransactionResponse, PasswordModifyRequest, PasswordModifyResponse,
+    RefreshRequest, RefreshResponse, StartBulkUpdateRequest, StartBulkUpdateResponse,
 };
 use crate::filter::{FILTER_DEPTH_MAX, Filter};
 use crate::{
@@ -150,11 +151,15 @@ pub fn controls(bytes: &[u8]) {
     );
 }
 
-/// Values of extended requests and responses.
+/// Values of extended requests and responses, and controls behind an operation of any kind.
 pub fn extended(bytes: &[u8]) {
+    if let Some(controls) = crate::decode_controls_of(bytes) {
+        assert!(controls.len() <= crate::control::CONTROLS_MAX);
+    }
     round_trip!(bytes =>
-        CancelRequest EndTransactionRequest EndTransactionResponse PasswordModifyRequest
-        PasswordModifyResponse
+        BulkUpdateRequest BulkUpdateResponse CancelRequest EndBulkUpdateRequest
+        EndTransactionRequest EndTransactionResponse PasswordModifyRequest PasswordModifyResponse
+        RefreshRequest RefreshResponse StartBulkUpdateRequest StartBulkUpdateResponse
     );
 }
 

@@ -37,7 +37,7 @@ pub use error_text::TextError;
 pub use filter::{FILTER_DEPTH_MAX, FILTERS_MAX, Filter};
 pub use filter_text::{parse_filter, parse_filter_within};
 pub use frame::frame;
-pub use message::{DecodeLimits, Message, MessageId, decode_header};
+pub use message::{DecodeLimits, Message, MessageId, decode_controls_of, decode_header};
 pub use name::{
     AttributeValue, Name, Rdn, RdnValues, Rdns, escape_value, for_each_rdn, parse_name, parse_rdn,
     rdns,

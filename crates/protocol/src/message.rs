@@ -145,3 +145,11 @@ pub fn decode_header(bytes: &[u8]) -> Option<(MessageId, u8)> {
     let id = message_id(&mut body, INTEGER).ok()?;
     Some((id, body.peek_tag()?))
 }
+
+/// The controls of a message whose operation may be malformed; `None` when they cannot be told.
+pub fn decode_controls_of(bytes: &[u8]) -> Option<Vec<Control<'_>>> {
+    let mut body = Reader::new(bytes).nested(SEQUENCE).ok()?;
+    message_id(&mut body, INTEGER).ok()?;
+    body.element().ok()?;
+    control::decode_controls(&mut body).ok()
+}

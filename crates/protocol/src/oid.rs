@@ -93,6 +93,22 @@ pub const START_TRANSACTION: &str = "1.3.6.1.1.21.1";
 pub const END_TRANSACTION: &str = "1.3.6.1.1.21.3";
 /// Aborted Transaction, an unsolicited notification (RFC 5805 §2.4); its value is the identifier.
 pub const ABORTED_TRANSACTION: &str = "1.3.6.1.1.21.4";
+/// Start LBURP, beginning of a bulk update (RFC 4373 §5.1).
+pub const START_BULK_UPDATE: &str = "1.3.6.1.1.17.1";
+/// Name of its response (RFC 4373 §5.2).
+pub const START_BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.2";
+/// End LBURP (RFC 4373 §5.5).
+pub const END_BULK_UPDATE: &str = "1.3.6.1.1.17.3";
+/// Name of its response (RFC 4373 §5.6).
+pub const END_BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.4";
+/// LBURP update, a list of updates (RFC 4373 §5.3).
+pub const BULK_UPDATE: &str = "1.3.6.1.1.17.5";
+/// Name of its response (RFC 4373 §5.4).
+pub const BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.6";
+/// Feature: the incremental update style of LBURP (RFC 4373 §6).
+pub const INCREMENTAL_UPDATE_STYLE: &str = "1.3.6.1.1.17.7";
+/// Refresh of a dynamic entry (RFC 2589 §4), request and response name.
+pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
 
 /// Feature: asking for all operational attributes with `+` (RFC 3673).
 pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";
@@ -106,5 +122,8 @@ pub const TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";
 pub const LANGUAGE_RANGES: &str = "1.3.6.1.4.1.4203.1.5.5";
 /// Feature: the modify operation's increment (RFC 4525).
 pub const MODIFY_INCREMENT: &str = "1.3.6.1.1.14";
+/// Feature: the client may choose the identifiers of its transactions (ours: see
+/// `docs/guides/transactions.md`).
+pub const CHOSEN_TRANSACTION_IDENTIFIERS: &str = "2.25.264386329193173027935752912657775087103.5.1";
 /// Selects no attribute (RFC 4511 §4.5.1.8).
 pub const NO_ATTRIBUTES: &str = "1.1";

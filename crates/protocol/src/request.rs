@@ -8,7 +8,7 @@ mod encode;
 pub use encode::write_request;
 
 pub(crate) use decode::{SearchHead, attribute_selection};
-pub(crate) use encode::put_attribute_selection;
+pub(crate) use encode::{put_attribute_selection, put_request};
 
 use crate::ber::PartialAttribute;
 use crate::filter::Filter;

@@ -9,7 +9,8 @@ pub use write::{
     write_intermediate, write_notice_of_disconnection, write_result, write_search_reference,
 };
 
-pub(crate) use decode::{entry_parts, result_code};
+pub(crate) use decode::{entry_parts, ldap_result, result_code};
+pub(crate) use write::put_ldap_result;
 
 use crate::request;
 use crate::result_code::ResultCode;

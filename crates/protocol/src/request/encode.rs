@@ -23,7 +23,7 @@ pub fn write_request(
     });
 }
 
-fn put_request(out: &mut Vec<u8>, request: &Request<'_>) {
+pub(crate) fn put_request(out: &mut Vec<u8>, request: &Request<'_>) {
     let tag = request.tag();
     match request {
         Request::Bind(it) => put_nested(out, tag, |out| bind(out, it)),

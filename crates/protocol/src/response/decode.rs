@@ -167,7 +167,8 @@ fn search_reference(mut list: Reader<'_>) -> Result<Response<'_>, DecodeError> {
     Ok(Response::SearchReference(urls))
 }
 
-fn ldap_result(parts: &mut Reader<'_>) -> Result<LdapResult, DecodeError> {
+/// The components of an LDAPResult (RFC 4511 §4.1.9).
+pub(crate) fn ldap_result(parts: &mut Reader<'_>) -> Result<LdapResult, DecodeError> {
     let code = result_code(parts)?;
     let matched = parts.text(OCTET_STRING)?.to_owned();
     let diagnostic = parts.text(OCTET_STRING)?.to_owned();

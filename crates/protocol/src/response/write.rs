@@ -145,18 +145,23 @@ fn write_full(
     more: impl FnOnce(&mut Vec<u8>),
 ) {
     write_message(out, id, tag, controls, |out| {
-        put_integer(out, ENUMERATED, i64::from(result.code.0));
-        put_octets(out, OCTET_STRING, result.matched.as_bytes());
-        put_octets(out, OCTET_STRING, result.diagnostic.as_bytes());
-        if !result.referrals.is_empty() {
-            put_nested(out, REFERRAL, |out| {
-                for url in &result.referrals {
-                    put_octets(out, OCTET_STRING, url.as_bytes());
-                }
-            });
-        }
+        put_ldap_result(out, result);
         more(out);
     });
+}
+
+/// The components of an LDAPResult (RFC 4511 §4.1.9).
+pub(crate) fn put_ldap_result(out: &mut Vec<u8>, result: &LdapResult) {
+    put_integer(out, ENUMERATED, i64::from(result.code.0));
+    put_octets(out, OCTET_STRING, result.matched.as_bytes());
+    put_octets(out, OCTET_STRING, result.diagnostic.as_bytes());
+    if !result.referrals.is_empty() {
+        put_nested(out, REFERRAL, |out| {
+            for url in &result.referrals {
+                put_octets(out, OCTET_STRING, url.as_bytes());
+            }
+        });
+    }
 }
 
 fn write_message(
