@@ -6,6 +6,7 @@ mod controls;
 mod extended;
 mod groups;
 mod reading;
+mod transactions;
 mod write_controls;
 mod writing;
 

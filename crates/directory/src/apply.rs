@@ -3,17 +3,16 @@
 use crate::catalog::Catalog;
 use crate::commit::Record;
 use crate::config;
-use crate::execute::{Execution, Noticed};
-use crate::flow::Outcome;
+use crate::execute::{Done, Execution, Noticed};
 use crate::stop::{Failure, Refusal, Stop};
-use protocol::{LdapResult, ResultCode};
+use protocol::ResultCode;
 use schema::Schema;
 use store::Batch;
 
 /// What a record did inside a transaction that is not committed yet.
 pub(crate) struct Applied {
-    /// One for each write.
-    pub results: Vec<Outcome>,
+    /// One for each unit.
+    pub results: Vec<Done>,
     /// Writes that changed something; with none the transaction is to be dropped.
     pub changed: u32,
     /// What readers of the new state must know, if it differs: to be published before the commit.
@@ -26,16 +25,18 @@ pub(crate) fn apply(
     before: &Catalog,
     record: &Record<'_>,
 ) -> Result<Applied, Failure> {
-    let mut results = Vec::with_capacity(record.writes.len());
+    let mut results = Vec::with_capacity(record.units.len());
     let mut execution = Execution::new(batch, before, record);
-    for write in &record.writes {
-        results.push(match execution.execute(write) {
-            Ok(controls) => Outcome {
-                result: LdapResult::success(),
-                controls,
+    for unit in &record.units {
+        results.push(match execution.execute_unit(unit) {
+            Ok(done) => done,
+            Err(broken) => match broken.stop {
+                Stop::Refused(refusal) => Done {
+                    at: Some(broken.at),
+                    ..Done::from(refusal.into_result())
+                },
+                Stop::Failed(failure) => return Err(failure),
             },
-            Err(Stop::Refused(refusal)) => refusal.into_result().into(),
-            Err(Stop::Failed(failure)) => return Err(failure),
         });
     }
     let noticed = execution.finish()?;
@@ -57,7 +58,7 @@ pub(crate) fn apply(
         Err(Failure::Configuration(text)) => {
             let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
             Ok(Applied {
-                results: vec![refusal.into_result().into(); record.writes.len()],
+                results: vec![Done::from(refusal.into_result()); record.units.len()],
                 changed: 0,
                 catalog: None,
             })

@@ -6,24 +6,34 @@
 use crate::stop::Failure;
 use crate::write::Write;
 
-/// Writes that share one place in the order, with everything that execution must not look up.
+/// Writes that are applied wholly or not at all: one ordinary write, or those of a transaction.
+pub(crate) type Unit<'w> = &'w [Write];
+
+/// Units that share one place in the order, with everything that execution must not look up.
 #[derive(Debug)]
 pub(crate) struct Record<'w> {
     /// Place in the order, from 1.
     pub position: u64,
     /// Microseconds since 1970, never before the time of the record before it.
     pub time_us: u64,
-    /// The writes, in the order of execution.
-    pub writes: Vec<&'w Write>,
+    /// What is to be done, in the order of execution.
+    pub units: Vec<Unit<'w>>,
+}
+
+impl<'w> Record<'w> {
+    /// All writes, whatever unit they belong to.
+    pub fn writes(&self) -> impl Iterator<Item = &'w Write> {
+        self.units.iter().copied().flatten()
+    }
 }
 
 /// The contract of a log.
 pub(crate) trait CommitLog: Send {
-    /// Gives the writes their place in the order. When it returns, that place is final.
+    /// Gives the units their place in the order. When it returns, that place is final.
     ///
     /// # Errors
     /// The log cannot be reached; nothing was ordered.
-    fn append<'w>(&mut self, writes: Vec<&'w Write>, time_us: u64) -> Result<Record<'w>, Failure>;
+    fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure>;
 
     /// The record just appended was not executed (its transaction failed) and never will be:
     /// its place is free again.
@@ -45,13 +55,13 @@ impl LocalLog {
 }
 
 impl CommitLog for LocalLog {
-    fn append<'w>(&mut self, writes: Vec<&'w Write>, time_us: u64) -> Result<Record<'w>, Failure> {
+    fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure> {
         self.position += 1;
         self.time_us = time_us.max(self.time_us + 1);
         Ok(Record {
             position: self.position,
             time_us: self.time_us,
-            writes,
+            units,
         })
     }
 

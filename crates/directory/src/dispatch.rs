@@ -5,17 +5,18 @@
 //! connection, which holds the search's cursor.
 
 use crate::context::Context;
-use crate::flow::{CheckPurpose, Flow, Reply};
+use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
 use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, bind, compare, delete, extended, follow, limits, modify, modify_dn, password_modify,
-    proxy, search,
+    proxy, search, transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::Parts;
+use crate::write::Bundle;
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
@@ -38,9 +39,16 @@ pub(crate) fn dispatch(
     for client_session in &controls.sessions {
         log_session(session, message, client_session);
     }
-    let subject = match controls.proxied {
-        None => Rc::clone(&session.subject),
-        Some(identity) => proxy::subject(parts, &session.subject, identity)?,
+    let subject = match (controls.transaction, controls.proxied) {
+        (None, None) => Rc::clone(&session.subject),
+        (None, Some(identity)) => proxy::subject(parts, &session.subject, identity)?,
+        (Some(identifier), None) => transaction::subject(session, identifier)?,
+        (Some(_), Some(_)) => {
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
+            );
+        }
     };
     let context = Context::new(parts.snapshot, parts.catalog, &subject);
     let write = match &message.request {
@@ -81,11 +89,18 @@ pub(crate) fn dispatch(
         // write that already has its place in the order (RFC 4511 §4.11 allows both).
         Request::Abandon(_) => return Ok(Flow::Done),
         Request::Extended(it) => {
-            return dispatch_extended(parts, &context, session, id, it, &controls, out);
+            let whose = (&context, &subject);
+            return dispatch_extended(parts, whose, session, id, it, &controls, out);
         }
     };
     let kind = ResultKind::of(message.request.tag()).expect("every write has a response");
-    parts.submit(session, id, kind, Box::new(write), Reply::default())?;
+    if let Some(identifier) = controls.transaction {
+        let update = (kind, write, &Reply::default());
+        transaction::queue(session, identifier, id, update, out)?;
+        return Ok(Flow::Done);
+    }
+    let bundle = Box::new(Bundle::One(write));
+    parts.submit(session, id, kind, bundle, Reply::default())?;
     Ok(Flow::Waiting)
 }
 
@@ -107,7 +122,7 @@ fn log_session(session: &Session, message: &Message<'_>, client: &SessionTrackin
 
 fn dispatch_extended(
     parts: &Parts<'_>,
-    context: &Context<'_>,
+    (context, subject): (&Context<'_>, &Rc<Subject>),
     session: &mut Session,
     id: MessageId,
     request: &ExtendedRequest<'_>,
@@ -116,31 +131,23 @@ fn dispatch_extended(
 ) -> Result<Flow, Stop> {
     match extended::kind(request)? {
         extended::Kind::WhoAmI => extended::who_am_i(context, id, out),
-        extended::Kind::StartTls => {
-            if !parts.tls || session.peer.secure {
-                return Stop::refuse(
-                    if parts.tls {
-                        ResultCode::OPERATIONS_ERROR
-                    } else {
-                        ResultCode::UNAVAILABLE
-                    },
-                    if parts.tls {
-                        "TLS is established"
-                    } else {
-                        "TLS is not configured"
-                    },
-                );
-            }
-            let name = Some(protocol::oid::START_TLS);
-            response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
-            return Ok(Flow::StartTls);
-        }
+        extended::Kind::StartTls => return start_tls(parts, session, id, out),
         extended::Kind::PasswordModify(asked) => {
             let resolved = password_modify::resolve(context, &asked, controls)?;
-            return change_password(parts, session, id, resolved);
+            let identifier = controls.transaction;
+            return change_password(parts, session, id, resolved, identifier, out);
+        }
+        extended::Kind::StartTransaction(chosen) => {
+            transaction::start(session, subject, id, chosen, out)?;
+        }
+        extended::Kind::EndTransaction(asked) => {
+            if transaction::end(parts, session, id, &asked, out)? {
+                return Ok(Flow::Waiting);
+            }
         }
         // Everything before this request has been answered: there is nothing left to cancel.
         extended::Kind::Cancel(target) => {
+            transaction::refuse_cancel(session, target)?;
             return Stop::refuse(
                 ResultCode::NO_SUCH_OPERATION,
                 format!("no operation with message id {target} is running"),
@@ -150,35 +157,64 @@ fn dispatch_extended(
     Ok(Flow::Done)
 }
 
+fn start_tls(
+    parts: &Parts<'_>,
+    session: &Session,
+    id: MessageId,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    if !parts.tls {
+        return Stop::refuse(ResultCode::UNAVAILABLE, "TLS is not configured");
+    }
+    if session.peer.secure {
+        return Stop::refuse(ResultCode::OPERATIONS_ERROR, "TLS is established");
+    }
+    let name = Some(protocol::oid::START_TLS);
+    response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+    Ok(Flow::StartTls)
+}
+
 fn change_password(
     parts: &Parts<'_>,
     session: &mut Session,
     id: MessageId,
     resolved: password_modify::Resolved,
+    identifier: Option<&[u8]>,
+    out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let write = Box::new(resolved.write);
-    match resolved.to_check {
-        None => parts.submit(session, id, ResultKind::Extended, write, resolved.reply)?,
-        Some(old) => {
-            let password_modify::OldPassword {
-                entry,
-                stored,
-                given,
-            } = old;
-            let purpose = CheckPurpose::Change {
+    let password_modify::Resolved {
+        write,
+        reply,
+        to_check,
+    } = resolved;
+    let kind = ResultKind::Extended;
+    match (to_check, identifier) {
+        (None, None) => {
+            let bundle = Box::new(Bundle::One(write));
+            parts.submit(session, id, kind, bundle, reply)?;
+        }
+        (None, Some(identifier)) => {
+            let update = (kind, write, &reply);
+            transaction::queue(session, identifier, id, update, out)?;
+            return Ok(Flow::Done);
+        }
+        (Some(old), identifier) => {
+            let mut change = Box::new(PasswordChange {
                 write,
-                reply: resolved.reply,
+                reply,
+                transaction: None,
+            });
+            if let Some(identifier) = identifier {
+                transaction::queue_unchecked(session, identifier, id, &mut change)?;
+            }
+            let job = PasswordJob {
+                entry: old.entry,
+                stored: old.stored,
+                given: old.given,
+                purpose: CheckPurpose::Change(change),
             };
-            parts.hash(
-                session,
-                id,
-                Work::Verify(PasswordJob {
-                    entry,
-                    stored,
-                    given,
-                    purpose,
-                }),
-            )?;
+            parts.hash(session, id, Work::Verify(job))?;
+            session.checking += u32::from(identifier.is_some());
         }
     }
     Ok(Flow::Waiting)

@@ -2,7 +2,8 @@
 
 use crate::cursor::Cursor;
 use crate::operation::follow::Follower;
-use protocol::{LdapResult, MessageId, OwnedControl, Request, ResultKind};
+use crate::write::{Bundle, Write};
+use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
 
 /// What the caller must do after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
@@ -55,12 +56,14 @@ pub(crate) enum Finished {
     },
     /// Something was committed that a search of the session follows.
     News,
+    /// A transaction was committed or refused.
+    Transaction(Box<Settled>),
     /// A password was checked.
     Password(PasswordChecked),
-    /// A password was hashed: the write may now be submitted.
+    /// The passwords of a bundle were hashed: it may now be submitted.
     Hashed {
         kind: ResultKind,
-        write: Box<crate::write::Write>,
+        bundle: Box<Bundle>,
         reply: Reply,
     },
     /// Hashing failed.
@@ -88,6 +91,16 @@ impl From<LdapResult> for Outcome {
     }
 }
 
+/// How a transaction ended (RFC 5805 §3.4).
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub result: LdapResult,
+    /// The message id of the update that was refused, if one was.
+    pub failed: Option<MessageId>,
+    /// The response controls of the updates.
+    pub controls: Vec<(MessageId, Vec<OwnedControl>)>,
+}
+
 /// What goes into the response beside the result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
@@ -112,19 +125,15 @@ pub(crate) enum CheckPurpose {
     },
     /// A compare on a password attribute.
     Compare,
-    /// Password Modify with an old password: the write to go on with.
-    Change {
-        write: Box<crate::write::Write>,
-        reply: Reply,
-    },
+    /// Password Modify with an old password.
+    Change(Box<PasswordChange>),
 }
 
-/// Whether a request may be executed while earlier writes of its session still wait for their
-/// place in the order. Writes may: they are executed in the order in which they are submitted.
-/// Everything else waits, so that a client reads what it wrote.
-pub fn may_overlap(request: &Request<'_>) -> bool {
-    matches!(
-        request,
-        Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_)
-    )
+/// What a Password Modify goes on with.
+#[derive(Debug)]
+pub(crate) struct PasswordChange {
+    pub write: Write,
+    pub reply: Reply,
+    /// The transaction it is part of.
+    pub transaction: Option<Box<[u8]>>,
 }

@@ -14,14 +14,14 @@ pub fn record(bytes: &[u8]) {
     let record = Record {
         position: decoded.position,
         time_us: decoded.time_us,
-        writes: decoded.writes.iter().collect(),
+        units: decoded.units(),
     };
     let mut encoded = Vec::new();
     encode(&record, decoded.digest, &schema, &mut encoded);
     let again = decode(&encoded, &schema).expect("it was just encoded");
     assert_eq!(
-        format!("{:?}", again.writes),
-        format!("{:?}", decoded.writes),
+        format!("{:?}", again.units()),
+        format!("{:?}", decoded.units()),
         "{}",
         bytes.escape_ascii()
     );

@@ -5,7 +5,7 @@
 
 use crate::flow::{CheckPurpose, Completion, Finished, Mailbox, PasswordChecked, Reply};
 use crate::stop::Stop;
-use crate::write::{Change, Write};
+use crate::write::{Bundle, Change, Write};
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind};
@@ -27,9 +27,9 @@ pub(crate) struct PasswordJob {
 /// What one thread is to do.
 pub(crate) enum Work {
     Verify(PasswordJob),
-    /// Replace the passwords in the clear of a write by hashes.
+    /// Replace the passwords in the clear of a bundle by hashes.
     Hash {
-        write: Box<Write>,
+        bundle: Box<Bundle>,
         kind: ResultKind,
         reply: Reply,
     },
@@ -110,7 +110,11 @@ fn run(receiver: &Mutex<Receiver<Task>>, settings: &HashSettings) {
         let Ok(task) = next else { return };
         let what = match task.work {
             Work::Verify(job) => verify(job, settings),
-            Work::Hash { write, kind, reply } => hash(write, kind, reply, settings),
+            Work::Hash {
+                bundle,
+                kind,
+                reply,
+            } => hash(bundle, kind, reply, settings),
         };
         task.mailbox.deliver(vec![Completion {
             session: task.session,
@@ -138,12 +142,13 @@ fn verify(job: PasswordJob, settings: &HashSettings) -> Finished {
 }
 
 fn hash(
-    mut write: Box<Write>,
+    mut bundle: Box<Bundle>,
     kind: ResultKind,
     reply: Reply,
     settings: &HashSettings,
 ) -> Finished {
-    for value in passwords(&mut write.change, settings.password_type) {
+    let writes = bundle.writes_mut().iter_mut();
+    for value in writes.flat_map(|it| passwords(&mut it.change, settings.password_type)) {
         if password::is_hashed(value) {
             continue;
         }
@@ -160,7 +165,11 @@ fn hash(
             }
         }
     }
-    Finished::Hashed { kind, write, reply }
+    Finished::Hashed {
+        kind,
+        bundle,
+        reply,
+    }
 }
 
 /// The password values that a write would store. Values to delete are compared, not stored.
@@ -184,8 +193,13 @@ pub(crate) fn passwords(
         .flat_map(|it| it.values.iter_mut())
 }
 
-/// Whether a write has passwords in the clear.
-pub(crate) fn has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bool {
+/// Whether a bundle has passwords in the clear.
+pub(crate) fn has_clear_passwords(bundle: &Bundle, password_type: schema::TypeId) -> bool {
+    let mut writes = bundle.writes().iter();
+    writes.any(|write| write_has_clear_passwords(write, password_type))
+}
+
+fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bool {
     use protocol::ChangeOperation::{Add, Replace};
     let clear = |given: &crate::write::Given| {
         given.description.type_id == password_type

@@ -91,7 +91,31 @@ pub(crate) struct Recorder {
     moved: bool,
 }
 
+/// How far a [`Recorder`] was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    bytes: usize,
+    count: u32,
+    moved: bool,
+}
+
 impl Recorder {
+    /// Where to go back to if what follows is taken back.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            bytes: self.changes.len(),
+            count: self.count,
+            moved: self.moved,
+        }
+    }
+
+    /// Forgets what came after a mark.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.changes.truncate(mark.bytes);
+        self.count = mark.count;
+        self.moved = mark.moved;
+    }
+
     /// How many changes there are so far: the counter of the next one's change sequence number.
     pub fn count(&self) -> u32 {
         self.count

@@ -38,6 +38,7 @@ mod record;
 mod recover;
 mod session;
 mod stop;
+mod transactions;
 mod virtual_entry;
 mod worker;
 mod write;
@@ -45,7 +46,7 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use cursor::Cursor;
-pub use flow::{Completion, Flow, Mailbox, may_overlap};
+pub use flow::{Completion, Flow, Mailbox};
 pub use open::{Directory, InitOptions, Options, Status};
 pub use operation::follow::{Followed, Follower};
 pub use recover::Recovered;

@@ -196,7 +196,7 @@ impl Directory {
         let record = Record {
             position: 1,
             time_us: clock.now_us(),
-            writes: writes.iter().collect(),
+            units: writes.chunks(1).collect(),
         };
         let mut execution = Execution::new(&mut batch, &catalog, &record);
         for write in &writes {

@@ -8,7 +8,7 @@
 //! - no bytes make decoding panic, recurse, or allocate more than a multiple of their number;
 //! - a field that this build does not know is an error, so a record is executed wholly or not.
 
-use crate::commit::Record;
+use crate::commit::{Record, Unit};
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema};
@@ -33,6 +33,7 @@ mod field {
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
     pub const RENAME: u8 = 19;
+    pub const TOGETHER: u8 = 20;
 }
 
 /// A record read back.
@@ -43,6 +44,21 @@ pub(crate) struct Decoded {
     /// The digest of the state that the record was executed on.
     pub digest: u128,
     pub writes: Vec<Write>,
+    /// How many of the writes each unit has, one after the other.
+    lengths: Vec<usize>,
+}
+
+impl Decoded {
+    /// The writes as they were ordered: those of a transaction together.
+    pub fn units(&self) -> Vec<Unit<'_>> {
+        let mut rest = self.writes.as_slice();
+        let mut next = |length: &usize| {
+            let (unit, behind) = rest.split_at(*length);
+            rest = behind;
+            unit
+        };
+        self.lengths.iter().map(&mut next).collect()
+    }
 }
 
 /// Appends the record to `out`. `digest` is that of the state it will be executed on.
@@ -51,9 +67,16 @@ pub(crate) fn encode(record: &Record<'_>, digest: u128, schema: &Schema, out: &m
     out.extend_from_slice(&record.position.to_le_bytes());
     out.extend_from_slice(&record.time_us.to_le_bytes());
     out.extend_from_slice(&digest.to_le_bytes());
-    put_count(out, record.writes.len());
-    for write in &record.writes {
-        sized(out, |out| put_write(out, write, schema));
+    put_count(out, record.writes().count());
+    for unit in &record.units {
+        for (at, write) in unit.iter().enumerate() {
+            sized(out, |out| {
+                if at == 0 && unit.len() > 1 {
+                    put_together(out, unit.len());
+                }
+                put_write(out, write, schema);
+            });
+        }
     }
 }
 
@@ -74,10 +97,22 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
     let digest = input.take(16)?.try_into().map(u128::from_le_bytes);
     let digest = digest.map_err(|_| short())?;
     let count = input.count()?;
-    let mut writes = Vec::new();
+    let (mut writes, mut lengths) = (Vec::new(), Vec::new());
+    let mut unit_end = 0;
     for number in 0..count {
-        let write = take_write(input.sized()?, schema);
-        writes.push(write.map_err(|error| format!("write {number}: {error}"))?);
+        let read = take_write(input.sized()?, schema);
+        let (write, together) = read.map_err(|error| format!("write {number}: {error}"))?;
+        if number >= unit_end {
+            let length = together.unwrap_or(1);
+            lengths.push(length);
+            unit_end = number.saturating_add(length);
+        } else if together.is_some() {
+            return Err(format!("write {number}: a unit begins inside of another"));
+        }
+        writes.push(write);
+    }
+    if unit_end != count {
+        return Err(format!("expected writes up to {unit_end}, got {count}"));
     }
     input.end()?;
     Ok(Decoded {
@@ -85,6 +120,7 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
         time_us,
         digest,
         writes,
+        lengths,
     })
 }
 
@@ -117,6 +153,23 @@ fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
             out.push(field::RENAME);
             sized(out, |out| put_renaming(out, renaming, schema));
         }
+    }
+}
+
+/// Says that a write and those behind it, so many in all, are applied wholly or not at all.
+fn put_together(out: &mut Vec<u8>, length: usize) {
+    let mut content = Vec::new();
+    put_count(&mut content, length);
+    put_field(out, field::TOGETHER, &content);
+}
+
+fn take_together(content: &[u8]) -> Result<usize, String> {
+    let mut input = Input(content);
+    let length = input.count()?;
+    input.end()?;
+    match length {
+        0 | 1 => Err(format!("expected a unit of 2 or more writes, got {length}")),
+        _ => Ok(length),
     }
 }
 
@@ -162,8 +215,10 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
     true
 }
 
-fn take_write(bytes: &[u8], schema: &Schema) -> Result<Write, String> {
+/// A write, and of how many it is the first that belong together.
+fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), String> {
     let mut input = Input(bytes);
+    let mut together = None;
     let (mut by, mut name, mut spelled) = (String::new(), Name::root(), String::new());
     let (mut manage_dsa_it, mut options, mut change) = (false, None, None);
     while !input.0.is_empty() {
@@ -177,6 +232,7 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<Write, String> {
             field::ADD => change = Some(Change::Add(take_addition(content, schema)?)),
             field::MODIFY => change = Some(Change::Modify(take_changes(content, schema)?)),
             field::DELETE => change = Some(Change::Delete),
+            field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, schema)?)),
             other if take_option(other, content, &mut options) => {}
             other => return Err(format!("field {other} is of a later build")),
@@ -187,14 +243,15 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<Write, String> {
     if name.depth() == 0 {
         return Err("expected the name of an entry, got the root".to_owned());
     }
-    Ok(Write {
+    let write = Write {
         by,
         name,
         spelled,
         manage_dsa_it,
         options,
         change,
-    })
+    };
+    Ok((write, together))
 }
 
 fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {

@@ -76,7 +76,7 @@ fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
         let record = Record {
             position: decoded.position,
             time_us: decoded.time_us,
-            writes: decoded.writes.iter().collect(),
+            units: decoded.units(),
         };
         let applied = apply(&mut batch, &catalog, &record)?;
         if applied.changed > 0 {

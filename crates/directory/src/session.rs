@@ -1,5 +1,6 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
+use crate::transactions::Transactions;
 use crate::write::Submission;
 use policy::{LimitSettings, Limits, Subject, Whose};
 use std::collections::VecDeque;
@@ -33,6 +34,10 @@ pub struct Session {
     /// A write of this session is being hashed; later ones wait in `held` to keep their order.
     pub(crate) hashing: bool,
     pub(crate) held: VecDeque<HeldWrite>,
+    /// Transactions that were started and not ended.
+    pub(crate) transactions: Transactions,
+    /// Updates of transactions whose old password is being checked.
+    pub(crate) checking: u32,
 }
 
 /// A write that waits for an earlier one of its session to be hashed.
@@ -54,6 +59,8 @@ impl Session {
             waiting: 0,
             hashing: false,
             held: VecDeque::new(),
+            transactions: Transactions::default(),
+            checking: 0,
         }
     }
 
@@ -62,14 +69,18 @@ impl Session {
         &self.subject.dn
     }
 
-    /// The connection is now protected (after StartTLS).
+    /// The connection is now protected (after StartTLS). A transaction belongs to one security
+    /// context (RFC 5805 §3.5).
     pub fn secured(&mut self) {
+        self.transactions.forget();
         self.peer.secure = true;
         Rc::make_mut(&mut self.subject).secure = true;
     }
 
-    /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1).
+    /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1); it also aborts all
+    /// transactions without notice (RFC 5805 §3.5).
     pub(crate) fn forget_subject(&mut self, limits: &LimitSettings) {
+        self.transactions.forget();
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = (limits.anonymous, Whose::Anonymous);
     }

@@ -6,19 +6,20 @@ use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::feed::Listener;
 use crate::flow::{
-    CheckPurpose, Completion, Finished, Flow, Mailbox, Outcome, PasswordChecked, Reply,
+    CheckPurpose, Completion, Finished, Flow, Mailbox, Outcome, PasswordChange, PasswordChecked,
+    Reply,
 };
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::search::LastBase;
-use crate::operation::{bind, limits};
+use crate::operation::{bind, extended, limits, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
-use crate::write::{Submission, Write};
+use crate::write::{Bundle, Submission};
 use policy::VerifiedCache;
-use protocol::{LdapResult, Message, MessageId, ResultCode, ResultKind, oid, response};
+use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -91,10 +92,29 @@ impl Worker {
         flow.unwrap_or_else(|stop| {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
-                response::write_result(out, message.id, kind, &stop.into_result(), &[]);
+                let result = stop.into_result();
+                response::write_result(out, message.id, kind, &result, &[]);
+                transaction::refused(session, &message.controls, &result, out);
             }
             Flow::Done
         })
+    }
+
+    /// The connection refused a request before it was executed. What that means for a transaction
+    /// the request belongs to is appended to `out`. `message` is the whole message, which may be
+    /// malformed.
+    pub fn refused(
+        &mut self,
+        session: &mut Session,
+        message: &[u8],
+        why: &LdapResult,
+        out: &mut Vec<u8>,
+    ) {
+        match protocol::decode_controls_of(message) {
+            Some(controls) => transaction::refused(session, &controls, why, out),
+            // It may have belonged to any of them.
+            None => session.transactions.abort_all(why, out),
+        }
     }
 
     /// Runs the next slice of a parked search on a new snapshot.
@@ -178,11 +198,20 @@ impl Worker {
             }
             Finished::News => Flow::Done,
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
-            Finished::Hashed { kind, write, reply } => {
+            Finished::Transaction(settled) => {
+                session.waiting = session.waiting.saturating_sub(1);
+                transaction::write_end(out, id, &settled);
+                Flow::Done
+            }
+            Finished::Hashed {
+                kind,
+                bundle,
+                reply,
+            } => {
                 session.hashing = false;
-                let submission = self.submission(session.id, id, kind, *write, reply);
+                let submission = self.submission(session.id, id, kind, *bundle, reply);
                 self.shared.writer.submit(submission);
-                self.release_held(session, out);
+                self.release_held(session);
                 Flow::Waiting
             }
             Finished::NotHashed {
@@ -193,7 +222,7 @@ impl Worker {
                 session.hashing = false;
                 session.waiting = session.waiting.saturating_sub(1);
                 write_response(out, id, kind, &result.into(), &reply);
-                self.release_held(session, out);
+                self.release_held(session);
                 Flow::Done
             }
         }
@@ -207,6 +236,20 @@ impl Worker {
     /// The limit of operations one connection may have waiting.
     pub fn pending_operations_max(&self, session: &Session) -> u32 {
         session.limits.0.pending_operations_max
+    }
+
+    /// Whether a request may be executed while earlier writes of its session still wait for their
+    /// place in the order. Writes may: they are executed in the order in which they are submitted.
+    /// Everything else waits, so that a client reads what it wrote.
+    pub fn may_overlap(&self, session: &Session, request: &Request<'_>) -> bool {
+        match request {
+            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
+                true
+            }
+            // An update whose old password is being checked has its place in a transaction.
+            Request::Extended(it) if session.checking == 0 => extended::only_writes(it.name),
+            _ => false,
+        }
     }
 
     fn password_checked(
@@ -243,40 +286,74 @@ impl Worker {
                 let result = LdapResult::new(code, "");
                 response::write_result(out, id, ResultKind::Compare, &result, &[]);
             }
-            CheckPurpose::Change { write, reply } if checked.matched => {
-                let kind = ResultKind::Extended;
-                let submitted =
-                    self.with_parts(|parts| parts.submit(session, id, kind, write, reply));
-                match submitted {
-                    Ok(()) => return Flow::Waiting,
-                    Err(stop) => response::write_result(out, id, kind, &stop.into_result(), &[]),
-                }
-            }
-            CheckPurpose::Change { .. } => {
-                let text = "the old password is wrong";
-                let result = LdapResult::new(ResultCode::INVALID_CREDENTIALS, text);
-                response::write_result(out, id, ResultKind::Extended, &result, &[]);
+            CheckPurpose::Change(change) => {
+                return self.old_password_checked(session, id, *change, checked.matched, out);
             }
         }
         Flow::Done
     }
 
-    /// Submits the writes that waited for a hash, up to the next one that needs hashing itself.
-    fn release_held(&mut self, session: &mut Session, out: &mut Vec<u8>) {
+    /// Goes on with a Password Modify whose old password was checked.
+    fn old_password_checked(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        change: PasswordChange,
+        matched: bool,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let kind = ResultKind::Extended;
+        let PasswordChange {
+            write,
+            reply,
+            transaction,
+        } = change;
+        if transaction.is_some() {
+            session.checking = session.checking.saturating_sub(1);
+        }
+        let done = match (&transaction, matched) {
+            (_, false) => {
+                Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong")
+            }
+            (Some(identifier), true) => {
+                let done = session.transactions.fill(identifier, id, write);
+                if done.is_ok() {
+                    write_response(out, id, kind, &LdapResult::success().into(), &reply);
+                }
+                done.map(|()| Flow::Done)
+            }
+            (None, true) => {
+                let bundle = Box::new(Bundle::One(write));
+                self.with_parts(|parts| parts.submit(session, id, kind, bundle, reply))
+                    .map(|()| Flow::Waiting)
+            }
+        };
+        done.unwrap_or_else(|stop| {
+            let result = stop.into_result();
+            response::write_result(out, id, kind, &result, &[]);
+            if let Some(identifier) = &transaction {
+                session.transactions.abort(identifier, &result, out);
+            }
+            Flow::Done
+        })
+    }
+
+    /// Submits the bundles that waited for a hash, up to the next one that needs hashing itself.
+    fn release_held(&mut self, session: &mut Session) {
         while let Some(held) = session.held.pop_front() {
             if !held.to_hash {
                 self.shared.writer.submit(held.submission);
                 continue;
             }
             let Submission {
-                write,
+                bundle,
                 id,
                 kind,
                 reply,
                 ..
             } = held.submission;
             let work = Work::Hash {
-                write: Box::new(write),
+                bundle: Box::new(bundle),
                 kind,
                 reply,
             };
@@ -286,10 +363,16 @@ impl Worker {
                     session.hashing = true;
                     return;
                 }
-                Err(stop) => {
-                    session.waiting = session.waiting.saturating_sub(1);
-                    response::write_result(out, id, kind, &stop.into_result(), &[]);
-                }
+                // Through the mailbox: the connection counts a completion for each operation.
+                Err(stop) => self.mailbox.deliver(vec![Completion {
+                    session: session.id,
+                    id,
+                    what: Finished::Write {
+                        kind,
+                        outcome: stop.into_result().into(),
+                        reply: Reply::default(),
+                    },
+                }]),
             }
         }
     }
@@ -299,11 +382,11 @@ impl Worker {
         session: u64,
         id: MessageId,
         kind: ResultKind,
-        write: Write,
+        bundle: Bundle,
         reply: Reply,
     ) -> Submission {
         Submission {
-            write,
+            bundle,
             session,
             id,
             kind,
@@ -374,21 +457,21 @@ impl Parts<'_> {
         self.clock.now_us() / 1_000
     }
 
-    /// Sends a write to the writer, by way of the hashing threads if it has a password in the
-    /// clear. Later writes of the session wait for it, so that their order is kept.
+    /// Sends a bundle to the writer, by way of the hashing threads if it has a password in the
+    /// clear. Later ones of the session wait for it, so that their order is kept.
     pub fn submit(
         &self,
         session: &mut Session,
         id: MessageId,
         kind: ResultKind,
-        write: Box<Write>,
+        bundle: Box<Bundle>,
         reply: Reply,
     ) -> Result<(), Stop> {
-        let to_hash = has_clear_passwords(&write, self.catalog.known.user_password.type_id);
+        let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
         if session.hashing {
             let mailbox = Arc::clone(self.mailbox);
             let submission = Submission {
-                write: *write,
+                bundle: *bundle,
                 session: session.id,
                 id,
                 kind,
@@ -400,13 +483,18 @@ impl Parts<'_> {
                 to_hash,
             });
         } else if to_hash {
-            self.hash(session, id, Work::Hash { write, kind, reply })?;
+            let work = Work::Hash {
+                bundle,
+                kind,
+                reply,
+            };
+            self.hash(session, id, work)?;
             session.hashing = true;
         } else {
             let mailbox = Arc::clone(self.mailbox);
             let session = session.id;
             let submission = Submission {
-                write: *write,
+                bundle: *bundle,
                 session,
                 id,
                 kind,
@@ -431,7 +519,7 @@ impl Parts<'_> {
     }
 }
 
-fn write_response(
+pub(crate) fn write_response(
     out: &mut Vec<u8>,
     id: MessageId,
     kind: ResultKind,

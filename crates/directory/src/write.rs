@@ -3,6 +3,7 @@
 //! What needs the entry's present state (does it exist, is the value there, does the result obey
 //! the object classes) is left to execution. Position and time come with the record that orders it.
 
+use crate::commit::Unit;
 use crate::flow::{Mailbox, Reply};
 use protocol::{ChangeOperation, MessageId, ResultKind};
 use schema::{Description, Name, ResolvedRdn};
@@ -112,9 +113,70 @@ pub(crate) struct Renaming {
     pub new_superior: Option<Name>,
 }
 
-/// A write on its way to the writer, with the address its result goes to.
+/// What one request asks of the writer.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every bundle is one write, and a box more would be paid by each"
+)]
+pub(crate) enum Bundle {
+    /// An ordinary update.
+    One(Write),
+    /// The updates of a transaction, with the message ids of their requests (RFC 5805).
+    Transaction {
+        writes: Vec<Write>,
+        ids: Vec<MessageId>,
+    },
+}
+
+impl Write {
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        let given = |it: &Given| -> usize {
+            let values = it.values.iter().map(|value| VALUE_BYTES + value.len());
+            VALUE_BYTES + values.sum::<usize>()
+        };
+        let change = match &self.change {
+            Change::Add(addition) => addition.attributes.iter().map(given).sum(),
+            Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
+            Change::Delete => 0,
+            Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
+        };
+        size_of::<Write>() + self.by.len() + 2 * self.spelled.len() + change
+    }
+}
+
+/// What a value takes beside its bytes: a vector and what the allocator adds.
+const VALUE_BYTES: usize = 40;
+
+impl Bundle {
+    pub fn writes(&self) -> &[Write] {
+        match self {
+            Bundle::One(write) => std::slice::from_ref(write),
+            Bundle::Transaction { writes, .. } => writes,
+        }
+    }
+
+    pub fn writes_mut(&mut self) -> &mut [Write] {
+        match self {
+            Bundle::One(write) => std::slice::from_mut(write),
+            Bundle::Transaction { writes, .. } => writes,
+        }
+    }
+
+    /// The parts that are applied wholly or not at all.
+    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        let length = match self {
+            Bundle::One(_) => 1,
+            Bundle::Transaction { writes, .. } => writes.len().max(1),
+        };
+        self.writes().chunks(length)
+    }
+}
+
+/// A bundle on its way to the writer, with the address its result goes to.
 pub(crate) struct Submission {
-    pub write: Write,
+    pub bundle: Bundle,
     pub session: u64,
     pub id: MessageId,
     pub kind: ResultKind,
@@ -127,7 +189,7 @@ impl std::fmt::Debug for Submission {
         f.debug_struct("Submission")
             .field("session", &self.session)
             .field("id", &self.id)
-            .field("write", &self.write)
+            .field("bundle", &self.bundle)
             .finish_non_exhaustive()
     }
 }

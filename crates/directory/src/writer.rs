@@ -5,7 +5,7 @@
 //! - no result leaves before its write is durable in the log and the commit that contains it;
 //! - a record stays in the log exactly if its transaction was committed, or changed nothing;
 //! - a refused write changes nothing and costs its neighbours nothing: it is refused before it
-//!   touches the store;
+//!   touches the store, or taken back with the transaction it belongs to;
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
@@ -15,11 +15,12 @@ use crate::apply::apply;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
+use crate::execute::Done;
 use crate::feed::Feed;
-use crate::flow::{Completion, Finished, Mailbox, Outcome};
+use crate::flow::{Completion, Finished, Mailbox, Settled};
 use crate::record;
 use crate::stop::{Failure, failure_result};
-use crate::write::Submission;
+use crate::write::{Bundle, Submission};
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -190,37 +191,44 @@ impl Desk {
     /// How many of the waiting writes go into the next transaction.
     fn next_group(&self, waiting: &[Submission]) -> usize {
         let catalog = self.catalog.load();
-        let alone =
-            |it: &Submission| it.write.name.is_within(&catalog.config) || it.write.is_rehearsal();
-        if waiting.first().is_some_and(alone) {
-            return 1;
+        let alone = |it: &Submission| {
+            let mut writes = it.bundle.writes().iter();
+            writes.any(|it| it.name.is_within(&catalog.config) || it.is_rehearsal())
+        };
+        let (mut count, mut writes) = (0, 0);
+        for submission in waiting {
+            if alone(submission) {
+                return count.max(1);
+            }
+            writes += submission.bundle.writes().len();
+            if count > 0 && writes > GROUP_MAX {
+                break;
+            }
+            count += 1;
         }
-        let plain = waiting.iter().take(GROUP_MAX).position(alone);
-        plain.unwrap_or_else(|| waiting.len().min(GROUP_MAX))
+        count
     }
 
     /// Orders, executes, commits and answers one group.
     fn write(&mut self, group: &[Submission]) {
         if let [only] = group
-            && only.write.is_rehearsal()
+            && let Bundle::One(write) = &only.bundle
+            && write.is_rehearsal()
         {
-            let tried = self.rehearse(&only.write);
-            let outcome = tried.unwrap_or_else(|failure| failure_result(&failure).into());
-            answer(group, std::iter::once(outcome));
+            let tried = self.rehearse(write);
+            let done = tried.unwrap_or_else(|failure| failure_result(&failure).into());
+            answer(group, std::iter::once(done));
             return;
         }
         match self.perform(group) {
             Ok(results) => answer(group, results.into_iter()),
-            Err(failure) => {
-                let result = failure_result(&failure);
-                answer(group, std::iter::repeat_n(result.into(), group.len()));
-            }
+            Err(failure) => answer(group, std::iter::repeat(failure_result(&failure).into())),
         }
     }
 
     /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
     /// makes a checkpoint, which gives back what was pinned.
-    fn perform(&mut self, group: &[Submission]) -> Result<Vec<Outcome>, Failure> {
+    fn perform(&mut self, group: &[Submission]) -> Result<Vec<Done>, Failure> {
         match self.attempt(group) {
             Err(Failure::Store(store::Error::Full)) if self.journal.is_behind() => {
                 self.journal.checkpoint()?;
@@ -231,11 +239,11 @@ impl Desk {
     }
 
     /// Orders, executes and commits one group; on failure nothing has changed.
-    fn attempt(&mut self, group: &[Submission]) -> Result<Vec<Outcome>, Failure> {
+    fn attempt(&mut self, group: &[Submission]) -> Result<Vec<Done>, Failure> {
         let before = self.catalog.load_full();
         self.journal.begin(self.clock.uuid())?;
-        let writes = group.iter().map(|it| &it.write).collect();
-        let record = self.log.append(writes, self.clock.now_us())?;
+        let units = group.iter().flat_map(|it| it.bundle.units()).collect();
+        let record = self.log.append(units, self.clock.now_us())?;
         let done = self.execute(&record, &before);
         if done.is_err() {
             self.catalog.store(before);
@@ -249,17 +257,14 @@ impl Desk {
         &mut self,
         record: &Record<'_>,
         before: &Arc<Catalog>,
-    ) -> Result<Vec<Outcome>, Failure> {
+    ) -> Result<Vec<Done>, Failure> {
         let mut batch = self.store.begin(&before.indexes)?;
         let digest = batch.snapshot().digest()?;
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
         // A configuration that turns out to be unusable must not stand in the log.
-        let configures = record
-            .writes
-            .iter()
-            .any(|it| it.name.is_within(&before.config));
-        let ahead = record.writes.len() >= AHEAD_MIN && !configures;
+        let configures = record.writes().any(|it| it.name.is_within(&before.config));
+        let ahead = record.writes().count() >= AHEAD_MIN && !configures;
         if ahead {
             self.journal.append(&self.encoded, true)?;
         }
@@ -360,17 +365,13 @@ impl Desk {
 }
 
 /// Delivers results, one call per mailbox.
-fn answer(group: &[Submission], results: impl Iterator<Item = Outcome>) {
+fn answer(group: &[Submission], mut results: impl Iterator<Item = Done>) {
     let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
-    for (submission, outcome) in group.iter().zip(results) {
+    for submission in group {
         let completion = Completion {
             session: submission.session,
             id: submission.id,
-            what: Finished::Write {
-                kind: submission.kind,
-                outcome,
-                reply: submission.reply.clone(),
-            },
+            what: finished(submission, &mut results),
         };
         let key = Arc::as_ptr(&submission.mailbox).cast::<()>();
         boxes
@@ -381,5 +382,29 @@ fn answer(group: &[Submission], results: impl Iterator<Item = Outcome>) {
     }
     for (mailbox, completions) in boxes.into_values() {
         mailbox.deliver(completions);
+    }
+}
+
+/// The end of a submission; takes the results of its units.
+fn finished(submission: &Submission, results: &mut impl Iterator<Item = Done>) -> Finished {
+    let mut next = || results.next().expect("every unit has a result");
+    match &submission.bundle {
+        Bundle::One(_) => Finished::Write {
+            kind: submission.kind,
+            outcome: next().outcome,
+            reply: submission.reply.clone(),
+        },
+        Bundle::Transaction { ids, .. } => {
+            let mut done = next();
+            if let [_] = ids.as_slice() {
+                done.controls
+                    .push(std::mem::take(&mut done.outcome.controls));
+            }
+            Finished::Transaction(Box::new(Settled {
+                result: done.outcome.result,
+                failed: done.at.and_then(|at| ids.get(at).copied()),
+                controls: ids.iter().copied().zip(done.controls).collect(),
+            }))
+        }
     }
 }

@@ -26,6 +26,12 @@ pub struct Limits {
     pub sort_entries_max: u32,
     /// Searches that follow the directory one subject may have at a time, over all connections.
     pub followers_max: u32,
+    /// Transactions one connection may have open.
+    pub transactions_open_max: u32,
+    /// Updates one transaction may have.
+    pub transaction_updates_max: u32,
+    /// Bytes that the updates of all open transactions of one connection may take.
+    pub transaction_bytes_max: usize,
 }
 
 /// For whom limits were made; [`LimitSettings::describe`] has the words.
@@ -147,6 +153,9 @@ impl Default for LimitSettings {
             paged_entries_max: 0,
             sort_entries_max: 100_000,
             followers_max: 100,
+            transactions_open_max: 100,
+            transaction_updates_max: 10_000,
+            transaction_bytes_max: 16 << 20,
         };
         LimitSettings {
             everybody,
@@ -160,6 +169,9 @@ impl Default for LimitSettings {
                 paged_entries_max: 0,
                 sort_entries_max: 1_000_000,
                 followers_max: 1_000,
+                transactions_open_max: 1_000,
+                transaction_updates_max: 100_000,
+                transaction_bytes_max: 256 << 20,
             },
             rules: Vec::new(),
         }

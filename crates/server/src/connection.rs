@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use directory::{Followed, may_overlap};
+use directory::Followed;
 use protocol::ber::{self, Reader};
 use protocol::request::tag;
 use protocol::{
@@ -352,18 +352,21 @@ impl<S: Service> Connection<S> {
         let message = match Message::decode(bytes, &rules.limits) {
             Ok(message) => message,
             Err(error) => {
-                self.refuse_malformed(bytes, &error, out);
+                self.refuse_malformed(service, bytes, &error, out);
                 return true;
             }
         };
-        if self.waiting > 0 && !may_overlap(&message.request) {
+        if self.waiting > 0 && !service.may_overlap(&self.session, &message.request) {
             return false;
         }
         self.heard = true;
         self.bundle.consider(&message);
         if let Some(refusal) = self.refusal(service, rules, &message) {
             match ResultKind::of(message.request.tag()) {
-                Some(kind) => write_result(out, message.id, kind, &refusal, &[]),
+                Some(kind) => {
+                    write_result(out, message.id, kind, &refusal, &[]);
+                    service.refused(&mut self.session, bytes, &refusal, out);
+                }
                 None => self.disconnect(refusal.code, &refusal.diagnostic, out),
             }
             self.bundle.answered();
@@ -450,7 +453,13 @@ impl<S: Service> Connection<S> {
     /// Answers a whole frame that is not a request: to the request where it can be told which,
     /// otherwise to the connection. Wrong lengths end the session in any case: nothing after them
     /// can be trusted (RFC 4511 §4.1.1).
-    fn refuse_malformed(&mut self, bytes: &[u8], error: &DecodeError, out: &mut Vec<u8>) {
+    fn refuse_malformed(
+        &mut self,
+        service: &mut S,
+        bytes: &[u8],
+        error: &DecodeError,
+        out: &mut Vec<u8>,
+    ) {
         let diagnostic = error.to_string();
         let known = decode_header(bytes).and_then(|(id, tag)| Some((id, ResultKind::of(tag)?)));
         match known {
@@ -458,6 +467,7 @@ impl<S: Service> Connection<S> {
                 self.heard = true;
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
                 write_result(out, id, kind, &result, &[]);
+                service.refused(&mut self.session, bytes, &result, out);
                 self.bundle.answered();
             }
             _ => self.disconnect(ResultCode::PROTOCOL_ERROR, &diagnostic, out),

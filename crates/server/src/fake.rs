@@ -175,6 +175,8 @@ impl Service for Fake {
         Step::Done
     }
 
+    fn refused(&mut self, _: &mut FakeSession, _: &[u8], _: &LdapResult, _: &mut Vec<u8>) {}
+
     fn resume(
         &mut self,
         _: &mut FakeSession,
@@ -231,6 +233,13 @@ impl Service for Fake {
 
     fn pending_operations_max(&self, _: &FakeSession) -> u32 {
         self.pending_max
+    }
+
+    fn may_overlap(&self, _: &FakeSession, request: &Request<'_>) -> bool {
+        matches!(
+            request,
+            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_)
+        )
     }
 
     fn is_anonymous(&self, session: &FakeSession) -> bool {

@@ -2,7 +2,7 @@
 //! with a service of twenty lines.
 
 use directory::{Completion, Cursor, Flow, Followed, Follower, Peer, Session, Worker};
-use protocol::{Message, MessageId};
+use protocol::{LdapResult, Message, MessageId, Request};
 
 /// What happens next after a message was executed. `directory::Flow` without its types.
 #[derive(Debug)]
@@ -43,6 +43,15 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Step<Self::Cursor, Self::Follower>;
 
+    /// A request was answered with a refusal without being executed; `message` may be malformed.
+    fn refused(
+        &mut self,
+        session: &mut Self::Session,
+        message: &[u8],
+        why: &LdapResult,
+        out: &mut Vec<u8>,
+    );
+
     /// Appends the next part of a search.
     fn resume(
         &mut self,
@@ -80,6 +89,9 @@ pub trait Service: 'static {
     /// limit.
     fn pending_operations_max(&self, session: &Self::Session) -> u32;
 
+    /// Whether a request may be executed while earlier operations of the session wait.
+    fn may_overlap(&self, session: &Self::Session, request: &Request<'_>) -> bool;
+
     /// Whether nobody is authenticated on the session.
     fn is_anonymous(&self, session: &Self::Session) -> bool;
 
@@ -110,6 +122,16 @@ impl Service for Worker {
         out: &mut Vec<u8>,
     ) -> Step<Box<Cursor>, Box<Follower>> {
         Worker::execute(self, session, message, out).into()
+    }
+
+    fn refused(
+        &mut self,
+        session: &mut Session,
+        message: &[u8],
+        why: &LdapResult,
+        out: &mut Vec<u8>,
+    ) {
+        Worker::refused(self, session, message, why, out);
     }
 
     fn resume(
@@ -154,6 +176,10 @@ impl Service for Worker {
 
     fn pending_operations_max(&self, session: &Session) -> u32 {
         Worker::pending_operations_max(self, session)
+    }
+
+    fn may_overlap(&self, session: &Session, request: &Request<'_>) -> bool {
+        Worker::may_overlap(self, session, request)
     }
 
     fn is_anonymous(&self, session: &Session) -> bool {

@@ -7,6 +7,7 @@ mod modify;
 mod options;
 mod relaxed;
 mod rename;
+mod unit;
 
 use crate::catalog::Catalog;
 use crate::clock;
@@ -20,6 +21,8 @@ use crate::write::{Change, Write};
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, EntryView, Lookup};
+
+pub(crate) use unit::Done;
 
 /// One record being executed inside one transaction.
 pub(crate) struct Execution<'x, 'b> {
@@ -36,7 +39,7 @@ pub(crate) struct Execution<'x, 'b> {
 }
 
 /// What the record did that others must know before it becomes visible.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Noticed {
     /// The schema with every attribute number that is now in use.
     pub schema: Schema,

@@ -52,7 +52,7 @@ fn write(plan: &Plan<'_>, outcome: &Outcome, store: &Store) -> Result<(), Failur
         let record = Record {
             position: plan.position,
             time_us: outcome.time_us,
-            writes: vec![&write],
+            units: vec![std::slice::from_ref(&write)],
         };
         let mut execution = Execution::new(&mut batch, &catalog, &record);
         execution

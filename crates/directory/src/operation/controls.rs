@@ -12,7 +12,7 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 29] = [
+pub(crate) const SUPPORTED: [&str; 30] = [
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
@@ -39,6 +39,7 @@ pub(crate) const SUPPORTED: [&str; 29] = [
     oid::SORT_RESPONSE,
     oid::SUBENTRIES,
     oid::SYNC_REQUEST,
+    oid::TRANSACTION_SPECIFICATION,
     oid::TREE_DELETE,
     oid::VIRTUAL_LIST_VIEW_REQUEST,
     oid::VIRTUAL_LIST_VIEW_RESPONSE,
@@ -77,6 +78,8 @@ pub(crate) struct Controls<'a> {
     pub sync: Option<control::SyncRequest<'a>>,
     /// Tree delete (draft-armijo-ldap-treedelete).
     pub tree_delete: bool,
+    /// Transaction specification (RFC 5805 §2.2): the identifier.
+    pub transaction: Option<&'a [u8]>,
 }
 
 impl<'a> Controls<'a> {
@@ -145,6 +148,21 @@ impl<'a> Controls<'a> {
             (oid::PROXIED_AUTHORIZATION, it) if reads(it) || updates(it) => {
                 self.proxied(control)?;
             }
+            // The one operation of a transaction that it belongs to (RFC 5805 §4.4).
+            (oid::PROXIED_AUTHORIZATION, Request::Extended(it))
+                if it.name == oid::START_TRANSACTION =>
+            {
+                self.proxied(control)?;
+            }
+            (oid::PROXIED_AUTHORIZATION, Request::Extended(it))
+                if it.name == oid::END_TRANSACTION =>
+            {
+                return Stop::refuse(
+                    ResultCode::PROTOCOL_ERROR,
+                    "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
+                );
+            }
+            (oid::TRANSACTION_SPECIFICATION, it) if updates(it) => self.transaction(control)?,
             // Acted on where responses are sent; here its value is judged.
             (oid::QUEUE_LENGTH, _) => {
                 decoded(control, "queue length", control::QueueLength::decode)?;
@@ -213,6 +231,23 @@ impl<'a> Controls<'a> {
             tree: self.tree_delete,
         }
         .if_any()
+    }
+
+    fn transaction(&mut self, control: &Control<'a>) -> Result<(), Stop> {
+        let expected = match (self.transaction, control.value) {
+            (Some(_), _) => "given once",
+            (None, None) => "with an identifier",
+            // A server that ignored it would apply the update at once.
+            (None, Some(_)) if !control.critical => "critical",
+            (None, Some(identifier)) => {
+                self.transaction = Some(identifier);
+                return Ok(());
+            }
+        };
+        Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!("expected the transaction specification control {expected} (RFC 5805 §2.2)"),
+        )
     }
 }
 

@@ -5,11 +5,13 @@ use crate::stop::Stop;
 use protocol::{ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response};
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 4] = [
+pub(crate) const SUPPORTED: [&str; 6] = [
     oid::START_TLS,
     oid::PASSWORD_MODIFY,
     oid::WHO_AM_I,
     oid::CANCEL,
+    oid::START_TRANSACTION,
+    oid::END_TRANSACTION,
 ];
 
 /// Which extended operation was asked for.
@@ -18,6 +20,15 @@ pub(crate) enum Kind<'a> {
     StartTls,
     PasswordModify(extended::PasswordModifyRequest<'a>),
     Cancel(MessageId),
+    /// With the identifier that the client chose, if it did.
+    StartTransaction(Option<&'a [u8]>),
+    EndTransaction(extended::EndTransactionRequest<'a>),
+}
+
+/// Whether an operation answers nothing that depends on writes of its session which still wait:
+/// then it need not wait for them.
+pub(crate) fn only_writes(name: &str) -> bool {
+    matches!(name, oid::START_TRANSACTION | oid::END_TRANSACTION)
 }
 
 /// Decodes the request; `protocolError` for names nobody knows (RFC 4511 §4.12) and bad values.
@@ -40,6 +51,12 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
             Some(Ok(decoded)) => Ok(Kind::Cancel(decoded.cancel_id)),
             Some(Err(error)) => bad_value(&format!("Cancel: {error}")),
             None => bad_value("Cancel needs the id of the operation to cancel (RFC 3909 §2.1)"),
+        },
+        oid::START_TRANSACTION => Ok(Kind::StartTransaction(request.value)),
+        oid::END_TRANSACTION => match request.value.map(extended::EndTransactionRequest::decode) {
+            Some(Ok(decoded)) => Ok(Kind::EndTransaction(decoded)),
+            Some(Err(error)) => bad_value(&format!("End Transaction: {error}")),
+            None => bad_value("End Transaction needs an identifier (RFC 5805 §2.3)"),
         },
         unknown => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,

@@ -31,6 +31,7 @@ pub(crate) mod sort_pages;
 pub(crate) mod sort_walk;
 pub(crate) mod sorted;
 pub(crate) mod subschema;
+pub(crate) mod transaction;
 pub(crate) mod unindexed;
 pub(crate) mod values;
 pub(crate) mod view;

@@ -7,9 +7,9 @@ use crate::virtual_entry::VirtualEntry;
 
 /// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
 /// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), OpenLDAP's
-/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope), and more words
-/// about a matching entry count (Ping Identity).
-const FEATURES: [&str; 8] = [
+/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope), more words about a
+/// matching entry count (Ping Identity), and transaction identifiers that the client chooses.
+const FEATURES: [&str; 9] = [
     "1.3.6.1.4.1.4203.1.5.1",
     "1.3.6.1.4.1.4203.1.5.2",
     "1.3.6.1.4.1.4203.1.5.3",
@@ -18,6 +18,7 @@ const FEATURES: [&str; 8] = [
     "1.3.6.1.1.14",
     "1.3.6.1.4.1.4203.666.8.1",
     protocol::oid::EXTENDED_ENTRY_COUNT,
+    protocol::oid::CHOSEN_TRANSACTION_IDENTIFIERS,
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.

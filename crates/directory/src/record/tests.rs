@@ -119,10 +119,14 @@ fn write() -> impl Strategy<Value = Write> {
 }
 
 fn encoded(writes: &[Write]) -> Vec<u8> {
+    encoded_units(writes.chunks(1).collect())
+}
+
+fn encoded_units(units: Vec<Unit<'_>>) -> Vec<u8> {
     let record = Record {
         position: 0x0102_0304_0506,
         time_us: 1_795_251_723_000_042,
-        writes: writes.iter().collect(),
+        units,
     };
     let mut out = Vec::new();
     encode(&record, u128::MAX - 5, &schema(), &mut out);
@@ -142,6 +146,18 @@ proptest! {
         prop_assert_eq!(decoded.digest, u128::MAX - 5);
         // `Debug` shows every field there is, also those that come to be after this test.
         prop_assert_eq!(format!("{:?}", decoded.writes), format!("{writes:?}"));
+    }
+
+    #[test]
+    fn what_belongs_together_stays_together(
+        writes in proptest::collection::vec(write(), 0..12),
+        length in 1_usize..5,
+    ) {
+        let units: Vec<Unit<'_>> = writes.chunks(length).collect();
+        let bytes = encoded_units(units.clone());
+        let decoded = decode(&bytes, &schema()).expect("it was encoded");
+        prop_assert_eq!(format!("{:?}", decoded.units()), format!("{units:?}"));
+        crate::fuzz::record(&bytes);
     }
 
     #[test]
@@ -183,4 +199,37 @@ fn a_field_of_a_later_build_is_refused() {
     assert_eq!(error, "field 200 is of a later build");
     let error = decode(&[9], &schema).expect_err("an unknown version");
     assert!(error.contains("version 9"), "{error}");
+}
+
+#[test]
+fn units_that_are_none_are_refused() {
+    let schema = schema();
+    let name = schema.resolve_name("cn=a,dc=b").expect("a name");
+    let record = |together: &[Option<usize>]| {
+        let mut out = encoded(&[]);
+        // The count of writes is the last byte.
+        out.pop();
+        put_count(&mut out, together.len());
+        for length in together {
+            sized(&mut out, |out| {
+                if let Some(length) = length {
+                    put_together(out, *length);
+                }
+                put_field(out, field::NAME, name.bytes());
+                put_field(out, field::DELETE, &[]);
+            });
+        }
+        decode(&out, &schema).map(|it| it.units().len())
+    };
+    assert_eq!(record(&[Some(2), None, None]), Ok(2));
+    for (junk, expected) in [
+        (&[Some(0)][..], "2 or more"),
+        (&[Some(1)], "2 or more"),
+        (&[Some(3), None], "up to 3, got 2"),
+        (&[Some(usize::MAX >> 1), None], "got 2"),
+        (&[Some(3), Some(2), None], "inside of another"),
+    ] {
+        let error = record(junk).expect_err("no unit");
+        assert!(error.contains(expected), "{error}");
+    }
 }

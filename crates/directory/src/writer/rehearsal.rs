@@ -4,24 +4,24 @@
 use super::Desk;
 use crate::apply::apply;
 use crate::commit::Record;
-use crate::flow::Outcome;
+use crate::execute::Done;
 use crate::stop::Failure;
 use crate::write::Write;
 use protocol::{LdapResult, ResultCode};
 
 impl Desk {
     /// What the write would be answered with, `noOperation` standing for success.
-    pub(super) fn rehearse(&mut self, write: &Write) -> Result<Outcome, Failure> {
+    pub(super) fn rehearse(&mut self, write: &Write) -> Result<Done, Failure> {
         let catalog = self.catalog.load_full();
         let mut batch = self.store.begin(&catalog.indexes)?;
         let record = Record {
             position: batch.snapshot().position()? + 1,
             time_us: self.clock.now_us(),
-            writes: vec![write],
+            units: vec![std::slice::from_ref(write)],
         };
         let applied = apply(&mut batch, &catalog, &record)?;
         let refusals = applied.results.into_iter();
-        let mut refusals = refusals.filter(|it| it.result.code != ResultCode::SUCCESS);
+        let mut refusals = refusals.filter(|it| it.outcome.result.code != ResultCode::SUCCESS);
         let text = "nothing was found wrong, and nothing was changed";
         let fine = || LdapResult::new(ResultCode::NO_OPERATION, text).into();
         Ok(refusals.next().unwrap_or_else(fine))

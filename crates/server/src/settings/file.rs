@@ -138,6 +138,9 @@ pub struct Subject {
     pub paged_entries_max: Option<u64>,
     pub sort_entries_max: Option<u32>,
     pub followers_max: Option<u32>,
+    pub transactions_open_max: Option<u32>,
+    pub transaction_updates_max: Option<u32>,
+    pub transaction_bytes_max: Option<usize>,
 }
 
 impl Subject {
@@ -154,6 +157,15 @@ impl Subject {
             paged_entries_max: self.paged_entries_max.unwrap_or(default.paged_entries_max),
             sort_entries_max: self.sort_entries_max.unwrap_or(default.sort_entries_max),
             followers_max: self.followers_max.unwrap_or(default.followers_max),
+            transactions_open_max: self
+                .transactions_open_max
+                .unwrap_or(default.transactions_open_max),
+            transaction_updates_max: self
+                .transaction_updates_max
+                .unwrap_or(default.transaction_updates_max),
+            transaction_bytes_max: self
+                .transaction_bytes_max
+                .unwrap_or(default.transaction_bytes_max),
         }
     }
 }
@@ -173,6 +185,9 @@ pub struct OneSubject {
     pub paged_entries_max: Option<u64>,
     pub sort_entries_max: Option<u32>,
     pub followers_max: Option<u32>,
+    pub transactions_open_max: Option<u32>,
+    pub transaction_updates_max: Option<u32>,
+    pub transaction_bytes_max: Option<usize>,
 }
 
 impl OneSubject {
@@ -206,6 +221,9 @@ impl OneSubject {
             paged_entries_max: self.paged_entries_max,
             sort_entries_max: self.sort_entries_max,
             followers_max: self.followers_max,
+            transactions_open_max: self.transactions_open_max,
+            transaction_updates_max: self.transaction_updates_max,
+            transaction_bytes_max: self.transaction_bytes_max,
         }
         .resolve(default)
     }

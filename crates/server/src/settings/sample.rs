@@ -180,6 +180,25 @@ const SETTINGS: &[Setting] = &[
          a time, over all its connections. 0: no limit.",
     ),
     row(
+        "limits",
+        "transactions_open_max",
+        "100",
+        "Transactions one connection may have open. 0: no limit.",
+    ),
+    row(
+        "limits",
+        "transaction_updates_max",
+        "10000",
+        "Updates in one transaction. 0: no limit.",
+    ),
+    row(
+        "limits",
+        "transaction_bytes_max",
+        "16777216",
+        "Bytes that the updates of all open transactions of one connection may take.\n\
+         0: no limit.",
+    ),
+    row(
         "anonymous_limits",
         "size_entries_max",
         "5000",
@@ -192,6 +211,9 @@ const SETTINGS: &[Setting] = &[
     row("anonymous_limits", "paged_entries_max", "0", ""),
     row("anonymous_limits", "sort_entries_max", "100000", ""),
     row("anonymous_limits", "followers_max", "100", ""),
+    row("anonymous_limits", "transactions_open_max", "100", ""),
+    row("anonymous_limits", "transaction_updates_max", "10000", ""),
+    row("anonymous_limits", "transaction_bytes_max", "16777216", ""),
     row(
         "administrator_limits",
         "size_entries_max",
@@ -210,6 +232,19 @@ const SETTINGS: &[Setting] = &[
     row("administrator_limits", "paged_entries_max", "0", ""),
     row("administrator_limits", "sort_entries_max", "1000000", ""),
     row("administrator_limits", "followers_max", "1000", ""),
+    row("administrator_limits", "transactions_open_max", "1000", ""),
+    row(
+        "administrator_limits",
+        "transaction_updates_max",
+        "100000",
+        "",
+    ),
+    row(
+        "administrator_limits",
+        "transaction_bytes_max",
+        "268435456",
+        "",
+    ),
     row(
         "passwords",
         "scheme",

@@ -1,0 +1,84 @@
+//! Execution of a unit: one write, or the writes of a transaction, wholly or not at all.
+//!
+//! One write needs no savepoint, because a refusal has changed nothing. In a transaction a write
+//! sees what those before it did, so that it cannot be judged before they are applied: they are
+//! applied below a savepoint, which is rolled back when one of them is refused.
+
+use super::Execution;
+use crate::commit::Unit;
+use crate::flow::Outcome;
+use crate::stop::Stop;
+use protocol::{LdapResult, OwnedControl};
+
+/// How a unit ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Done {
+    /// The result, and the response controls of a write that is alone.
+    pub outcome: Outcome,
+    /// Which of the writes was refused, if it was one of them.
+    pub at: Option<usize>,
+    /// The response controls of each write of a transaction.
+    pub controls: Vec<Vec<OwnedControl>>,
+}
+
+impl From<LdapResult> for Done {
+    fn from(result: LdapResult) -> Done {
+        Done {
+            outcome: result.into(),
+            at: None,
+            controls: Vec::new(),
+        }
+    }
+}
+
+/// Why a unit was not applied.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// Which of its writes stopped it.
+    pub at: usize,
+    pub stop: Stop,
+}
+
+impl Execution<'_, '_> {
+    /// Executes a unit. When a write of it is refused nothing has changed; after a failure the
+    /// batch can only be dropped.
+    pub fn execute_unit(&mut self, unit: Unit<'_>) -> Result<Done, Broken> {
+        let mut done = Done::from(LdapResult::success());
+        match unit {
+            [write] => match self.execute(write) {
+                Ok(controls) => done.outcome.controls = controls,
+                Err(stop) => return Err(Broken { at: 0, stop }),
+            },
+            writes => done.controls = self.execute_together(writes)?,
+        }
+        Ok(done)
+    }
+
+    fn execute_together(&mut self, writes: Unit<'_>) -> Result<Vec<Vec<OwnedControl>>, Broken> {
+        let failed = |at| {
+            move |error: store::Error| Broken {
+                at,
+                stop: error.into(),
+            }
+        };
+        let before = (self.schema.clone(), self.noticed.clone());
+        let mark = self.history.mark();
+        let savepoint = self.batch.save().map_err(failed(0))?;
+        let mut controls = Vec::with_capacity(writes.len());
+        for (at, write) in writes.iter().enumerate() {
+            match self.execute(write) {
+                Ok(of_write) => controls.push(of_write),
+                Err(stop) => {
+                    if matches!(stop, Stop::Refused(_)) {
+                        self.batch.roll_back(savepoint).map_err(failed(at))?;
+                        (self.schema, self.noticed) = before;
+                        self.history.rewind(mark);
+                    }
+                    return Err(Broken { at, stop });
+                }
+            }
+        }
+        self.batch.release(savepoint).map_err(failed(0))?;
+        Ok(controls)
+    }
+}

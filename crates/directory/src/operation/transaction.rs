@@ -1,0 +1,161 @@
+//! Transactions (RFC 5805): start, collecting updates, and their end.
+//!
+//! An update is resolved when it comes, so that what is wrong with it is said at once, and waits in
+//! the session. The end hands all updates of the transaction to the writer as one unit.
+
+use crate::flow::{PasswordChange, Reply, Settled};
+use crate::session::Session;
+use crate::stop::Stop;
+use crate::worker::{Parts, write_response};
+use crate::write::{Bundle, Write};
+use policy::Subject;
+use protocol::extended::{EndTransactionRequest, EndTransactionResponse, UpdateControls};
+use protocol::{
+    Control, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid, response,
+};
+use std::rc::Rc;
+
+/// Start Transaction (RFC 5805 §2.1). A value is the identifier that the client wants.
+pub(crate) fn start(
+    session: &mut Session,
+    subject: &Rc<Subject>,
+    id: MessageId,
+    chosen: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let limits = session.limits.0;
+    let identifier = match chosen {
+        Some(chosen) => {
+            let started = session.transactions.start_chosen(chosen, subject, &limits);
+            started.map(|()| chosen.into())?
+        }
+        None => session.transactions.start(subject, &limits)?,
+    };
+    let success = LdapResult::success();
+    response::write_extended_result(out, id, &success, None, Some(&identifier), &[]);
+    Ok(())
+}
+
+/// The subject that the updates of a transaction are made by. The first update with an identifier
+/// of the client's begins its transaction.
+pub(crate) fn subject(session: &mut Session, identifier: &[u8]) -> Result<Rc<Subject>, Stop> {
+    let limits = session.limits.0;
+    let own = Rc::clone(&session.subject);
+    let transaction = session.transactions.of_update(identifier, &own, &limits)?;
+    Ok(Rc::clone(&transaction.subject))
+}
+
+/// Adds an update to its transaction and says so.
+pub(crate) fn queue(
+    session: &mut Session,
+    identifier: &[u8],
+    id: MessageId,
+    update: (ResultKind, Write, &Reply),
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let limits = session.limits.0;
+    let (kind, write, reply) = update;
+    refuse_rehearsal(&write)?;
+    session
+        .transactions
+        .add(identifier, id, Some(write), &limits)?;
+    write_response(out, id, kind, &LdapResult::success().into(), reply);
+    Ok(())
+}
+
+/// Keeps the place of a Password Modify whose old password must be checked first.
+pub(crate) fn queue_unchecked(
+    session: &mut Session,
+    identifier: &[u8],
+    id: MessageId,
+    change: &mut PasswordChange,
+) -> Result<(), Stop> {
+    let limits = session.limits.0;
+    refuse_rehearsal(&change.write)?;
+    session.transactions.add(identifier, id, None, &limits)?;
+    change.transaction = Some(identifier.into());
+    Ok(())
+}
+
+/// What is only tried cannot be a part of what is done.
+fn refuse_rehearsal(write: &Write) -> Result<(), Stop> {
+    if write.is_rehearsal() {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "an update of a transaction cannot be a no-op",
+        );
+    }
+    Ok(())
+}
+
+/// End Transaction (RFC 5805 §2.3). Returns whether the writer has to be waited for.
+pub(crate) fn end(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    id: MessageId,
+    request: &EndTransactionRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    let (writes, ids) = session.transactions.end(request.identifier)?;
+    if !request.commit || writes.is_empty() {
+        response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);
+        return Ok(false);
+    }
+    let bundle = Box::new(Bundle::Transaction { writes, ids });
+    parts.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
+    Ok(true)
+}
+
+/// Writes the response of a transaction that was executed: the update that was refused, or the
+/// response controls of the updates that have some (RFC 5805 §2.3).
+pub(crate) fn write_end(out: &mut Vec<u8>, id: MessageId, settled: &Settled) {
+    let Settled {
+        result,
+        failed,
+        controls,
+    } = settled;
+    let updates = controls.iter().filter(|(_, controls)| !controls.is_empty());
+    let response = EndTransactionResponse {
+        message_id: *failed,
+        updates_controls: updates
+            .map(|(message_id, controls)| UpdateControls {
+                message_id: *message_id,
+                controls: controls.iter().map(OwnedControl::as_control).collect(),
+            })
+            .collect(),
+    };
+    let mut value = Vec::new();
+    let is_empty = response == EndTransactionResponse::default();
+    if !is_empty {
+        response.encode(&mut value);
+    }
+    let value = (!is_empty).then_some(value.as_slice());
+    response::write_extended_result(out, id, result, None, value, &[]);
+}
+
+/// A request was refused: if it named a transaction, that one is aborted. A client that does not
+/// wait for answers must not commit a part of what it sent.
+pub(crate) fn refused(
+    session: &mut Session,
+    controls: &[Control<'_>],
+    why: &LdapResult,
+    out: &mut Vec<u8>,
+) {
+    for control in controls {
+        if control.oid == oid::TRANSACTION_SPECIFICATION {
+            let identifier = control.value.unwrap_or_default();
+            session.transactions.abort(identifier, why, out);
+        }
+    }
+}
+
+/// Refuses to cancel an update that waits in a transaction (RFC 3909 §2.2).
+pub(crate) fn refuse_cancel(session: &Session, target: MessageId) -> Result<(), Stop> {
+    if session.transactions.holds(target) {
+        return Stop::refuse(
+            ResultCode::CANNOT_CANCEL,
+            "the operation is part of an open transaction: abort the transaction instead",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! The open transactions of one connection (RFC 5805): updates collected until they are settled.
+//!
+//! Invariants:
+//! - a transaction of which an update was refused is never committed: it is aborted at once, and
+//!   what a client that does not wait still sends for it is refused;
+//! - an identifier chosen by the client begins with [`CHOSEN_PREFIX`], one of ours never does;
+//! - nothing here outlives the connection or a Bind.
+
+use crate::stop::{Refusal, Stop};
+use crate::write::Write;
+use policy::{Limits, Subject};
+use protocol::{LdapResult, MessageId, ResultCode, oid, response};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What the identifiers that clients choose begin with.
+pub(crate) const CHOSEN_PREFIX: u8 = 0;
+/// The longest identifier that a client may choose: two UUIDs as text fit.
+const CHOSEN_BYTES_MAX: usize = 80;
+/// Aborted transactions with identifiers chosen by the client that are remembered until their end
+/// is asked for. Beyond that nothing more is begun on the connection.
+const ABORTED_MAX: usize = 1_000;
+
+/// All of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    open: HashMap<Box<[u8]>, Transaction>,
+    /// Why the client's own transactions were aborted whose end has not come. Without this the
+    /// next update with the same identifier would begin a transaction that lacks the first ones.
+    aborted: HashMap<Box<[u8]>, Refusal>,
+    /// Too many of them: no identifier of the client's begins a transaction any more.
+    closed: bool,
+    /// The last identifier of ours.
+    last: u64,
+    /// What the collected updates of all transactions take.
+    bytes: usize,
+}
+
+/// One open transaction.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    /// Who its updates are made by.
+    pub subject: Rc<Subject>,
+    updates: Vec<Update>,
+    /// The greatest message id of the updates.
+    greatest: MessageId,
+    bytes: usize,
+}
+
+/// An update that waits for the end of its transaction.
+#[derive(Debug)]
+struct Update {
+    id: MessageId,
+    /// `None` while the old password of a Password Modify is being checked.
+    write: Option<Write>,
+}
+
+impl Transactions {
+    /// Starts a transaction with an identifier of ours.
+    pub fn start(&mut self, subject: &Rc<Subject>, limits: &Limits) -> Result<Box<[u8]>, Stop> {
+        self.refuse_too_many(limits)?;
+        self.last += 1;
+        let identifier: Box<[u8]> = self.last.to_string().into_bytes().into();
+        self.begin(&identifier, subject);
+        Ok(identifier)
+    }
+
+    /// Starts a transaction with an identifier that the client chose.
+    pub fn start_chosen(
+        &mut self,
+        identifier: &[u8],
+        subject: &Rc<Subject>,
+        limits: &Limits,
+    ) -> Result<(), Stop> {
+        check_chosen(identifier)?;
+        if self.open.contains_key(identifier) {
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                "a transaction with this identifier is open",
+            );
+        }
+        if self.closed {
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                format!("{ABORTED_MAX} aborted transactions were not ended: connect again"),
+            );
+        }
+        if let Some(reason) = self.aborted.get(identifier) {
+            return Err(reason.clone().into());
+        }
+        self.refuse_too_many(limits)?;
+        self.begin(identifier, subject);
+        Ok(())
+    }
+
+    /// The open transaction an update belongs to. The first update with an identifier of the
+    /// client's begins the transaction.
+    pub fn of_update(
+        &mut self,
+        identifier: &[u8],
+        subject: &Rc<Subject>,
+        limits: &Limits,
+    ) -> Result<&mut Transaction, Stop> {
+        if !self.open.contains_key(identifier) {
+            if !is_chosen(identifier) {
+                return Err(unknown(identifier));
+            }
+            self.start_chosen(identifier, subject, limits)?;
+        }
+        let found = self.open.get_mut(identifier);
+        Ok(found.expect("it was there or has just begun"))
+    }
+
+    /// Adds an update; `None` keeps its place for one that comes with [`Transactions::fill`].
+    pub fn add(
+        &mut self,
+        identifier: &[u8],
+        id: MessageId,
+        write: Option<Write>,
+        limits: &Limits,
+    ) -> Result<(), Stop> {
+        let transaction = self.open.get_mut(identifier);
+        let transaction = transaction.ok_or_else(|| unknown(identifier))?;
+        if transaction.has(id) {
+            return Stop::refuse(
+                ResultCode::PROTOCOL_ERROR,
+                format!("message id {id} is that of an earlier update of the transaction"),
+            );
+        }
+        let max = limits.transaction_updates_max;
+        if max > 0 && transaction.updates.len() >= max as usize {
+            return Stop::refuse(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                format!("a transaction may have {max} updates (transaction_updates_max)"),
+            );
+        }
+        let bytes = write.as_ref().map_or(0, Write::bytes);
+        let (max, all) = (limits.transaction_bytes_max, self.bytes + bytes);
+        if max > 0 && all > max {
+            return Stop::refuse(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                format!(
+                    "the open transactions of a connection may take {max} bytes \
+                     (transaction_bytes_max); this update would make it {all}"
+                ),
+            );
+        }
+        self.bytes = all;
+        transaction.bytes += bytes;
+        transaction.greatest = transaction.greatest.max(id);
+        transaction.updates.push(Update { id, write });
+        Ok(())
+    }
+
+    /// Puts an update into the place that was kept for it.
+    pub fn fill(&mut self, identifier: &[u8], id: MessageId, write: Write) -> Result<(), Stop> {
+        let transaction = self.open.get_mut(identifier);
+        let transaction = transaction.ok_or_else(|| unknown(identifier))?;
+        let mut updates = transaction.updates.iter_mut();
+        let update = updates.find(|it| it.id == id && it.write.is_none());
+        let update = update.ok_or_else(|| unknown(identifier))?;
+        self.bytes += write.bytes();
+        transaction.bytes += write.bytes();
+        update.write = Some(write);
+        Ok(())
+    }
+
+    /// Takes a transaction out, to be committed or forgotten.
+    pub fn end(&mut self, identifier: &[u8]) -> Result<(Vec<Write>, Vec<MessageId>), Stop> {
+        if let Some(reason) = self.aborted.remove(identifier) {
+            return Err(reason.into());
+        }
+        let transaction = self.open.remove(identifier);
+        let transaction = transaction.ok_or_else(|| unknown(identifier))?;
+        self.bytes -= transaction.bytes;
+        let all = transaction.updates.into_iter();
+        let known = all.filter_map(|it| Some((it.write?, it.id)));
+        Ok(known.unzip())
+    }
+
+    /// Aborts a transaction because of a refusal, with the notice of RFC 5805 §2.4.
+    pub fn abort(&mut self, identifier: &[u8], why: &LdapResult, out: &mut Vec<u8>) {
+        let open = self.open.remove(identifier);
+        if is_chosen(identifier) && check_chosen(identifier).is_ok() {
+            self.remember_aborted(identifier, why);
+        }
+        let Some(transaction) = open else { return };
+        self.bytes -= transaction.bytes;
+        let notice = LdapResult::new(why.code, aborted_text(why));
+        let name = Some(oid::ABORTED_TRANSACTION);
+        response::write_extended_result(out, 0, &notice, name, Some(identifier), &[]);
+    }
+
+    /// Aborts everything because of a request that may have belonged to any of them.
+    pub fn abort_all(&mut self, why: &LdapResult, out: &mut Vec<u8>) {
+        let mut all: Vec<Box<[u8]>> = self.open.keys().cloned().collect();
+        all.sort();
+        for identifier in all {
+            self.abort(&identifier, why, out);
+        }
+        self.closed = true;
+    }
+
+    /// Aborts everything without notice (RFC 5805 §3.5).
+    pub fn forget(&mut self) {
+        // Most connections have none: no assignment that would free two maps.
+        if self.last > 0 || self.closed || !self.open.is_empty() || !self.aborted.is_empty() {
+            let last = self.last;
+            *self = Transactions {
+                last,
+                ..Transactions::default()
+            };
+        }
+    }
+
+    /// Whether the message of this id is an update that waits in a transaction.
+    pub fn holds(&self, id: MessageId) -> bool {
+        self.open
+            .values()
+            .any(|it| it.updates.iter().any(|update| update.id == id))
+    }
+
+    fn begin(&mut self, identifier: &[u8], subject: &Rc<Subject>) {
+        let transaction = Transaction {
+            subject: Rc::clone(subject),
+            updates: Vec::new(),
+            greatest: 0,
+            bytes: 0,
+        };
+        self.open.insert(identifier.into(), transaction);
+    }
+
+    fn refuse_too_many(&self, limits: &Limits) -> Result<(), Stop> {
+        let max = limits.transactions_open_max;
+        if max > 0 && self.open.len() >= max as usize {
+            return Stop::refuse(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                format!(
+                    "a connection may have {max} open transactions (transactions_open_max): \
+                     end one of them first"
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn remember_aborted(&mut self, identifier: &[u8], why: &LdapResult) {
+        if self.aborted.len() >= ABORTED_MAX {
+            self.closed = true;
+        } else if !self.aborted.contains_key(identifier) {
+            let reason = Refusal::new(why.code, aborted_text(why));
+            self.aborted.insert(identifier.into(), reason);
+        }
+    }
+}
+
+impl Transaction {
+    /// Clients count upwards: comparing with the greatest id mostly tells that one is new.
+    fn has(&self, id: MessageId) -> bool {
+        id <= self.greatest && self.updates.iter().any(|it| it.id == id)
+    }
+}
+
+fn is_chosen(identifier: &[u8]) -> bool {
+    identifier.first() == Some(&CHOSEN_PREFIX)
+}
+
+fn check_chosen(identifier: &[u8]) -> Result<(), Stop> {
+    let length = identifier.len();
+    if !is_chosen(identifier) || !(2..=CHOSEN_BYTES_MAX).contains(&length) {
+        return Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!(
+                "a transaction identifier of the client's own is a zero byte and 1 to {} bytes \
+                 of its choice, got {length} bytes",
+                CHOSEN_BYTES_MAX - 1
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn unknown(identifier: &[u8]) -> Stop {
+    let text = format!(
+        "no open transaction has the identifier \"{}\"",
+        identifier.escape_ascii()
+    );
+    Refusal::new(ResultCode::UNWILLING_TO_PERFORM, text).into()
+}
+
+fn aborted_text(why: &LdapResult) -> String {
+    match why.diagnostic.as_str() {
+        "" => "the transaction was aborted: an update was refused".to_owned(),
+        text if text.starts_with("the transaction was aborted") => text.to_owned(),
+        text => format!("the transaction was aborted: {text}"),
+    }
+}

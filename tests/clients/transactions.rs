@@ -1,0 +1,541 @@
+//! Transactions (RFC 5805) over the wire: message by message, with and without waiting.
+
+use std::collections::BTreeMap;
+
+use kit::client::{Entry, Event, Modification, Outcome};
+use kit::{Client, Pando, SUFFIX, people};
+use protocol::control::{ReadEntryRequest, ReadEntryResponse};
+use protocol::extended::{EndTransactionRequest, EndTransactionResponse};
+use protocol::{
+    AddRequest, Change, ChangeOperation, DeleteRequest, ExtendedRequest, MessageId, ModifyRequest,
+    OwnedControl, PartialAttribute, Request, ResultCode, Scope, oid, put_partial_attribute,
+    write_request,
+};
+
+/// The feature that says a client may choose identifiers.
+const CHOSEN_IDENTIFIERS: &str = "2.25.264386329193173027935752912657775087103.5.1";
+
+fn served() -> (Pando, Client) {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    admin
+        .add(&Entry::of(
+            "ou=People,dc=example,dc=com",
+            &[("objectClass", &["organizationalUnit"])],
+        ))
+        .expect_success();
+    (pando, admin)
+}
+
+fn start(client: &mut Client) -> Vec<u8> {
+    let outcome = client.extended(oid::START_TRANSACTION, None);
+    let outcome = outcome.expect_success();
+    outcome.value.expect("an identifier")
+}
+
+fn end(client: &mut Client, identifier: &[u8], commit: bool) -> Outcome {
+    client.extended(oid::END_TRANSACTION, Some(&end_value(identifier, commit)))
+}
+
+fn end_value(identifier: &[u8], commit: bool) -> Vec<u8> {
+    let mut value = Vec::new();
+    EndTransactionRequest { commit, identifier }.encode(&mut value);
+    value
+}
+
+fn part_of(identifier: &[u8]) -> OwnedControl {
+    OwnedControl {
+        oid: oid::TRANSACTION_SPECIFICATION.into(),
+        critical: true,
+        value: Some(identifier.to_vec()),
+    }
+}
+
+fn failed(outcome: &Outcome) -> Option<MessageId> {
+    let value = outcome.value.as_deref()?;
+    EndTransactionResponse::decode(value)
+        .expect("the value decodes")
+        .message_id
+}
+
+fn is_there(client: &mut Client, name: &str) -> bool {
+    client.read(name).is_some()
+}
+
+fn person(uid: &str) -> Entry {
+    people::person(uid)
+}
+
+fn name(uid: &str) -> String {
+    person(uid).name
+}
+
+/// Everything up to the answer of `last`: results by message id, and the notices.
+fn answers(client: &mut Client, last: MessageId) -> (BTreeMap<MessageId, Outcome>, Vec<Outcome>) {
+    let (mut results, mut notices) = (BTreeMap::new(), Vec::new());
+    while !results.contains_key(&last) {
+        match client.receive() {
+            (0, Event::Done(notice)) => notices.push(notice),
+            (id, Event::Done(outcome)) => {
+                results.insert(id, outcome);
+            }
+            (_, Event::Entry(_) | Event::Reference(_) | Event::Intermediate(..)) => {}
+        }
+    }
+    (results, notices)
+}
+
+#[test]
+fn updates_are_applied_together_and_not_before() {
+    let (pando, mut admin) = served();
+    let mut other = pando.admin();
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    admin.add_with(&person("a"), &control).expect_success();
+    admin.add_with(&person("b"), &control).expect_success();
+    let change = [Modification::replace("sn", &["Changed"])];
+    admin
+        .modify_with(&name("a"), &change, &control)
+        .expect_success();
+    // Only what is committed is seen, also by the client itself.
+    assert!(!is_there(&mut admin, &name("a")));
+    assert!(!is_there(&mut other, &name("b")));
+    let outcome = end(&mut admin, &transaction, true).expect_success();
+    assert_eq!(outcome.value, None, "nothing to say beside success");
+    let a = other.read(&name("a")).expect("it is committed");
+    assert_eq!(a.text("sn"), "Changed");
+    assert!(is_there(&mut other, &name("b")));
+    // The identifier is gone.
+    end(&mut admin, &transaction, true).expect(ResultCode::UNWILLING_TO_PERFORM);
+    admin
+        .add_with(&person("c"), &control)
+        .expect(ResultCode::UNWILLING_TO_PERFORM);
+}
+
+#[test]
+fn one_refusal_takes_back_all_and_is_named() {
+    let (_pando, mut admin) = served();
+    admin.add(&person("taken")).expect_success();
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    admin.add_with(&person("a"), &control).expect_success();
+    let entry = person("taken");
+    let id = admin
+        .try_send_add(&entry, &control)
+        .expect("the server takes it");
+    admin
+        .try_finish(id)
+        .expect("an answer")
+        .outcome
+        .expect_success();
+    admin.add_with(&person("b"), &control).expect_success();
+    let outcome = end(&mut admin, &transaction, true);
+    let outcome = outcome.expect(ResultCode::ENTRY_ALREADY_EXISTS);
+    assert_eq!(failed(&outcome), Some(id));
+    assert!(!is_there(&mut admin, &name("a")));
+    assert!(!is_there(&mut admin, &name("b")));
+}
+
+#[test]
+fn transactions_side_by_side_do_not_touch_each_other() {
+    let (_pando, mut admin) = served();
+    let all: Vec<Vec<u8>> = (0..20).map(|_| start(&mut admin)).collect();
+    for round in 0..3 {
+        for (number, transaction) in all.iter().enumerate() {
+            // Every third wants a name twice, which cannot be.
+            let number = number.to_string();
+            let uid = match round {
+                2 if number.ends_with('3') => format!("t{number}r0"),
+                _ => format!("t{number}r{round}"),
+            };
+            admin
+                .add_with(&person(&uid), &[part_of(transaction)])
+                .expect_success();
+        }
+    }
+    // All ends in one segment, so that they are likely to share a commit.
+    let mut last = 0;
+    for (number, transaction) in all.iter().enumerate() {
+        let value = end_value(transaction, number != 7);
+        let request = ExtendedRequest {
+            name: oid::END_TRANSACTION,
+            value: Some(&value),
+        };
+        last = admin.send(&Request::Extended(request), &[]);
+    }
+    let (results, notices) = answers(&mut admin, last);
+    assert!(notices.is_empty());
+    let refused = results
+        .values()
+        .filter(|it| it.code == ResultCode::ENTRY_ALREADY_EXISTS);
+    assert_eq!(refused.count(), 2, "{results:?}");
+    for number in 0..20 {
+        let applied = ![3, 7, 13].contains(&number);
+        for round in 0..2 {
+            let name = name(&format!("t{number}r{round}"));
+            assert_eq!(is_there(&mut admin, &name), applied, "{name}");
+        }
+    }
+}
+
+#[test]
+fn abort_bind_and_close_forget_a_transaction() {
+    let (pando, mut admin) = served();
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    admin.add_with(&person("a"), &control).expect_success();
+    end(&mut admin, &transaction, false).expect_success();
+    assert!(!is_there(&mut admin, &name("a")));
+
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    admin.add_with(&person("a"), &control).expect_success();
+    admin.bind(kit::ADMIN, kit::PASSWORD).expect_success();
+    end(&mut admin, &transaction, true).expect(ResultCode::UNWILLING_TO_PERFORM);
+    assert!(!is_there(&mut admin, &name("a")));
+
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    admin.add_with(&person("a"), &control).expect_success();
+    drop(admin);
+    let mut other = pando.admin();
+    end(&mut other, &transaction, true).expect(ResultCode::UNWILLING_TO_PERFORM);
+    assert!(!is_there(&mut other, &name("a")));
+}
+
+#[test]
+fn a_refused_update_aborts_its_transaction_with_a_notice() {
+    let (_pando, mut admin) = served();
+    let (lost, kept) = (start(&mut admin), start(&mut admin));
+    admin
+        .add_with(&person("a"), &[part_of(&lost)])
+        .expect_success();
+    admin
+        .add_with(&person("b"), &[part_of(&kept)])
+        .expect_success();
+    let wrong = Entry::of("no name", &[("objectClass", &["person"])]);
+    admin
+        .add_with(&wrong, &[part_of(&lost)])
+        .expect(ResultCode::INVALID_DN_SYNTAX);
+    let (id, event) = admin.receive();
+    let Event::Done(notice) = event else {
+        panic!("expected a notice, got {event:?}");
+    };
+    assert_eq!(id, 0);
+    assert_eq!(notice.name.as_deref(), Some(oid::ABORTED_TRANSACTION));
+    assert_eq!(notice.value.as_deref(), Some(lost.as_slice()));
+    assert_eq!(notice.code, ResultCode::INVALID_DN_SYNTAX);
+    end(&mut admin, &lost, true).expect(ResultCode::UNWILLING_TO_PERFORM);
+    end(&mut admin, &kept, true).expect_success();
+    assert!(!is_there(&mut admin, &name("a")));
+    assert!(is_there(&mut admin, &name("b")));
+}
+
+#[test]
+fn a_malformed_update_aborts_what_it_names() {
+    let (_pando, mut admin) = served();
+    let transaction = start(&mut admin);
+    admin
+        .add_with(&person("a"), &[part_of(&transaction)])
+        .expect_success();
+    // A modify request whose change has an unknown operation, in the transaction.
+    let mut bytes = Vec::new();
+    let attribute = encoded("sn", "x");
+    let change = Change {
+        operation: ChangeOperation::Replace,
+        attribute: PartialAttribute::from_checked(&attribute).expect("just encoded"),
+    };
+    let modify = Request::Modify(ModifyRequest {
+        object: "cn=x",
+        changes: vec![change],
+    });
+    write_request(&mut bytes, 99, &modify, &[part_of(&transaction)]);
+    let at = bytes.windows(3).position(|it| it == [0x0a, 1, 2]);
+    bytes[at.expect("replace") + 2] = 9;
+    admin.send_raw(&bytes).expect("the server takes it");
+    let (results, _) = answers(&mut admin, 99);
+    assert_eq!(results[&99].code, ResultCode::PROTOCOL_ERROR);
+    let (id, Event::Done(notice)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    assert_eq!(
+        (id, notice.value.as_deref()),
+        (0, Some(transaction.as_slice()))
+    );
+    end(&mut admin, &transaction, true).expect(ResultCode::UNWILLING_TO_PERFORM);
+    assert!(!is_there(&mut admin, &name("a")));
+}
+
+#[test]
+fn the_control_must_be_critical_and_of_an_update() {
+    let (_pando, mut admin) = served();
+    let transaction = start(&mut admin);
+    let mut control = part_of(&transaction);
+    control.critical = false;
+    admin
+        .add_with(&person("a"), &[control])
+        .expect(ResultCode::PROTOCOL_ERROR);
+    let (0, Event::Done(_)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    let control = [part_of(b"unknown")];
+    admin
+        .add_with(&person("a"), &control)
+        .expect(ResultCode::UNWILLING_TO_PERFORM);
+    let found = admin.search_with(
+        SUFFIX,
+        Scope::BaseObject,
+        "(objectClass=*)",
+        &[],
+        &control,
+        |_| {},
+    );
+    found
+        .outcome
+        .expect(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
+    admin
+        .extended(oid::END_TRANSACTION, Some(b"junk"))
+        .expect(ResultCode::PROTOCOL_ERROR);
+    admin
+        .extended(oid::END_TRANSACTION, None)
+        .expect(ResultCode::PROTOCOL_ERROR);
+    admin
+        .extended(oid::START_TRANSACTION, Some(b"mine"))
+        .expect(ResultCode::PROTOCOL_ERROR);
+}
+
+#[test]
+fn read_entry_controls_answer_with_the_end() {
+    let (_pando, mut admin) = served();
+    admin.add(&person("a")).expect_success();
+    let transaction = start(&mut admin);
+    let select = |oid: &'static str| {
+        OwnedControl::with_value(oid, true, |out| {
+            let attributes = vec!["sn"];
+            ReadEntryRequest { attributes }.encode(out);
+        })
+    };
+    let controls = [part_of(&transaction), select(oid::POST_READ)];
+    let ids = ["One", "Two"].map(|sn| {
+        let change = [Modification::replace("sn", &[sn])];
+        let id = admin
+            .try_send_modify(&name("a"), &change, &controls)
+            .expect("the server takes it");
+        let outcome = admin.try_finish(id).expect("an answer").outcome;
+        assert_eq!(outcome.expect_success().controls, []);
+        id
+    });
+    admin
+        .add_with(&person("b"), &controls[..1])
+        .expect_success();
+    let outcome = end(&mut admin, &transaction, true).expect_success();
+    let value = outcome.value.expect("controls");
+    let response = EndTransactionResponse::decode(&value).expect("the value decodes");
+    assert_eq!(response.message_id, None);
+    let seen: Vec<(MessageId, Vec<u8>)> = response
+        .updates_controls
+        .iter()
+        .map(|update| {
+            let control = &update.controls[0];
+            assert_eq!(control.oid, oid::POST_READ);
+            let entry = ReadEntryResponse::decode(control.value.expect("an entry"));
+            let entry = entry.expect("the entry decodes");
+            let values = entry.attributes[0].values.into_iter();
+            (update.message_id, values.flatten().copied().collect())
+        })
+        .collect();
+    assert_eq!(seen, [(ids[0], b"One".to_vec()), (ids[1], b"Two".to_vec())]);
+}
+
+#[test]
+fn passwords_in_a_transaction_are_hashed_and_kept_in_order() {
+    let (pando, mut admin) = served();
+    let transaction = start(&mut admin);
+    let control = [part_of(&transaction)];
+    let mut entry = person("p");
+    entry.attributes.retain(|(name, _)| name != "userPassword");
+    entry.push("userPassword", b"first".to_vec());
+    admin.add_with(&entry, &control).expect_success();
+    let change = [Modification::replace("userPassword", &["second"])];
+    admin
+        .modify_with(&name("p"), &change, &control)
+        .expect_success();
+    end(&mut admin, &transaction, true).expect_success();
+    let stored = admin.read(&name("p")).expect("it is there");
+    assert!(stored.text("userPassword").starts_with("{ARGON2}"));
+    let mut own = pando.client();
+    own.bind(&name("p"), "second").expect_success();
+    // Password Modify is an update too, and its answer has the password that was made.
+    let transaction = start(&mut admin);
+    let mut value = Vec::new();
+    protocol::extended::PasswordModifyRequest {
+        user_identity: Some(&name("p")),
+        old_password: Some(b"second"),
+        new_password: Some(b"third"),
+    }
+    .encode(&mut value);
+    let request = Request::Extended(ExtendedRequest {
+        name: oid::PASSWORD_MODIFY,
+        value: Some(&value),
+    });
+    // Without waiting: the end comes while the old password is being checked.
+    admin.send(&request, &[part_of(&transaction)]);
+    let ending = end_value(&transaction, true);
+    let ending = ExtendedRequest {
+        name: oid::END_TRANSACTION,
+        value: Some(&ending),
+    };
+    let last = admin.send(&Request::Extended(ending), &[]);
+    let (results, notices) = answers(&mut admin, last);
+    assert!(notices.is_empty());
+    for outcome in results.into_values() {
+        outcome.expect_success();
+    }
+    own.bind(&name("p"), "second")
+        .expect(ResultCode::INVALID_CREDENTIALS);
+    own.bind(&name("p"), "third").expect_success();
+}
+
+#[test]
+fn identifiers_of_the_client_need_no_round_trip() {
+    let (_pando, mut admin) = served();
+    let root = admin.read("").expect("the root DSE");
+    assert!(
+        root.texts("supportedFeatures")
+            .contains(&CHOSEN_IDENTIFIERS.to_owned())
+    );
+    let attributes = [
+        encoded("objectClass", "person"),
+        encoded("sn", "S"),
+        encoded("cn", "c"),
+    ];
+    // Two transactions in one segment; the second is doomed by its first update.
+    let mut bytes = Vec::new();
+    let mut id = 1_000;
+    let mut put = |request: &Request<'_>, controls: &[OwnedControl]| {
+        id += 1;
+        write_request(&mut bytes, id, request, controls);
+        id
+    };
+    let started = Request::Extended(ExtendedRequest {
+        name: oid::START_TRANSACTION,
+        value: Some(b"\0one"),
+    });
+    put(&started, &[]);
+    for entry in [
+        "cn=a,ou=People,dc=example,dc=com",
+        "cn=b,ou=People,dc=example,dc=com",
+    ] {
+        put(&add(entry, &attributes), &[part_of(b"\0one")]);
+    }
+    let (first_end, second_end) = (end_value(b"\0one", true), end_value(b"\0two", true));
+    let ending = |value| {
+        Request::Extended(ExtendedRequest {
+            name: oid::END_TRANSACTION,
+            value: Some(value),
+        })
+    };
+    let committed = put(&ending(&first_end), &[]);
+    let wrong = put(&add("nothing", &attributes), &[part_of(b"\0two")]);
+    let after = put(
+        &add("cn=c,ou=People,dc=example,dc=com", &attributes),
+        &[part_of(b"\0two")],
+    );
+    let doomed = put(&ending(&second_end), &[]);
+    let again = put(&ending(&second_end), &[]);
+    admin.send_raw(&bytes).expect("the server takes it");
+    let (mut results, _) = answers(&mut admin, again);
+    while !results.contains_key(&committed) {
+        results.extend(answers(&mut admin, committed).0);
+    }
+    for (id, outcome) in results {
+        let expected = match id {
+            _ if [wrong, after, doomed].contains(&id) => ResultCode::INVALID_DN_SYNTAX,
+            _ if id == again => ResultCode::UNWILLING_TO_PERFORM,
+            _ => ResultCode::SUCCESS,
+        };
+        outcome.expect(expected);
+    }
+    assert!(is_there(&mut admin, "cn=a,ou=People,dc=example,dc=com"));
+    assert!(is_there(&mut admin, "cn=b,ou=People,dc=example,dc=com"));
+    assert!(!is_there(&mut admin, "cn=c,ou=People,dc=example,dc=com"));
+}
+
+fn encoded(name: &str, value: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_partial_attribute(&mut out, name, std::iter::once(value.as_bytes()));
+    out
+}
+
+fn add<'a>(entry: &'a str, attributes: &'a [Vec<u8>]) -> Request<'a> {
+    let attributes = attributes.iter();
+    let attributes = attributes
+        .map(|it| PartialAttribute::from_checked(it).expect("just encoded"))
+        .collect();
+    Request::Add(AddRequest { entry, attributes })
+}
+
+#[test]
+fn limits_say_which_they_are() {
+    let folder = kit::Folder::new();
+    let mut pando = Pando::init_in(folder, &["--suffix", SUFFIX]);
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n\
+                    [administrator_limits]\n\
+                    transactions_open_max = 2\n\
+                    transaction_updates_max = 3\n\
+                    transaction_bytes_max = 4000\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("the node's folder");
+    pando.serve_as_configured();
+    let mut admin = pando.admin();
+    let (one, _two) = (start(&mut admin), start(&mut admin));
+    let third = admin.extended(oid::START_TRANSACTION, None);
+    let third = third.expect(ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert!(
+        third.diagnostic.contains("transactions_open_max"),
+        "{third:?}"
+    );
+    let delete = |client: &mut Client, identifier: &[u8], dn: &str| {
+        let request = Request::Delete(DeleteRequest { entry: dn });
+        client.call(&request, &[part_of(identifier)]).outcome
+    };
+    for _ in 0..3 {
+        delete(&mut admin, &one, "cn=x,dc=example,dc=com").expect_success();
+    }
+    let fourth = delete(&mut admin, &one, "cn=x,dc=example,dc=com");
+    let fourth = fourth.expect(ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert!(
+        fourth.diagnostic.contains("transaction_updates_max"),
+        "{fourth:?}"
+    );
+    let (0, Event::Done(_)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    let three = start(&mut admin);
+    let mut long = person("long");
+    long.push("description", vec![b'x'; 5_000]);
+    let long = admin.add_with(&long, &[part_of(&three)]);
+    let long = long.expect(ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert!(
+        long.diagnostic.contains("transaction_bytes_max"),
+        "{long:?}"
+    );
+}
+
+#[test]
+fn what_was_committed_survives_and_what_was_open_does_not() {
+    let (mut pando, mut admin) = served();
+    let (committed, open) = (start(&mut admin), start(&mut admin));
+    for (uid, transaction) in [("a", &committed), ("b", &committed), ("c", &open)] {
+        admin
+            .add_with(&person(uid), &[part_of(transaction)])
+            .expect_success();
+    }
+    end(&mut admin, &committed, true).expect_success();
+    pando.kill();
+    pando.assert_clean();
+    pando.serve();
+    let mut admin = pando.admin();
+    for (uid, there) in [("a", true), ("b", true), ("c", false)] {
+        assert_eq!(is_there(&mut admin, &name(uid)), there, "{uid}");
+    }
+}
