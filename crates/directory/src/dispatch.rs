@@ -10,13 +10,13 @@ use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, compare, delete, extended, follow, limits, modify, modify_dn, password_modify,
-    proxy, search, transaction,
+    add, bind, bulk_update, compare, delete, extended, follow, limits, modify, modify_dn,
+    password_modify, proxy, search, transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::Parts;
-use crate::write::Bundle;
+use crate::write::{Bundle, Write};
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
@@ -76,10 +76,13 @@ pub(crate) fn dispatch(
             }
             return Ok(flow_of(step));
         }
-        Request::Modify(it) => modify::resolve(&context, it, &controls)?,
-        Request::Add(it) => add::resolve(&context, it, &controls, parts.clock.uuid())?,
-        Request::Delete(it) => delete::resolve(&context, it, &controls)?,
-        Request::ModifyDn(it) => modify_dn::resolve(&context, it, &controls)?,
+        update @ (Request::Modify(_)
+        | Request::Add(_)
+        | Request::Delete(_)
+        | Request::ModifyDn(_)) => {
+            let write = resolve_update(parts, &context, update, &controls)?;
+            write.expect("these are the updates")
+        }
         Request::Compare(it) => {
             let needs = needs(parts, session, session.limits);
             let outcome = compare::compare(&context, parts.verified, &needs, it, &controls)?;
@@ -120,6 +123,23 @@ fn log_session(session: &Session, message: &Message<'_>, client: &SessionTrackin
     );
 }
 
+/// Resolves an update; `None` for a request that is none.
+pub(crate) fn resolve_update(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    request: &Request<'_>,
+    controls: &Controls<'_>,
+) -> Result<Option<Write>, Stop> {
+    let write = match request {
+        Request::Modify(it) => modify::resolve(context, it, controls)?,
+        Request::Add(it) => add::resolve(context, it, controls, parts.clock.uuid())?,
+        Request::Delete(it) => delete::resolve(context, it, controls)?,
+        Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(write))
+}
+
 fn dispatch_extended(
     parts: &Parts<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
@@ -145,6 +165,15 @@ fn dispatch_extended(
                 return Ok(Flow::Waiting);
             }
         }
+        extended::Kind::StartBulkUpdate(asked) => {
+            bulk_update::start(context, session, id, &asked, out)?;
+        }
+        extended::Kind::BulkUpdate(value) => {
+            if bulk_update::update(parts, context, session, id, value, out)? {
+                return Ok(Flow::Waiting);
+            }
+        }
+        extended::Kind::EndBulkUpdate(asked) => bulk_update::end(session, id, &asked, out)?,
         // Everything before this request has been answered: there is nothing left to cancel.
         extended::Kind::Cancel(target) => {
             transaction::refuse_cancel(session, target)?;

@@ -58,6 +58,9 @@ pub(crate) enum Finished {
     News,
     /// A transaction was committed or refused.
     Transaction(Box<Settled>),
+    /// The updates of one bulk update request were executed: the numbers and results of those that
+    /// failed.
+    Sequence(Vec<(u32, LdapResult)>),
     /// A password was checked.
     Password(PasswordChecked),
     /// The passwords of a bundle were hashed: it may now be submitted.

@@ -1,5 +1,6 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
+use crate::operation::bulk_update;
 use crate::transactions::Transactions;
 use crate::write::Submission;
 use policy::{LimitSettings, Limits, Subject, Whose};
@@ -38,6 +39,8 @@ pub struct Session {
     pub(crate) transactions: Transactions,
     /// Updates of transactions whose old password is being checked.
     pub(crate) checking: u32,
+    /// The bulk update that was started and not ended.
+    pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
 }
 
 /// A write that waits for an earlier one of its session to be hashed.
@@ -61,6 +64,7 @@ impl Session {
             held: VecDeque::new(),
             transactions: Transactions::default(),
             checking: 0,
+            bulk_update: None,
         }
     }
 
@@ -77,10 +81,18 @@ impl Session {
         Rc::make_mut(&mut self.subject).secure = true;
     }
 
+    /// A request of the bulk update was answered.
+    pub(crate) fn bulk_update_answered(&mut self) {
+        if let Some(stream) = &mut self.bulk_update {
+            stream.finished();
+        }
+    }
+
     /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1); it also aborts all
-    /// transactions without notice (RFC 5805 §3.5).
+    /// transactions without notice (RFC 5805 §3.5) and ends a bulk update.
     pub(crate) fn forget_subject(&mut self, limits: &LimitSettings) {
         self.transactions.forget();
+        self.bulk_update = None;
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = (limits.anonymous, Whose::Anonymous);
     }

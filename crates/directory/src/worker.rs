@@ -13,7 +13,7 @@ use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::search::LastBase;
-use crate::operation::{bind, extended, limits, transaction};
+use crate::operation::{bind, bulk_update, extended, limits, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
@@ -203,6 +203,12 @@ impl Worker {
                 transaction::write_end(out, id, &settled);
                 Flow::Done
             }
+            Finished::Sequence(failed) => {
+                session.waiting = session.waiting.saturating_sub(1);
+                session.bulk_update_answered();
+                bulk_update::write_results(out, id, &failed);
+                Flow::Done
+            }
             Finished::Hashed {
                 kind,
                 bundle,
@@ -247,7 +253,10 @@ impl Worker {
                 true
             }
             // An update whose old password is being checked has its place in a transaction.
-            Request::Extended(it) if session.checking == 0 => extended::only_writes(it.name),
+            Request::Extended(it) if session.checking == 0 => match it.name {
+                oid::BULK_UPDATE => session.bulk_update.as_ref().is_none_or(|it| it.has_room()),
+                name => extended::only_writes(name),
+            },
             _ => false,
         }
     }

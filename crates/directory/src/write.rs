@@ -5,7 +5,7 @@
 
 use crate::commit::Unit;
 use crate::flow::{Mailbox, Reply};
-use protocol::{ChangeOperation, MessageId, ResultKind};
+use protocol::{ChangeOperation, LdapResult, MessageId, ResultKind};
 use schema::{Description, Name, ResolvedRdn};
 use std::sync::Arc;
 
@@ -127,6 +127,13 @@ pub(crate) enum Bundle {
         writes: Vec<Write>,
         ids: Vec<MessageId>,
     },
+    /// Updates one after the other, each for itself, with their numbers in the request, and the
+    /// results of those that were refused before (RFC 4373).
+    Sequence {
+        writes: Vec<Write>,
+        numbers: Vec<u32>,
+        refused: Vec<(u32, LdapResult)>,
+    },
 }
 
 impl Write {
@@ -153,21 +160,21 @@ impl Bundle {
     pub fn writes(&self) -> &[Write] {
         match self {
             Bundle::One(write) => std::slice::from_ref(write),
-            Bundle::Transaction { writes, .. } => writes,
+            Bundle::Transaction { writes, .. } | Bundle::Sequence { writes, .. } => writes,
         }
     }
 
     pub fn writes_mut(&mut self) -> &mut [Write] {
         match self {
             Bundle::One(write) => std::slice::from_mut(write),
-            Bundle::Transaction { writes, .. } => writes,
+            Bundle::Transaction { writes, .. } | Bundle::Sequence { writes, .. } => writes,
         }
     }
 
     /// The parts that are applied wholly or not at all.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
         let length = match self {
-            Bundle::One(_) => 1,
+            Bundle::One(_) | Bundle::Sequence { .. } => 1,
             Bundle::Transaction { writes, .. } => writes.len().max(1),
         };
         self.writes().chunks(length)

@@ -406,5 +406,18 @@ fn finished(submission: &Submission, results: &mut impl Iterator<Item = Done>) -
                 controls: ids.iter().copied().zip(done.controls).collect(),
             }))
         }
+        Bundle::Sequence {
+            numbers, refused, ..
+        } => {
+            let mut failed = refused.clone();
+            for number in numbers {
+                let result = next().outcome.result;
+                if result.code != ResultCode::SUCCESS {
+                    failed.push((*number, result));
+                }
+            }
+            failed.sort_by_key(|(number, _)| *number);
+            Finished::Sequence(failed)
+        }
     }
 }

@@ -2,16 +2,21 @@
 
 use crate::context::Context;
 use crate::stop::Stop;
-use protocol::{ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response};
+use protocol::{
+    DecodeError, ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response,
+};
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 6] = [
+pub(crate) const SUPPORTED: [&str; 9] = [
     oid::START_TLS,
     oid::PASSWORD_MODIFY,
     oid::WHO_AM_I,
     oid::CANCEL,
     oid::START_TRANSACTION,
     oid::END_TRANSACTION,
+    oid::START_BULK_UPDATE,
+    oid::END_BULK_UPDATE,
+    oid::BULK_UPDATE,
 ];
 
 /// Which extended operation was asked for.
@@ -23,6 +28,10 @@ pub(crate) enum Kind<'a> {
     /// With the identifier that the client chose, if it did.
     StartTransaction(Option<&'a [u8]>),
     EndTransaction(extended::EndTransactionRequest<'a>),
+    StartBulkUpdate(extended::StartBulkUpdateRequest<'a>),
+    /// Decoded when it is its turn in the stream.
+    BulkUpdate(&'a [u8]),
+    EndBulkUpdate(extended::EndBulkUpdateRequest),
 }
 
 /// Whether an operation answers nothing that depends on writes of its session which still wait:
@@ -53,16 +62,38 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
             None => bad_value("Cancel needs the id of the operation to cancel (RFC 3909 §2.1)"),
         },
         oid::START_TRANSACTION => Ok(Kind::StartTransaction(request.value)),
-        oid::END_TRANSACTION => match request.value.map(extended::EndTransactionRequest::decode) {
-            Some(Ok(decoded)) => Ok(Kind::EndTransaction(decoded)),
-            Some(Err(error)) => bad_value(&format!("End Transaction: {error}")),
-            None => bad_value("End Transaction needs an identifier (RFC 5805 §2.3)"),
-        },
+        oid::END_TRANSACTION => {
+            let decode = extended::EndTransactionRequest::decode;
+            needed(request, "End Transaction", decode).map(Kind::EndTransaction)
+        }
+        oid::START_BULK_UPDATE => {
+            let decode = extended::StartBulkUpdateRequest::decode;
+            needed(request, "Start LBURP", decode).map(Kind::StartBulkUpdate)
+        }
+        oid::BULK_UPDATE => needed(request, "LBURP update", Ok).map(Kind::BulkUpdate),
+        oid::END_BULK_UPDATE => {
+            let decode = extended::EndBulkUpdateRequest::decode;
+            needed(request, "End LBURP", decode).map(Kind::EndBulkUpdate)
+        }
         unknown => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
             format!("extended operation {unknown} is not known"),
         ),
     }
+}
+
+/// The value of an operation that must have one.
+fn needed<'a, T>(
+    request: &ExtendedRequest<'a>,
+    what: &str,
+    decode: impl Fn(&'a [u8]) -> Result<T, DecodeError>,
+) -> Result<T, Stop> {
+    let text = match request.value.map(decode) {
+        Some(Ok(decoded)) => return Ok(decoded),
+        Some(Err(error)) => format!("{what}: {error}"),
+        None => format!("{what}: expected a value, came none"),
+    };
+    Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
 }
 
 /// Who am I? (RFC 4532).

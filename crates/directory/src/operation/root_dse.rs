@@ -8,8 +8,9 @@ use crate::virtual_entry::VirtualEntry;
 /// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
 /// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), OpenLDAP's
 /// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope), more words about a
-/// matching entry count (Ping Identity), and transaction identifiers that the client chooses.
-const FEATURES: [&str; 9] = [
+/// matching entry count (Ping Identity), transaction identifiers that the client chooses, and the
+/// incremental style of bulk updates (RFC 4373).
+const FEATURES: [&str; 10] = [
     "1.3.6.1.4.1.4203.1.5.1",
     "1.3.6.1.4.1.4203.1.5.2",
     "1.3.6.1.4.1.4203.1.5.3",
@@ -19,6 +20,7 @@ const FEATURES: [&str; 9] = [
     "1.3.6.1.4.1.4203.666.8.1",
     protocol::oid::EXTENDED_ENTRY_COUNT,
     protocol::oid::CHOSEN_TRANSACTION_IDENTIFIERS,
+    protocol::oid::INCREMENTAL_UPDATE_STYLE,
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.

@@ -1,0 +1,227 @@
+//! Bulk update (LBURP, RFC 4373): a stream of numbered requests with many updates each.
+//!
+//! The updates of a request are executed in their order, each for itself as if it had come alone;
+//! those that fail are listed in the response. Requests may be sent without waiting: they reach the
+//! writer in the order of the stream. One connection has one stream at a time.
+
+use super::controls::Controls;
+use crate::context::Context;
+use crate::dispatch::resolve_update;
+use crate::flow::Reply;
+use crate::session::Session;
+use crate::stop::{Refusal, Stop};
+use crate::worker::Parts;
+use crate::write::{Bundle, Write};
+use protocol::extended::{
+    BulkOperation, BulkUpdateRequest, BulkUpdateResponse, EndBulkUpdateRequest,
+    StartBulkUpdateRequest, StartBulkUpdateResponse,
+};
+use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
+
+/// Updates in one request; the answer to the start says so.
+const OPERATIONS_MAX: u32 = 1_000;
+/// Requests of a stream at the writer; the next one is not read before all of them are done.
+const UNFINISHED_MAX: u32 = 16;
+/// The greatest sequence number; 1 follows (RFC 4373 §5.3.1).
+const SEQUENCE_MAX: u32 = i32::MAX as u32;
+
+/// The stream of one connection.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    /// The sequence number of the next request.
+    next: u32,
+    /// Requests submitted and not answered.
+    unfinished: u32,
+}
+
+impl Stream {
+    /// Whether the next request may be executed while earlier ones wait.
+    pub fn has_room(&self) -> bool {
+        self.unfinished < UNFINISHED_MAX
+    }
+
+    /// A request has been answered.
+    pub fn finished(&mut self) {
+        self.unfinished = self.unfinished.saturating_sub(1);
+    }
+
+    fn advance(&mut self) {
+        self.next = if self.next == SEQUENCE_MAX {
+            1
+        } else {
+            self.next + 1
+        };
+    }
+
+    /// Requests and the end come in their order: this connection delivers them as they were sent.
+    fn refuse_out_of_order(&self, number: u32) -> Result<(), Stop> {
+        if number == self.next {
+            return Ok(());
+        }
+        let expected = self.next;
+        Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!("expected sequence number {expected}, got {number}"),
+        )
+    }
+}
+
+/// Start LBURP (RFC 4373 §5.1).
+pub(crate) fn start(
+    context: &Context<'_>,
+    session: &mut Session,
+    id: MessageId,
+    request: &StartBulkUpdateRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    if !context.subject.is_administrator() {
+        return Stop::refuse(
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "bulk updates are for the administrator",
+        );
+    }
+    if request.style != oid::INCREMENTAL_UPDATE_STYLE {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            format!(
+                "expected the incremental update style ({}), got {}",
+                oid::INCREMENTAL_UPDATE_STYLE,
+                request.style
+            ),
+        );
+    }
+    if session.bulk_update.is_some() {
+        return Stop::refuse(
+            ResultCode::OPERATIONS_ERROR,
+            "a bulk update is going on on this connection: end it first",
+        );
+    }
+    session.bulk_update = Some(Box::new(Stream {
+        next: 1,
+        unfinished: 0,
+    }));
+    let mut value = Vec::new();
+    StartBulkUpdateResponse {
+        operations_max: OPERATIONS_MAX,
+    }
+    .encode(&mut value);
+    let name = Some(oid::START_BULK_UPDATE_RESPONSE);
+    response::write_extended_result(out, id, &LdapResult::success(), name, Some(&value), &[]);
+    Ok(())
+}
+
+/// LBURP update (RFC 4373 §5.3). Returns whether the writer has to be waited for.
+pub(crate) fn update(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    id: MessageId,
+    value: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    let stream = open(session)?;
+    let number = BulkUpdateRequest::decode_number(value).map_err(|error| malformed(&error))?;
+    stream.refuse_out_of_order(number)?;
+    // The place in the stream is taken, also by a request that cannot be read.
+    stream.advance();
+    let request = BulkUpdateRequest::decode(value).map_err(|error| malformed(&error))?;
+    let count = request.operations.len();
+    if count > OPERATIONS_MAX as usize {
+        return Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            format!("expected at most {OPERATIONS_MAX} updates in a request, got {count}"),
+        );
+    }
+    let (mut writes, mut numbers, mut refused) =
+        (Vec::with_capacity(count), Vec::new(), Vec::new());
+    for (number, operation) in (1..).zip(&request.operations) {
+        match resolve(parts, context, operation) {
+            Ok(write) => {
+                writes.push(write);
+                numbers.push(number);
+            }
+            Err(stop) => refused.push((number, stop.into_result())),
+        }
+    }
+    if writes.is_empty() {
+        write_results(out, id, &refused);
+        return Ok(false);
+    }
+    let bundle = Box::new(Bundle::Sequence {
+        writes,
+        numbers,
+        refused,
+    });
+    parts.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
+    open(session)?.unfinished += 1;
+    Ok(true)
+}
+
+/// End LBURP (RFC 4373 §5.5). Everything before it has been answered.
+pub(crate) fn end(
+    session: &mut Session,
+    id: MessageId,
+    request: &EndBulkUpdateRequest,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    open(session)?.refuse_out_of_order(request.sequence_number)?;
+    session.bulk_update = None;
+    let name = Some(oid::END_BULK_UPDATE_RESPONSE);
+    response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+    Ok(())
+}
+
+/// Writes the response to one request: success, or the results of the updates that failed
+/// (RFC 4373 §5.4).
+pub(crate) fn write_results(out: &mut Vec<u8>, id: MessageId, failed: &[(u32, LdapResult)]) {
+    let name = Some(oid::BULK_UPDATE_RESPONSE);
+    if failed.is_empty() {
+        response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+        return;
+    }
+    let mut value = Vec::new();
+    BulkUpdateResponse {
+        results: failed.to_vec(),
+    }
+    .encode(&mut value);
+    let text = format!("{} of the updates failed", failed.len());
+    let result = LdapResult::new(ResultCode::OTHER, text);
+    response::write_extended_result(out, id, &result, name, Some(&value), &[]);
+}
+
+/// One update, as if it had come alone.
+fn resolve(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    operation: &BulkOperation<'_>,
+) -> Result<Write, Stop> {
+    let controls = Controls::of(&operation.request, &operation.controls)?;
+    if controls.transaction.is_some() || controls.proxied.is_some() || controls.no_operation {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "an update of a bulk update is done, by whoever sends it, and not in a transaction",
+        );
+    }
+    let write = resolve_update(parts, context, &operation.request, &controls)?;
+    let write = write.expect("only updates decode as such");
+    if write.name.is_within(&context.catalog.config) {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the configuration is changed by ordinary updates or in a transaction",
+        );
+    }
+    Ok(write)
+}
+
+fn open(session: &mut Session) -> Result<&mut Stream, Stop> {
+    let refusal = || Refusal::new(ResultCode::OPERATIONS_ERROR, "no bulk update was started");
+    session
+        .bulk_update
+        .as_deref_mut()
+        .ok_or_else(|| refusal().into())
+}
+
+fn malformed(error: &protocol::DecodeError) -> Stop {
+    let text = format!("bulk update: {error}");
+    Refusal::new(ResultCode::PROTOCOL_ERROR, text).into()
+}
