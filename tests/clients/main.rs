@@ -4,6 +4,7 @@
 
 mod bulk_update;
 mod controls;
+mod dynamic;
 mod extended;
 mod groups;
 mod reading;

@@ -79,7 +79,7 @@ fn answers(client: &mut Client, last: MessageId) -> (BTreeMap<MessageId, Outcome
             (id, Event::Done(outcome)) => {
                 results.insert(id, outcome);
             }
-            (_, Event::Entry(_) | Event::Reference(_) | Event::Intermediate(..)) => {}
+            (_, Event::Entry(..) | Event::Reference(_) | Event::Intermediate(..)) => {}
         }
     }
     (results, notices)

@@ -7,7 +7,7 @@ use crate::execute::{Done, Execution, Noticed};
 use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
 use schema::Schema;
-use store::Batch;
+use store::{Batch, EntryId};
 
 /// What a record did inside a transaction that is not committed yet.
 pub(crate) struct Applied {
@@ -17,6 +17,8 @@ pub(crate) struct Applied {
     pub changed: u32,
     /// What readers of the new state must know, if it differs: to be published before the commit.
     pub catalog: Option<Catalog>,
+    /// Dynamic entries that were written, and when they end.
+    pub ending: Vec<(u64, EntryId)>,
 }
 
 /// Executes a record. A failure leaves a transaction that can only be dropped.
@@ -39,13 +41,15 @@ pub(crate) fn apply(
             },
         });
     }
-    let noticed = execution.finish()?;
+    let mut noticed = execution.finish()?;
+    let ending = std::mem::take(&mut noticed.ending);
     let changed = noticed.changed;
     if changed == 0 {
         return Ok(Applied {
             results,
             changed,
             catalog: None,
+            ending,
         });
     }
     match next_catalog(batch, before, noticed) {
@@ -53,6 +57,7 @@ pub(crate) fn apply(
             results,
             changed,
             catalog,
+            ending,
         }),
         // A configuration that cannot be used is the client's mistake, and taken back whole.
         Err(Failure::Configuration(text)) => {
@@ -61,6 +66,7 @@ pub(crate) fn apply(
                 results: vec![Done::from(refusal.into_result()); record.units.len()],
                 changed: 0,
                 catalog: None,
+                ending: Vec::new(),
             })
         }
         Err(failure) => Err(failure),

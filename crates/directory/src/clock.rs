@@ -123,6 +123,29 @@ pub(crate) fn generalized_time(time_us: u64) -> String {
     )
 }
 
+/// The seconds since 1970 of a generalized time as [`generalized_time`] prints it.
+pub(crate) fn seconds_of(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_suffix(b"Z").filter(|it| it.len() == 14)?;
+    let part = |from: usize, length: usize| -> Option<u64> {
+        let text = std::str::from_utf8(digits.get(from..from + length)?).ok()?;
+        text.bytes()
+            .all(|it| it.is_ascii_digit())
+            .then(|| text.parse().ok())?
+    };
+    let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
+    let (hour, minute, second) = (part(8, 2)?, part(10, 2)?, part(12, 2)?);
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Civil date to days after Hinnant's `days_from_civil`; the year begins in March.
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_era = year % 400;
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year / 400 * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    let days = days.checked_sub(719_468)?;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
 /// A change sequence number as OpenLDAP prints it: time with microseconds, a counter for changes
 /// of the same microsecond, the node, and a modification number.
 pub(crate) fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
@@ -174,6 +197,24 @@ mod tests {
             change_sequence_number(1_795_251_723_000_042, 1, 0),
             "20261121090203.000042Z#000001#000#000000"
         );
+    }
+
+    #[test]
+    fn times_are_read_as_they_are_printed() {
+        for seconds in (0..5_000_000_000).step_by(12_345_678) {
+            let text = generalized_time(seconds * 1_000_000);
+            assert_eq!(seconds_of(text.as_bytes()), Some(seconds), "{text}");
+        }
+        for junk in [
+            "",
+            "Z",
+            "20261321090203Z",
+            "2026112109020Z",
+            "+0261121090203Z",
+            "20261121",
+        ] {
+            assert_eq!(seconds_of(junk.as_bytes()), None, "{junk}");
+        }
     }
 
     #[test]

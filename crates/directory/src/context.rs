@@ -11,7 +11,7 @@ pub(crate) use collective::COLLECTIVE_CLASS;
 pub(crate) use membership::Reach;
 
 use crate::catalog::Catalog;
-use crate::clock;
+use crate::clock::{self, Clock};
 use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
@@ -32,6 +32,8 @@ pub(crate) struct Context<'a> {
     hidden: SmallVec<[AttributeNumber; 4]>,
     sees_config: bool,
     memory: membership::Memory,
+    /// Asked only where the time itself is read: the entryTtl of a dynamic entry.
+    clock: Option<&'a dyn Clock>,
 }
 
 /// An entry narrowed to what one subject may see.
@@ -69,7 +71,14 @@ impl<'a> Context<'a> {
             hidden,
             sees_config,
             memory: membership::Memory::default(),
+            clock: None,
         }
+    }
+
+    /// The same, in which the time can be read.
+    pub fn at(mut self, clock: &'a dyn Clock) -> Self {
+        self.clock = Some(clock);
+        self
     }
 
     /// Where the name leads. A subject that may not know of the entry learns nothing.
@@ -363,6 +372,19 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Ok(self.context.snapshot.child_count(self.id)?)
     }
 
+    /// For how many seconds more the entry stays, if it is dynamic (RFC 2589 §5).
+    fn time_to_live(&self) -> Option<Vec<u8>> {
+        let catalog = self.context.catalog;
+        let number = catalog
+            .schema
+            .numbers_of(catalog.computed.entry_end)
+            .first()?;
+        let end = self.internal(*number)?.values().into_iter().next()?;
+        let now_s = self.context.clock?.now_us() / 1_000_000;
+        let left = clock::seconds_of(end)?.saturating_sub(now_s);
+        Some(left.to_string().into_bytes())
+    }
+
     /// How far the index is built, if this entry defines one.
     fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
         let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
@@ -464,6 +486,8 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             self.index_state()
         } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
             Ok(Some(self.context.newest()?.to_csn().into_bytes()))
+        } else if type_id == computed.entry_ttl {
+            Ok(self.time_to_live())
         } else {
             Ok(None)
         }

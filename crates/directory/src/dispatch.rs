@@ -10,7 +10,7 @@ use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, bulk_update, compare, delete, extended, follow, limits, modify, modify_dn,
+    add, bind, bulk_update, compare, delete, dynamic, extended, follow, limits, modify, modify_dn,
     password_modify, proxy, search, transaction,
 };
 use crate::session::Session;
@@ -50,7 +50,7 @@ pub(crate) fn dispatch(
             );
         }
     };
-    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
     let write = match &message.request {
         Request::Bind(it) => {
             let now_ms = parts.now_ms();
@@ -132,7 +132,7 @@ pub(crate) fn resolve_update(
 ) -> Result<Option<Write>, Stop> {
     let write = match request {
         Request::Modify(it) => modify::resolve(context, it, controls)?,
-        Request::Add(it) => add::resolve(context, it, controls, parts.clock.uuid())?,
+        Request::Add(it) => add::resolve(context, it, controls, parts.clock)?,
         Request::Delete(it) => delete::resolve(context, it, controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
@@ -164,6 +164,12 @@ fn dispatch_extended(
             if transaction::end(parts, session, id, &asked, out)? {
                 return Ok(Flow::Waiting);
             }
+        }
+        extended::Kind::Refresh(asked) => {
+            let (write, reply) = dynamic::refresh(context, &asked, parts.clock)?;
+            let bundle = Box::new(Bundle::One(write));
+            parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
+            return Ok(Flow::Waiting);
         }
         extended::Kind::StartBulkUpdate(asked) => {
             bulk_update::start(context, session, id, &asked, out)?;
@@ -305,7 +311,7 @@ pub(crate) fn resume(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
     Ok(flow_of(search::step(&context, &needs, cursor, out)?))

@@ -107,8 +107,12 @@ pub(crate) struct Settled {
 /// What goes into the response beside the result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
-    /// The value of an extended response.
+    /// The value of an extended response after success.
     pub value: Option<Vec<u8>>,
+    /// The same after a refusal.
+    pub refused: Option<Vec<u8>>,
+    /// The name of an extended response.
+    pub name: Option<&'static str>,
 }
 
 /// The end of a slow password check.

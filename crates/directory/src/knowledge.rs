@@ -130,6 +130,10 @@ pub(crate) struct Computed {
     pub subtree_specification: TypeId,
     /// Of naming contexts: the last change of all.
     pub context_csn: TypeId,
+    /// For how many seconds more a dynamic entry stays.
+    pub entry_ttl: TypeId,
+    /// When it ends; stored.
+    pub entry_end: TypeId,
 }
 
 impl Computed {
@@ -148,6 +152,7 @@ impl Computed {
                 self.num_subordinates,
                 self.index_state,
                 self.collective_attribute_subentries,
+                self.entry_ttl,
             ]
             .contains(&type_id)
     }
@@ -170,6 +175,8 @@ impl Computed {
             collective_exclusions: schema.attribute_type("collectiveExclusions")?,
             subtree_specification: schema.attribute_type("subtreeSpecification")?,
             context_csn: schema.attribute_type("contextCSN")?,
+            entry_ttl: schema.attribute_type("entryTtl")?,
+            entry_end: schema.attribute_type("entryExpireTimestamp")?,
         })
     }
 }

@@ -21,6 +21,7 @@ mod context;
 mod cursor;
 mod dispatch;
 mod execute;
+mod expiry;
 pub mod export;
 mod feed;
 mod flow;

@@ -5,6 +5,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::commit::{LocalLog, Record};
 use crate::config;
 use crate::execute::{Execution, META_TIME};
+use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::Mailbox;
 use crate::hashing::{HashPool, HashSettings};
@@ -257,6 +258,7 @@ impl Directory {
             journal: Journal::new(&store),
             encoded: Vec::new(),
             feed: Arc::clone(&feed),
+            expiry: Schedule::default(),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);

@@ -53,6 +53,7 @@ impl Projection {
             computed.index_state,
             computed.collective_attribute_subentries,
             computed.context_csn,
+            computed.entry_ttl,
         ];
         for type_id in all {
             if it.all_operational || it.types.contains(&type_id) {

@@ -13,7 +13,7 @@ use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::search::LastBase;
-use crate::operation::{bind, bulk_update, extended, limits, transaction};
+use crate::operation::{bind, bulk_update, dynamic, extended, limits, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
@@ -93,7 +93,12 @@ impl Worker {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
                 let result = stop.into_result();
-                response::write_result(out, message.id, kind, &result, &[]);
+                match &message.request {
+                    Request::Extended(it) if it.name == oid::REFRESH => {
+                        dynamic::write_refused(out, message.id, &result);
+                    }
+                    _ => response::write_result(out, message.id, kind, &result, &[]),
+                }
                 transaction::refused(session, &message.controls, &result, out);
             }
             Flow::Done
@@ -536,9 +541,13 @@ pub(crate) fn write_response(
     reply: &Reply,
 ) {
     let Outcome { result, controls } = outcome;
-    match (kind, &reply.value) {
-        (ResultKind::Extended, Some(value)) if result.code == ResultCode::SUCCESS => {
-            response::write_extended_result(out, id, result, None, Some(value), controls);
+    let value = match result.code {
+        ResultCode::SUCCESS => &reply.value,
+        _ => &reply.refused,
+    };
+    match (kind, value) {
+        (ResultKind::Extended, Some(value)) => {
+            response::write_extended_result(out, id, result, reply.name, Some(value), controls);
         }
         _ => response::write_result(out, id, kind, result, controls),
     }

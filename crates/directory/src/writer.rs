@@ -16,12 +16,14 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
 use crate::execute::Done;
+use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::{Completion, Finished, Mailbox, Settled};
 use crate::record;
 use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
 use arc_swap::ArcSwap;
+use protocol::ResultCode;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -70,6 +72,8 @@ pub(crate) struct Desk {
     pub journal: Journal,
     /// Memory for the record being encoded.
     pub encoded: Vec<u8>,
+    /// When dynamic entries end.
+    pub expiry: Schedule,
 }
 
 impl Writer {
@@ -168,7 +172,9 @@ impl Queue {
 impl Desk {
     fn run(mut self, queue: &Queue) {
         let mut building = self.has_unfinished_index();
-        while let Some(group) = queue.take(building, self.journal.due_in()) {
+        self.load_expiry();
+        while let Some(group) = queue.take(building, self.due_in()) {
+            self.remove_expired();
             if group.is_empty() {
                 self.keep_up();
                 building = building && self.build_indexes();
@@ -298,9 +304,63 @@ impl Desk {
             return Err(error.into());
         }
         self.feed.announce();
+        self.expiry.note(applied.ending);
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
         Ok(applied.results)
+    }
+
+    /// How long there is nothing to do but for what comes.
+    fn due_in(&self) -> Option<Duration> {
+        let both = [self.journal.due_in(), self.expiry.wait(&*self.clock)];
+        both.into_iter().flatten().min()
+    }
+
+    /// Learns which dynamic entries there are, and gives those an end that have none.
+    fn load_expiry(&mut self) {
+        let now_us = self.clock.now_us();
+        let catalog = self.catalog.load_full();
+        let found = self
+            .store
+            .reader()
+            .map_err(Failure::from)
+            .and_then(|mut reader| {
+                let snapshot = reader.snapshot()?;
+                self.expiry.load(&snapshot, &catalog, now_us)
+            });
+        match found {
+            Ok(due) if due.group.is_empty() => {}
+            Ok(due) => self.write(&due.group),
+            Err(failure) => tracing::error!(%failure, "dynamic entries could not be found"),
+        }
+    }
+
+    /// Removes the dynamic entries that have ended, by writes like any other.
+    fn remove_expired(&mut self) {
+        while self.expiry.wait(&*self.clock) == Some(Duration::ZERO) {
+            let now_us = self.clock.now_us();
+            let catalog = self.catalog.load_full();
+            let found = self
+                .store
+                .reader()
+                .map_err(Failure::from)
+                .and_then(|mut reader| {
+                    let snapshot = reader.snapshot()?;
+                    self.expiry.due(&snapshot, &catalog, now_us)
+                });
+            match found {
+                Ok(due) => {
+                    if !due.group.is_empty() {
+                        self.write(&due.group);
+                    }
+                    self.expiry.settle(&due, now_us);
+                }
+                Err(failure) => {
+                    tracing::error!(%failure, "dynamic entries could not be removed");
+                    return;
+                }
+            }
+        }
     }
 
     /// Takes the record back if it was appended.

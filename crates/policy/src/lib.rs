@@ -16,7 +16,7 @@ pub mod subject;
 pub mod verified;
 
 pub use access::{Access, Decision, Right, Sight, Target};
-pub use limits::{LimitRule, LimitSettings, LimitSubject, Limits, Whose};
+pub use limits::{LimitRule, LimitSettings, LimitSubject, Limits, TimeToLive, Whose};
 pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };

@@ -94,6 +94,19 @@ pub struct LimitSettings {
     pub administrator: Limits,
     /// What holds for some: the first rule that is for a subject counts.
     pub rules: Vec<LimitRule>,
+    /// How long dynamic entries stay.
+    pub time_to_live: TimeToLive,
+}
+
+/// How long dynamic entries stay without being refreshed (RFC 2589), in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// When the client asks for nothing.
+    pub default_s: u32,
+    /// The shortest: less is made so much.
+    pub min_s: u32,
+    /// The longest: more is refused, or made so much if that is a day or longer.
+    pub max_s: u32,
 }
 
 impl LimitSettings {
@@ -174,6 +187,11 @@ impl Default for LimitSettings {
                 transaction_bytes_max: 256 << 20,
             },
             rules: Vec::new(),
+            time_to_live: TimeToLive {
+                default_s: 86_400,
+                min_s: 1,
+                max_s: 31_557_600,
+            },
         }
     }
 }

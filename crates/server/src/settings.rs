@@ -189,6 +189,13 @@ impl Config {
                 _ => SettingsError::flag("listen", message),
             });
         }
+        let time_to_live = file
+            .dynamic_entries
+            .resolve(LimitSettings::default().time_to_live);
+        let time_to_live = time_to_live.ok_or_else(|| {
+            let message = "expected 1 <= ttl_min_s <= ttl_default_s <= ttl_max_s <= 31557600";
+            place.error(None, "dynamic_entries", message)
+        })?;
         let scheme = place.resolve(&file.passwords.scheme)?;
         let everybody = file.limits.resolve(LimitSettings::default().everybody);
         Ok(Config {
@@ -212,6 +219,7 @@ impl Config {
                     .administrator_limits
                     .resolve(LimitSettings::default().administrator),
                 rules: Vec::new(),
+                time_to_live,
             },
             passwords: Passwords {
                 scheme,

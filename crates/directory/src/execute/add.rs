@@ -35,6 +35,7 @@ impl Execution<'_, '_> {
             .iter()
             .map(|(it, _)| it.type_id)
             .collect();
+        self.refuse_static_below_dynamic(parent, &draft)?;
         let relaxed = write.has(|it| it.relaxed);
         let class = known.object_class.number;
         let structure = draft.check(&self.schema, class, &naming, relaxed)?;
@@ -46,6 +47,7 @@ impl Execution<'_, '_> {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
         }
+        let end = self.end_of(&draft);
         let bytes = draft.encode(&self.schema, self.position);
         if let Some(options) = &write.options {
             self.require_of_new(write, options, &bytes)?;
@@ -61,6 +63,7 @@ impl Execution<'_, '_> {
         };
         self.batch.insert(id, parent, row, &bytes)?;
         self.history.added(id);
+        self.notice_end(id, end);
         Ok(())
     }
 

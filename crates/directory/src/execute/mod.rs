@@ -3,6 +3,7 @@
 mod add;
 mod delete;
 mod draft;
+mod dynamic;
 mod modify;
 mod options;
 mod relaxed;
@@ -54,6 +55,8 @@ pub(crate) struct Noticed {
     pub subentries: bool,
     /// An entry below `cn=config` changed.
     pub configuration: bool,
+    /// Dynamic entries that were written, with the second since 1970 in which each ends.
+    pub ending: Vec<(u64, EntryId)>,
 }
 
 /// Meta keys of this layer.
@@ -85,6 +88,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 collective: false,
                 subentries: false,
                 configuration: false,
+                ending: Vec::new(),
             },
         }
     }

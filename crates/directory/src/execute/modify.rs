@@ -25,6 +25,7 @@ impl Execution<'_, '_> {
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
+        let end;
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -37,6 +38,7 @@ impl Execution<'_, '_> {
             }
             draft.drop_empty();
             self.refuse_without_rdn(&draft)?;
+            self.refuse_other_lifetime(&view, &draft, &numbers)?;
             let same_shape = draft.attributes.len() == types_before
                 && changes.iter().zip(&numbers).all(|(_, number)| {
                     *number != object_class && view.attribute(*number).is_some()
@@ -52,6 +54,7 @@ impl Execution<'_, '_> {
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
+            end = self.changed_end(&draft, &numbers);
             draft.encode(&self.schema, self.position)
         };
         if numbers.contains(&object_class) {
@@ -59,6 +62,7 @@ impl Execution<'_, '_> {
         }
         self.batch.update(id, &bytes)?;
         self.history.modified(id);
+        self.notice_end(id, end);
         Ok(())
     }
 

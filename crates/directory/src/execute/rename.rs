@@ -71,6 +71,7 @@ impl Execution<'_, '_> {
             .iter()
             .map(|(it, _)| it.type_id)
             .collect();
+        self.refuse_static_below_dynamic(parent, &draft)?;
         draft.check(
             &self.schema,
             self.catalog.known.object_class.number,

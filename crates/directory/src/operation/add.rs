@@ -1,7 +1,8 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::values;
+use super::{dynamic, values};
+use crate::clock::Clock;
 use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::{Addition, Change, Given, Write};
@@ -14,7 +15,7 @@ pub(crate) fn resolve(
     context: &Context<'_>,
     request: &AddRequest<'_>,
     controls: &Controls<'_>,
-    uuid: [u8; 16],
+    clock: &dyn Clock,
 ) -> Result<Write, Stop> {
     let catalog = context.catalog;
     let schema = &catalog.schema;
@@ -38,8 +39,13 @@ pub(crate) fn resolve(
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
     };
     let mut attributes: Vec<Given> = Vec::with_capacity(request.attributes.len());
+    let mut time_to_live = None;
     for attribute in &request.attributes {
         let given = values::given(schema, attribute)?;
+        if given.description.type_id == catalog.computed.entry_ttl {
+            time_to_live = Some(dynamic::asked(&given)?);
+            continue;
+        }
         values::refuse_unmodifiable(schema, &given.description, controls.relaxed)?;
         if given.values.is_empty() {
             return Stop::refuse(
@@ -50,20 +56,10 @@ pub(crate) fn resolve(
                 ),
             );
         }
-        if attributes
-            .iter()
-            .any(|earlier| earlier.description == given.description)
-        {
-            return Stop::refuse(
-                ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
-                format!(
-                    "{}: the attribute is given more than once",
-                    attribute.description
-                ),
-            );
-        }
+        refuse_repeated(&attributes, &given, attribute.description)?;
         attributes.push(given);
     }
+    dynamic::complete(context, &mut attributes, time_to_live, clock)?;
     Ok(Write {
         by: context.subject.dn.clone(),
         name,
@@ -74,9 +70,21 @@ pub(crate) fn resolve(
             rdn_spelled,
             rdn,
             attributes,
-            uuid,
+            uuid: clock.uuid(),
         }),
     })
+}
+
+/// Refuses an attribute that stands in the list already (RFC 4511 §4.7).
+fn refuse_repeated(earlier: &[Given], given: &Given, text: &str) -> Result<(), Stop> {
+    let repeated = |it: &Given| it.description == given.description;
+    if !earlier.iter().any(repeated) {
+        return Ok(());
+    }
+    Stop::refuse(
+        ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+        format!("{text}: the attribute is given more than once"),
+    )
 }
 
 /// The first RDN of a DN, as spelled.

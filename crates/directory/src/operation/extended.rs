@@ -7,7 +7,7 @@ use protocol::{
 };
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 9] = [
+pub(crate) const SUPPORTED: [&str; 10] = [
     oid::START_TLS,
     oid::PASSWORD_MODIFY,
     oid::WHO_AM_I,
@@ -17,6 +17,7 @@ pub(crate) const SUPPORTED: [&str; 9] = [
     oid::START_BULK_UPDATE,
     oid::END_BULK_UPDATE,
     oid::BULK_UPDATE,
+    oid::REFRESH,
 ];
 
 /// Which extended operation was asked for.
@@ -32,12 +33,16 @@ pub(crate) enum Kind<'a> {
     /// Decoded when it is its turn in the stream.
     BulkUpdate(&'a [u8]),
     EndBulkUpdate(extended::EndBulkUpdateRequest),
+    Refresh(extended::RefreshRequest<'a>),
 }
 
 /// Whether an operation answers nothing that depends on writes of its session which still wait:
 /// then it need not wait for them.
 pub(crate) fn only_writes(name: &str) -> bool {
-    matches!(name, oid::START_TRANSACTION | oid::END_TRANSACTION)
+    matches!(
+        name,
+        oid::START_TRANSACTION | oid::END_TRANSACTION | oid::REFRESH
+    )
 }
 
 /// Decodes the request; `protocolError` for names nobody knows (RFC 4511 §4.12) and bad values.
@@ -74,6 +79,9 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
         oid::END_BULK_UPDATE => {
             let decode = extended::EndBulkUpdateRequest::decode;
             needed(request, "End LBURP", decode).map(Kind::EndBulkUpdate)
+        }
+        oid::REFRESH => {
+            needed(request, "Refresh", extended::RefreshRequest::decode).map(Kind::Refresh)
         }
         unknown => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,

@@ -11,6 +11,7 @@ pub(crate) mod controls;
 pub(crate) mod count;
 pub(crate) mod delete;
 pub(crate) mod dereference;
+pub(crate) mod dynamic;
 pub(crate) mod extended;
 pub(crate) mod extras;
 pub(crate) mod follow;

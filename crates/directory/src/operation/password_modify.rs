@@ -133,7 +133,12 @@ fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
                 generated_password: Some(&new),
             }
             .encode(&mut value);
-            Ok((new, Reply { value: Some(value) }))
+            let value = Some(value);
+            let reply = Reply {
+                value,
+                ..Reply::default()
+            };
+            Ok((new, reply))
         }
     }
 }

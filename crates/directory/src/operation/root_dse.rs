@@ -32,6 +32,8 @@ pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> 
         .iter()
         .map(|context| context.spelled.as_str());
     entry.put("namingContexts", contexts.filter(|it| *it != CONFIG_NAME));
+    let contexts = catalog.contexts.iter().map(|it| it.spelled.as_str());
+    entry.put("dynamicSubtrees", contexts.filter(|it| *it != CONFIG_NAME));
     entry.put("configContext", [CONFIG_NAME]);
     entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
     entry.put("ref", catalog.superior_referrals.iter().map(String::as_str));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use policy::{LimitSubject, Limits};
+use policy::{LimitSubject, Limits, TimeToLive};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -22,6 +22,7 @@ pub struct File {
     pub anonymous_limits: Subject,
     pub administrator_limits: Subject,
     pub subject_limits: Vec<OneSubject>,
+    pub dynamic_entries: DynamicEntries,
     pub passwords: Passwords,
 }
 
@@ -38,6 +39,7 @@ impl Default for File {
             anonymous_limits: Subject::default(),
             administrator_limits: Subject::default(),
             subject_limits: Vec::new(),
+            dynamic_entries: DynamicEntries::default(),
             passwords: Passwords::default(),
         }
     }
@@ -123,6 +125,28 @@ impl Connections {
             write_timeout: Duration::from_secs(self.write_timeout_s),
             stop_timeout: Duration::from_secs(self.stop_timeout_s),
         }
+    }
+}
+
+/// How long dynamic entries stay; what is left out keeps its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DynamicEntries {
+    pub ttl_default_s: Option<u32>,
+    pub ttl_min_s: Option<u32>,
+    pub ttl_max_s: Option<u32>,
+}
+
+impl DynamicEntries {
+    /// `None` unless 1 <= shortest <= default <= longest <= a year.
+    pub fn resolve(&self, default: TimeToLive) -> Option<TimeToLive> {
+        let it = TimeToLive {
+            default_s: self.ttl_default_s.unwrap_or(default.default_s),
+            min_s: self.ttl_min_s.unwrap_or(default.min_s),
+            max_s: self.ttl_max_s.unwrap_or(default.max_s),
+        };
+        let in_order = 1 <= it.min_s && it.min_s <= it.default_s && it.default_s <= it.max_s;
+        (in_order && it.max_s <= default.max_s).then_some(it)
     }
 }
 

@@ -246,6 +246,25 @@ const SETTINGS: &[Setting] = &[
         "",
     ),
     row(
+        "dynamic_entries",
+        "ttl_default_s",
+        "86400",
+        "How long a dynamic entry stays when the client does not say.",
+    ),
+    row(
+        "dynamic_entries",
+        "ttl_min_s",
+        "1",
+        "The shortest time; a shorter wish is made so long.",
+    ),
+    row(
+        "dynamic_entries",
+        "ttl_max_s",
+        "31557600",
+        "The longest time, at most a year. A longer wish is made so long if this is a day or\n\
+         more, and refused otherwise.",
+    ),
+    row(
         "passwords",
         "scheme",
         "\"{ARGON2}\"",

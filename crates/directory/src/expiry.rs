@@ -1,0 +1,249 @@
+//! The end of dynamic entries (RFC 2589): which is next, and the writes that remove them.
+//!
+//! Removing an entry is a write like any other: it gets a place in the order, and execution removes
+//! the entry only if it still ends by the time that stands in the write. The clock is asked here,
+//! before the order, and by nothing else. The schedule is in memory and made anew from the class
+//! index when the directory is opened; an entry that was refreshed or deleted leaves its old place
+//! in it, which is then passed over.
+
+use crate::catalog::{CONFIG_NAME, Catalog};
+use crate::clock::{self, Clock};
+use crate::flow::{Completion, Finished, Mailbox, Reply};
+use crate::operation::{class_filter, dynamic};
+use crate::stop::Failure;
+use crate::write::{Bundle, Change, Submission, Write, WriteOptions};
+use protocol::{Filter, MessageId, ResultCode, ResultKind};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use store::{EntryId, EntryView, Region, RegionScope, Snapshot};
+
+/// Entries removed by one record.
+const DUE_MAX: usize = 1_000;
+/// When an entry that could not be removed, because others stand below it, is tried again.
+const RETRY_S: u64 = 10;
+/// The writer looks at the clock at least so often while a dynamic entry exists: the clock may be
+/// set.
+const LOOK_MAX: Duration = Duration::from_secs(30);
+
+/// When dynamic entries end, in seconds since 1970.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    ends: BinaryHeap<Reverse<(u64, EntryId)>>,
+    refused: Arc<Refused>,
+}
+
+/// Takes the results of removals.
+#[derive(Debug, Default)]
+struct Refused {
+    ids: Mutex<Vec<MessageId>>,
+}
+
+impl Mailbox for Refused {
+    fn deliver(&self, completions: Vec<Completion>) {
+        let refused = completions.into_iter().filter_map(|it| match it.what {
+            Finished::Write { outcome, .. } if outcome.result.code != ResultCode::SUCCESS => {
+                Some(it.id)
+            }
+            _ => None,
+        });
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.extend(refused);
+    }
+}
+
+/// What is to be removed, and which entry each write is about.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    pub group: Vec<Submission>,
+    ids: Vec<EntryId>,
+}
+
+impl Schedule {
+    /// Entries that were written end then.
+    pub fn note(&mut self, ending: Vec<(u64, EntryId)>) {
+        self.ends.extend(ending.into_iter().map(Reverse));
+    }
+
+    /// How long nothing is due; `None` without dynamic entries, for which no clock is asked.
+    pub fn wait(&self, clock: &dyn Clock) -> Option<Duration> {
+        let Reverse((end_s, _)) = self.ends.peek()?;
+        let us = end_s
+            .saturating_mul(1_000_000)
+            .saturating_sub(clock.now_us());
+        Some(Duration::from_micros(us).min(LOOK_MAX))
+    }
+
+    /// Finds the dynamic entries of a directory that is being opened. Those that came without an
+    /// end, by an import, are given one: the writes are returned.
+    pub fn load(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        catalog: &Catalog,
+        now_us: u64,
+    ) -> Result<Due, Failure> {
+        let filter = class_filter(&catalog.schema, dynamic::CLASS);
+        let everywhere = Region {
+            base: EntryId::ROOT,
+            scope: RegionScope::Subtree,
+        };
+        let plan = store::plan(snapshot, &catalog.indexes, &filter, &everywhere)?;
+        let mut due = Due::default();
+        if plan.estimate() == 0 {
+            return Ok(due);
+        }
+        let candidates = snapshot.candidates(&plan, EntryId::ROOT)?;
+        for found in candidates.entries_after(*snapshot, EntryId::ROOT) {
+            let (id, view) = found?;
+            let classes = view.attribute(catalog.known.object_class.number);
+            if !classes.is_some_and(|it| dynamic::is_dynamic(it.values().into_iter())) {
+                continue;
+            }
+            match end_of(catalog, &view) {
+                Some(end_s) => self.ends.push(Reverse((end_s, id))),
+                None => {
+                    let ttl_s = catalog.limits.time_to_live.default_s;
+                    let end = dynamic::replace_end(catalog, now_us, ttl_s);
+                    let change = Change::Modify(vec![end]);
+                    self.add(&mut due, snapshot, catalog, (id, &view), (None, change))?;
+                }
+            }
+        }
+        due.number();
+        Ok(due)
+    }
+
+    /// The writes that remove what has ended, what stands below others first.
+    pub fn due(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        catalog: &Catalog,
+        now_us: u64,
+    ) -> Result<Due, Failure> {
+        let now_s = now_us / 1_000_000;
+        let mut ids = Vec::new();
+        while let Some(Reverse((end_s, id))) = self.ends.peek().copied()
+            && end_s <= now_s
+            && ids.len() < DUE_MAX
+        {
+            self.ends.pop();
+            ids.push(id);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let mut due = Due::default();
+        for id in ids {
+            let Some(view) = snapshot.entry(id)? else {
+                continue;
+            };
+            if end_of(catalog, &view).is_none_or(|it| it > now_s) {
+                continue;
+            }
+            let options = WriteOptions {
+                administrator: true,
+                assertion: Some(ended_by(now_us)),
+                ..WriteOptions::default()
+            };
+            let options = Some(Box::new(options));
+            self.add(
+                &mut due,
+                snapshot,
+                catalog,
+                (id, &view),
+                (options, Change::Delete),
+            )?;
+        }
+        due.deepest_first();
+        Ok(due)
+    }
+
+    /// Puts entries that could not be removed back, to be tried later.
+    pub fn settle(&mut self, due: &Due, now_us: u64) {
+        let mut refused = self
+            .refused
+            .ids
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let again = now_us / 1_000_000 + RETRY_S;
+        for number in refused.drain(..) {
+            let place = usize::try_from(number).ok();
+            if let Some(id) = place.and_then(|it| due.ids.get(it)) {
+                self.ends.push(Reverse((again, *id)));
+            }
+        }
+    }
+
+    fn add(
+        &self,
+        due: &mut Due,
+        snapshot: &Snapshot<'_>,
+        catalog: &Catalog,
+        (id, view): (EntryId, &EntryView<'_>),
+        (options, change): (Option<Box<WriteOptions>>, Change),
+    ) -> Result<(), Failure> {
+        let mut spelled = Vec::new();
+        snapshot.write_name(view, &mut spelled)?;
+        let spelled = String::from_utf8_lossy(&spelled).into_owned();
+        let Ok(name) = catalog.schema.resolve_name(&spelled) else {
+            tracing::error!(%spelled, "a dynamic entry has a name that cannot be resolved");
+            return Ok(());
+        };
+        due.ids.push(id);
+        due.group.push(Submission {
+            bundle: Bundle::One(Write {
+                by: CONFIG_NAME.to_owned(),
+                name,
+                spelled,
+                manage_dsa_it: true,
+                options,
+                change,
+            }),
+            session: 0,
+            id: 0,
+            kind: ResultKind::Delete,
+            reply: Reply::default(),
+            mailbox: Arc::clone(&self.refused) as Arc<dyn Mailbox>,
+        });
+        Ok(())
+    }
+}
+
+impl Due {
+    /// An entry can be removed once nothing stands below it.
+    fn deepest_first(&mut self) {
+        let depth = |it: &Submission| match it.bundle.writes() {
+            [write, ..] => write.name.depth(),
+            [] => 0,
+        };
+        let mut both: Vec<_> = self.group.drain(..).zip(self.ids.drain(..)).collect();
+        both.sort_by_key(|(submission, _)| Reverse(depth(submission)));
+        (self.group, self.ids) = both.into_iter().unzip();
+        self.number();
+    }
+
+    /// Each result says by its message id which write it is of.
+    fn number(&mut self) {
+        for (number, submission) in (0..).zip(&mut self.group) {
+            submission.id = number;
+        }
+    }
+}
+
+/// When a stored entry ends, in seconds since 1970.
+fn end_of(catalog: &Catalog, view: &EntryView<'_>) -> Option<u64> {
+    let numbers = catalog.schema.numbers_of(catalog.computed.entry_end);
+    let attribute = view.attribute(*numbers.first()?)?;
+    clock::seconds_of(attribute.values().into_iter().next()?)
+}
+
+/// The condition under which an entry may be removed: nobody refreshed it in between.
+fn ended_by(now_us: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    Filter::LessOrEqual {
+        attribute: "entryExpireTimestamp",
+        value: clock::generalized_time(now_us).as_bytes(),
+    }
+    .encode(&mut out);
+    out
+}
