@@ -39,17 +39,7 @@ pub(crate) fn dispatch(
     for client_session in &controls.sessions {
         log_session(session, message, client_session);
     }
-    let subject = match (controls.transaction, controls.proxied) {
-        (None, None) => Rc::clone(&session.subject),
-        (None, Some(identity)) => proxy::subject(parts, &session.subject, identity)?,
-        (Some(identifier), None) => transaction::subject(session, identifier)?,
-        (Some(_), Some(_)) => {
-            return Stop::refuse(
-                ResultCode::PROTOCOL_ERROR,
-                "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
-            );
-        }
-    };
+    let subject = acting_subject(parts, session, &controls)?;
     let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
     let write = match &message.request {
         Request::Bind(it) => {
@@ -105,6 +95,24 @@ pub(crate) fn dispatch(
     let bundle = Box::new(Bundle::One(write));
     parts.submit(session, id, kind, bundle, Reply::default())?;
     Ok(Flow::Waiting)
+}
+
+/// Whom an operation acts as: who is bound, or whom a control names, or who began the transaction
+/// that the operation belongs to.
+fn acting_subject(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    controls: &Controls<'_>,
+) -> Result<Rc<Subject>, Stop> {
+    match (controls.transaction, controls.proxied) {
+        (None, None) => Ok(Rc::clone(&session.subject)),
+        (None, Some(identity)) => proxy::subject(parts, &session.subject, identity),
+        (Some(identifier), None) => transaction::subject(session, identifier),
+        (Some(_), Some(_)) => Stop::refuse(
+            ResultCode::PROTOCOL_ERROR,
+            "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
+        ),
+    }
 }
 
 /// Puts into the log on whose behalf a client says it acts. The texts are the client's: quoted, so
@@ -325,7 +333,7 @@ pub(crate) fn follow(
     out: &mut Vec<u8>,
 ) -> Result<follow::Followed, Stop> {
     let subject = follower.subject(session);
-    let context = Context::new(parts.snapshot, parts.catalog, &subject);
+    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
     // What limits a follower was looked up when it began.
     let needs = needs(parts, session, session.limits);
     follower.step(&context, &needs, out)

@@ -148,21 +148,6 @@ impl<'a> Controls<'a> {
             (oid::PROXIED_AUTHORIZATION, it) if reads(it) || updates(it) => {
                 self.proxied(control)?;
             }
-            // The one operation of a transaction that it belongs to (RFC 5805 §4.4).
-            (oid::PROXIED_AUTHORIZATION, Request::Extended(it))
-                if it.name == oid::START_TRANSACTION =>
-            {
-                self.proxied(control)?;
-            }
-            (oid::PROXIED_AUTHORIZATION, Request::Extended(it))
-                if it.name == oid::END_TRANSACTION =>
-            {
-                return Stop::refuse(
-                    ResultCode::PROTOCOL_ERROR,
-                    "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
-                );
-            }
-            (oid::TRANSACTION_SPECIFICATION, it) if updates(it) => self.transaction(control)?,
             // Acted on where responses are sent; here its value is judged.
             (oid::QUEUE_LENGTH, _) => {
                 decoded(control, "queue length", control::QueueLength::decode)?;
@@ -186,6 +171,31 @@ impl<'a> Controls<'a> {
             (oid::TREE_DELETE, Delete(_)) => {
                 flag(&mut self.tree_delete, control, "tree delete")?;
             }
+            _ => return self.take_of_transaction(request, control),
+        }
+        Ok(true)
+    }
+
+    /// The same for what concerns transactions (RFC 5805).
+    fn take_of_transaction(
+        &mut self,
+        request: &Request<'_>,
+        control: &Control<'a>,
+    ) -> Result<bool, Stop> {
+        match (control.oid, request) {
+            (oid::TRANSACTION_SPECIFICATION, it) if updates(it) => self.transaction(control)?,
+            (oid::PROXIED_AUTHORIZATION, Request::Extended(it)) => match it.name {
+                // The one operation of a transaction that it belongs to (§4.4).
+                oid::START_TRANSACTION => self.proxied(control)?,
+                oid::END_TRANSACTION => {
+                    return Stop::refuse(
+                        ResultCode::PROTOCOL_ERROR,
+                        "proxied authorization belongs to the start of a transaction (RFC 5805 \
+                         §4.4)",
+                    );
+                }
+                _ => return Ok(false),
+            },
             _ => return Ok(false),
         }
         Ok(true)
