@@ -587,7 +587,10 @@ fn root_dse_limits(book: &mut Book) {
                 .into_iter()
                 .flatten()
             {
-                let digits = oid.split('.').all(|arc| arc.parse::<u64>().is_ok());
+                // Arcs made from UUIDs have up to 39 digits.
+                let number =
+                    |arc: &str| !arc.is_empty() && arc.bytes().all(|it| it.is_ascii_digit());
+                let digits = oid.split('.').all(number);
                 ensure(digits, "an OID", oid)?;
             }
             Ok(())

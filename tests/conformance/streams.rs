@@ -1,6 +1,7 @@
 //! RFC 4533, persistent search and virtual list view: answers that follow a directory or a list.
 
 use protocol::ber::{self, Reader};
+use protocol::control::VirtualListViewResponse;
 
 use crate::prelude::*;
 
@@ -402,15 +403,28 @@ fn views(book: &mut Book) {
     section
         .clause(
             "sorting-is-required",
-            "A view without sorting is sortControlMissing.",
+            "A view without sorting is virtualListViewError; its control says sortControlMissing.",
             |it| {
                 let view = sequence(&[integer(0), integer(1), by_offset(1, 0)]);
                 let controls = [control(oid::VIRTUAL_LIST_VIEW_REQUEST, true, view)];
                 let found = it.search_home("(uid=*)", &["1.1"], &controls)?;
-                found.is(ResultCode(60)).map(|_| ())
+                let found = found.is(ResultCode::VIRTUAL_LIST_VIEW_ERROR)?;
+                let value = found
+                    .outcome
+                    .control_value(oid::VIRTUAL_LIST_VIEW_RESPONSE)?;
+                let said = VirtualListViewResponse::decode(value)
+                    .ok()
+                    .map(|it| it.code);
+                equal(
+                    said,
+                    Some(ResultCode::SORT_CONTROL_MISSING),
+                    "what the control says",
+                )
             },
         )
-        .slapd("slapd answers virtualListViewError for what §6.2 calls sortControlMissing");
+        .slapd(
+            "slapd repeats virtualListViewError in the control, where §6.2 has sortControlMissing",
+        );
 }
 
 fn collective(book: &mut Book) {
