@@ -102,6 +102,17 @@ fn a_refresh_keeps_it() {
 }
 
 #[test]
+fn ldapexop_refreshes() {
+    let pando = Pando::start();
+    pando.admin().add(&meeting(None)).expect_success();
+    pando
+        .tools()
+        .run("ldapexop", &["refresh", MEETING, "600"], "")
+        .expect(0)
+        .says("newttl=600");
+}
+
+#[test]
 fn dynamic_and_static_stay_what_they_are() {
     let pando = Pando::start();
     let mut admin = pando.admin();

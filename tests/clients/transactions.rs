@@ -305,6 +305,75 @@ fn the_control_must_be_critical_and_of_an_update() {
 }
 
 #[test]
+fn the_start_says_on_whose_behalf() {
+    let (_pando, mut admin) = served();
+    admin.add(&person("ada")).expect_success();
+    let proxied = OwnedControl {
+        oid: oid::PROXIED_AUTHORIZATION.into(),
+        critical: true,
+        value: Some(format!("dn:{}", name("ada")).into_bytes()),
+    };
+    let request = Request::Extended(ExtendedRequest {
+        name: oid::START_TRANSACTION,
+        value: None,
+    });
+    let started = admin.call(&request, std::slice::from_ref(&proxied));
+    let transaction = started.outcome.expect_success().value.expect("an id");
+    // Ada may not add what the administrator may.
+    admin
+        .add_with(&person("a"), &[part_of(&transaction)])
+        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    let (0, Event::Done(_)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    // RFC 5805 §4.4: with an update or the end it is a protocol error.
+    let transaction = start(&mut admin);
+    let both = [part_of(&transaction), proxied.clone()];
+    admin
+        .add_with(&person("a"), &both)
+        .expect(ResultCode::PROTOCOL_ERROR);
+    let (0, Event::Done(_)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    let transaction = start(&mut admin);
+    let value = end_value(&transaction, true);
+    let request = Request::Extended(ExtendedRequest {
+        name: oid::END_TRANSACTION,
+        value: Some(&value),
+    });
+    let ended = admin.call(&request, &[proxied]);
+    ended.outcome.expect(ResultCode::PROTOCOL_ERROR);
+    // What is only tried is no part of what is done.
+    let tried = OwnedControl::new(oid::NO_OPERATION, true);
+    admin
+        .add_with(&person("a"), &[part_of(&transaction), tried])
+        .expect(ResultCode::UNWILLING_TO_PERFORM);
+    let (0, Event::Done(_)) = admin.receive() else {
+        panic!("expected a notice");
+    };
+    assert!(!is_there(&mut admin, &name("a")));
+}
+
+#[test]
+fn an_update_that_waits_cannot_be_cancelled() {
+    let (_pando, mut admin) = served();
+    let transaction = start(&mut admin);
+    let id = admin
+        .try_send_add(&person("a"), &[part_of(&transaction)])
+        .expect("the server takes it");
+    let added = admin.try_finish(id).expect("an answer");
+    added.outcome.expect_success();
+    admin.send(&Request::Abandon(id), &[]);
+    let mut value = Vec::new();
+    protocol::extended::CancelRequest { cancel_id: id }.encode(&mut value);
+    admin
+        .extended(oid::CANCEL, Some(&value))
+        .expect(ResultCode::CANNOT_CANCEL);
+    end(&mut admin, &transaction, true).expect_success();
+    assert!(is_there(&mut admin, &name("a")));
+}
+
+#[test]
 fn read_entry_controls_answer_with_the_end() {
     let (_pando, mut admin) = served();
     admin.add(&person("a")).expect_success();

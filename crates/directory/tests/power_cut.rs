@@ -8,7 +8,8 @@ mod kit;
 
 use directory::Directory;
 use kit::{ADMIN, Client, PASSWORD, options};
-use protocol::{ChangeOperation, ResultCode};
+use protocol::extended::EndTransactionRequest;
+use protocol::{ChangeOperation, ExtendedRequest, OwnedControl, Request, ResultCode, oid};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,46 @@ fn add_index(client: &mut Client, attribute: &str) -> ResultCode {
     client.add(&name, &entry).code
 }
 
+/// A transaction of three updates, of which the last may be refused; returns who was added.
+fn write_together(client: &mut Client, number: usize, refused: bool) -> Vec<String> {
+    let start = ExtendedRequest {
+        name: oid::START_TRANSACTION,
+        value: None,
+    };
+    let started = client.call(&Request::Extended(start), &[]);
+    let identifier = started.value.unwrap();
+    let mut control = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
+    control.value = Some(identifier.clone());
+    let names = ["a", "b"].map(|it| format!("cn=both{number}{it},{BASE}"));
+    for name in &names {
+        let option = format!("description;lang-y{number}");
+        let attributes = [
+            ("objectClass", &["person"] as &[&str]),
+            ("sn", &["S"]),
+            (option.as_str(), &["of a transaction"]),
+        ];
+        let added = client.add_with(name, &attributes, std::slice::from_ref(&control));
+        assert_eq!(added.result.code, ResultCode::SUCCESS);
+    }
+    let last = if refused { "cn=nobody" } else { "cn=both" };
+    let last = format!("{last}{number}b,{BASE}");
+    client.delete_with(&last, &[control]);
+    let mut value = Vec::new();
+    EndTransactionRequest {
+        commit: true,
+        identifier: &identifier,
+    }
+    .encode(&mut value);
+    let end = ExtendedRequest {
+        name: oid::END_TRANSACTION,
+        value: Some(&value),
+    };
+    let ended = client.call(&Request::Extended(end), &[]);
+    assert_eq!(ended.result.code != ResultCode::SUCCESS, refused);
+    let [first, _] = names;
+    if refused { Vec::new() } else { vec![first] }
+}
+
 /// Writes of every kind: also refused ones, new attributes, a schema and an index.
 fn write_all_kinds(client: &mut Client, numbers: &mut Numbers, history: &mut History) {
     let mut people: Vec<String> = Vec::new();
@@ -58,7 +99,7 @@ fn write_all_kinds(client: &mut Client, numbers: &mut Numbers, history: &mut His
         let some = people.get(numbers.below(people.len().max(1))).cloned();
         let some = some.unwrap_or_else(|| format!("cn=nobody,{BASE}"));
         let long = "x".repeat(numbers.below(6_000));
-        match (number, numbers.below(10)) {
+        match (number, numbers.below(12)) {
             (40, _) => {
                 assert_eq!(add_index(client, "sn"), ResultCode::SUCCESS);
             }
@@ -101,6 +142,7 @@ fn write_all_kinds(client: &mut Client, numbers: &mut Numbers, history: &mut His
                 client.delete_with(&some, &[]);
                 people.retain(|it| *it != some);
             }
+            (_, 9 | 10) => people.extend(write_together(client, number, numbers.below(3) == 0)),
             _ => {
                 let password = format!("{{CLEARTEXT}}{number}");
                 let change = (
