@@ -28,6 +28,7 @@ pub(crate) mod read_entry;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod search;
+pub(crate) mod slice;
 pub(crate) mod sort_key;
 pub(crate) mod sort_pages;
 pub(crate) mod sort_walk;

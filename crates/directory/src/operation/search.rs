@@ -6,6 +6,7 @@ use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::extras::{self, Extras};
+use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
     alias, assertion, count, limits, links, page, referral, root_dse, subschema, unindexed,
@@ -26,11 +27,6 @@ use schema::{Name, Schema, Truth, TypeId};
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
 use store::{EntryId, Region, RegionScope};
-
-/// A slice ends when it has put this many bytes into the output …
-const SLICE_BYTES: usize = 256 * 1024;
-/// … or looked at this many candidates, so that other connections get their turn.
-const SLICE_CANDIDATES: u32 = 2_048;
 
 /// What a search does next.
 pub(crate) enum Step {
@@ -274,36 +270,6 @@ pub(crate) fn step(
     }
     finish_page(&cursor, &[], out);
     Ok(Step::Finished)
-}
-
-/// What may still be done before other connections get their turn.
-pub(super) struct Slice {
-    turns: u32,
-    end: usize,
-}
-
-impl Slice {
-    pub fn new(out: &[u8]) -> Slice {
-        Slice {
-            turns: SLICE_CANDIDATES,
-            end: out.len() + SLICE_BYTES,
-        }
-    }
-
-    /// One more candidate is looked at.
-    pub fn turn(&mut self) {
-        self.turns = self.turns.saturating_sub(1);
-    }
-
-    /// Enough candidates were looked at.
-    pub fn is_over(&self) -> bool {
-        self.turns == 0
-    }
-
-    /// Enough has been said.
-    pub fn is_full(&self, out: &[u8]) -> bool {
-        out.len() >= self.end
-    }
 }
 
 /// Why a search ends before its candidates do.

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::operation::kept::TooMany;
 use crate::operation::search;
+use crate::operation::slice::Slice;
 use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
 use crate::stop::Stop;
 use schema::AttributeNumber;
@@ -97,7 +98,7 @@ pub(super) fn walk(
     cursor: &mut Cursor,
     sorted: &mut Sorted,
     mut it: Walk,
-    slice: &mut search::Slice,
+    slice: &mut Slice,
     out: &mut Vec<u8>,
 ) -> Result<Progress, Stop> {
     let start = match (&it.id, &it.start) {

@@ -10,6 +10,7 @@ use crate::cursor::{Area, AreaKind, Cursor};
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::kept::{Kept, TooMany};
 use crate::operation::search::{self, End, Needs, Step};
+use crate::operation::slice::Slice;
 use crate::operation::sort_key::{Order, Scratch, Unsorted};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
@@ -170,7 +171,7 @@ pub(crate) fn step(
     mut sorted: Box<Sorted>,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    let mut slice = search::Slice::new(out);
+    let mut slice = Slice::new(out);
     loop {
         let Some(phase) = sorted.phases.pop_front() else {
             if let Goal::View(view) = &mut sorted.goal {
@@ -270,7 +271,7 @@ impl Sorted {
         context: &Context<'_>,
         cursor: &mut Cursor,
         mut it: Collect,
-        slice: &mut search::Slice,
+        slice: &mut Slice,
     ) -> Result<Progress, Stop> {
         while let Some(region) = self.regions.get(it.region).copied() {
             let candidates = match it.candidates.take() {
@@ -329,7 +330,7 @@ impl Sorted {
         context: &Context<'_>,
         cursor: &mut Cursor,
         mut keys: std::vec::IntoIter<Box<[u8]>>,
-        slice: &search::Slice,
+        slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
         while !slice.is_full(out) {
@@ -348,7 +349,7 @@ impl Sorted {
         context: &Context<'_>,
         cursor: &mut Cursor,
         mut ids: std::vec::IntoIter<EntryId>,
-        slice: &search::Slice,
+        slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
         while !slice.is_full(out) {

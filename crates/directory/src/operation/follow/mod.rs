@@ -21,6 +21,7 @@ use crate::context::{Context, VisibleEntry};
 use crate::feed::Listener;
 use crate::history::{Change, Detail, Extent, Moment, Occasion};
 use crate::operation::search::Needs;
+use crate::operation::slice::Slice;
 use crate::projection::Projection;
 use crate::session::Session;
 use crate::stop::Stop;
@@ -32,11 +33,6 @@ use roaring::RoaringTreemap;
 use schema::{Name, Truth};
 use std::rc::Rc;
 use store::{Candidates, EntryId, Region, RegionScope};
-
-/// A slice ends when it has put this many bytes into the output …
-const SLICE_BYTES: usize = 256 * 1024;
-/// … or looked at this many entries or changes, so that other connections get their turn.
-const SLICE_STEPS: u32 = 2_048;
 
 /// A search that follows the directory, between two of its slices. It holds no snapshot.
 #[derive(Debug)]
@@ -146,23 +142,6 @@ pub enum Followed {
     More,
     /// Everything is told: go on when the directory has changed.
     CaughtUp,
-}
-
-/// How far a slice may still go.
-struct Slice {
-    end: usize,
-    steps: u32,
-}
-
-impl Slice {
-    /// Takes one step; false when the slice is over.
-    fn step(&mut self, out: &[u8]) -> bool {
-        if self.steps == 0 || out.len() >= self.end {
-            return false;
-        }
-        self.steps -= 1;
-        true
-    }
 }
 
 impl Follower {
@@ -306,10 +285,7 @@ impl Follower {
         if !self.asked.schema.is_same(&context.catalog.schema) {
             self.resolve(context, needs)?;
         }
-        let mut slice = Slice {
-            end: out.len() + SLICE_BYTES,
-            steps: SLICE_STEPS,
-        };
+        let mut slice = Slice::new(out);
         loop {
             let done = match self.stage {
                 Stage::Scan(_) => self.scan(context, &mut slice, out)?,
@@ -319,7 +295,7 @@ impl Follower {
             if let Some(ended) = done {
                 return Ok(ended);
             }
-            if slice.steps == 0 || out.len() >= slice.end {
+            if slice.is_over() || slice.is_full(out) {
                 self.check_time(needs)?;
                 return Ok(Followed::More);
             }

@@ -208,30 +208,16 @@ impl Follower {
         slice: &mut Slice,
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
-        let Some(mut walk) = self.walk.take() else {
-            return Ok(true);
-        };
-        let candidates = walk.candidates(context)?;
-        let mut over = false;
-        for entry in context.entries(&candidates, walk.after) {
-            let entry = entry?;
-            over = !slice.step(out);
-            if over {
-                break;
+        let walks = self.walk.is_some();
+        let done = self.walk_on(context, slice, out, |this, entry, out| {
+            if this.members.contains(entry.id.0) != this.matches(context, entry)? {
+                this.tell_entry(context, entry, (None, false), None, out)?;
             }
-            walk.after = entry.id;
-            if context.in_region(&entry, &walk.region())?
-                && self.members.contains(entry.id.0) != self.matches(context, &entry)?
-            {
-                self.tell_entry(context, &entry, (None, false), None, out)?;
-            }
+            Ok(())
+        })?;
+        if walks && done {
+            self.put_cookie(out);
         }
-        if over {
-            walk.candidates = Some(candidates);
-            self.walk = Some(walk);
-            return Ok(false);
-        }
-        self.put_cookie(out);
-        Ok(true)
+        Ok(done)
     }
 }

@@ -207,6 +207,20 @@ impl Follower {
         seen: &mut RoaringTreemap,
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
+        self.walk_on(context, slice, out, |this, entry, out| {
+            this.delta_entry(context, entry, seen, out)
+        })
+    }
+
+    /// Shows `each` the entries below one that moved, as far as the slice goes; true when there is
+    /// none left.
+    pub(super) fn walk_on(
+        &mut self,
+        context: &Context<'_>,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+        mut each: impl FnMut(&mut Self, &VisibleEntry<'_, '_>, &mut Vec<u8>) -> Result<(), Stop>,
+    ) -> Result<bool, Stop> {
         let Some(mut walk) = self.walk.take() else {
             return Ok(true);
         };
@@ -220,15 +234,14 @@ impl Follower {
             }
             walk.after = entry.id;
             if context.in_region(&entry, &walk.region())? {
-                self.delta_entry(context, &entry, seen, out)?;
+                each(self, &entry, out)?;
             }
         }
         if over {
             walk.candidates = Some(candidates);
             self.walk = Some(walk);
-            return Ok(false);
         }
-        Ok(true)
+        Ok(!over)
     }
 
     /// RFC 4533 §3.5.3: the size limit is for the entries of the refresh.

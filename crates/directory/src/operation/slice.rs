@@ -1,0 +1,46 @@
+//! How much of a long search is done before other connections get their turn.
+
+/// A slice ends when it has put this many bytes into the output …
+const BYTES: usize = 256 * 1024;
+/// … or looked at this many entries or changes.
+const TURNS: u32 = 2_048;
+
+/// What may still be done.
+pub(crate) struct Slice {
+    turns: u32,
+    end: usize,
+}
+
+impl Slice {
+    /// A whole slice, which writes to the end of `out`.
+    pub fn new(out: &[u8]) -> Slice {
+        Slice {
+            turns: TURNS,
+            end: out.len() + BYTES,
+        }
+    }
+
+    /// One more entry is looked at.
+    pub fn turn(&mut self) {
+        self.turns = self.turns.saturating_sub(1);
+    }
+
+    /// The same, if the slice has room for it; false when it has not.
+    pub fn step(&mut self, out: &[u8]) -> bool {
+        let goes_on = !self.is_over() && !self.is_full(out);
+        if goes_on {
+            self.turn();
+        }
+        goes_on
+    }
+
+    /// Enough entries were looked at.
+    pub fn is_over(&self) -> bool {
+        self.turns == 0
+    }
+
+    /// Enough has been said.
+    pub fn is_full(&self, out: &[u8]) -> bool {
+        out.len() >= self.end
+    }
+}
