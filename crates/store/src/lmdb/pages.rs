@@ -13,10 +13,13 @@
 //! answer, never a read outside of a page; only a page number beyond the end of a truncated file
 //! faults, as it does in LMDB.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// Bytes of a page. A database with others is left to LMDB.
 pub(super) const PAGE_BYTES: usize = 4096;
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
 /// Bytes of a page's header; a page inside a row has the same.
 const HEADER_BYTES: usize = 16;
 /// Bytes before the key of a node.
@@ -32,6 +35,17 @@ const PAGE_FIXED_ITEMS: u16 = 0x20;
 const NODE_OVERFLOW: u16 = 0x01;
 const NODE_TREE: u16 = 0x02;
 const NODE_ITEMS: u16 = 0x04;
+
+/// A tree, and what helps to find its rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tree {
+    /// The page it begins with.
+    pub root: u64,
+    /// How many pages there are from the root to a row.
+    pub depth: u16,
+    /// How many nodes the leaf looked at last had.
+    pub leaf_count: u16,
+}
 
 /// What a key has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,12 +110,17 @@ impl Pages {
         inside.then(|| unsafe { self.base.add(number as usize * PAGE_BYTES) })
     }
 
-    /// What a key has in the tree with this root; `None` for pages that make no sense.
+    /// What a key has in a tree; `None` for pages that make no sense.
     ///
     /// # Safety
     /// The tree must be one of a snapshot that is held for `'t`.
     #[inline]
-    pub unsafe fn find<'t>(&self, root: u64, key: &[u8]) -> Option<Found<'t>> {
+    pub unsafe fn find<'t>(&self, tree: &Cell<Tree>, key: &[u8]) -> Option<Found<'t>> {
+        let Tree {
+            root,
+            depth,
+            leaf_count,
+        } = tree.get();
         if root == NO_PAGE {
             return Some(Found::Nothing);
         }
@@ -112,8 +131,15 @@ impl Pages {
         // SAFETY: the caller vouches for the snapshot, here and below.
         let mut page = unsafe { self.page(root) }?;
         let mut between = page.span();
-        for _ in 0..DEPTH_MAX {
+        for level in 1..=DEPTH_MAX {
             if page.flags() & PAGE_BRANCH == 0 {
+                let count = page.count() as u16;
+                if count != leaf_count {
+                    tree.set(Tree {
+                        leaf_count: count,
+                        ..tree.get()
+                    });
+                }
                 // SAFETY: as above.
                 return unsafe { self.in_leaf(page, &wanted, between) };
             }
@@ -130,6 +156,9 @@ impl Pages {
             }
             // SAFETY: as above.
             page = unsafe { self.page(page.child(child)?) }?;
+            if level + 1 == usize::from(depth) {
+                page.announce_node(wanted.rank, between, usize::from(leaf_count));
+            }
         }
         None
     }
@@ -295,6 +324,23 @@ impl Page<'_> {
         Some(u64::from_le_bytes(node) & 0xFFFF_FFFF_FFFF)
     }
 
+    /// Announces where a leaf probably has a node, if it is filled like one with `count` nodes of
+    /// equal length that were appended: its header, its offset, and the first lines of the node.
+    /// Few leaves of a large tree are in the caches, and these are read one after the other.
+    #[inline]
+    fn announce_node(&self, rank: u64, between: (u64, u64), count: usize) {
+        let (_, at) = guess(0, count, rank, between);
+        let free = PAGE_BYTES.saturating_sub(HEADER_BYTES + 2 * count);
+        // Nodes are put behind each other from the end of the page on.
+        let node = PAGE_BYTES.saturating_sub((at + 1) * free / count.max(1));
+        let start = self.0.as_ptr();
+        prefetch(start);
+        prefetch(start.wrapping_add(HEADER_BYTES + 2 * at));
+        for line in 0..3 {
+            prefetch(start.wrapping_add((node + line * LINE_BYTES).min(PAGE_BYTES - 1)));
+        }
+    }
+
     /// The ranks of the first and the last key.
     fn span(&self) -> (u64, u64) {
         let first = usize::from(self.flags() & PAGE_BRANCH != 0);
@@ -353,18 +399,25 @@ fn guess(low: usize, high: usize, rank: u64, between: (u64, u64)) -> (bool, usiz
     }
 }
 
-/// Tells the processor that the beginning of a value will be read: the waits for its cache lines
-/// then overlap.
+/// Announces the beginning of a value that will be read.
 #[inline]
 fn announce(value: &[u8]) {
+    for line in value.chunks(LINE_BYTES).take(4) {
+        prefetch(line.as_ptr());
+    }
+}
+
+/// Tells the processor that a cache line will be read: several waits for memory then overlap.
+#[inline]
+fn prefetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    for line in value.chunks(64).take(4) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint; it reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = line;
 }
 
 #[cfg(test)]

@@ -6,28 +6,35 @@ use std::ffi::c_int;
 use lmdb_master_sys as ffi;
 
 use super::environment::Environment;
-use super::pages::{Found, PAGE_BYTES, Pages};
+use super::pages::{Found, PAGE_BYTES, Pages, Tree};
 use super::transaction::Table;
 
 /// The table that has a row for each other one (`MAIN_DBI`).
 pub(super) const TABLE_OF_TABLES: ffi::MDB_dbi = 1;
 /// Handles that are kept account of; tables with greater ones are left to LMDB.
 const TABLES: usize = 24;
-/// Bytes of a table's row, and where its root stands in it (`MDB_db`).
+/// Bytes of a table's row, and where its depth and its root stand in it (`MDB_db`).
 const ROW_BYTES: usize = 48;
+const DEPTH_AT: usize = 6;
 const ROOT_AT: usize = 40;
+/// Page 0, which is part of no tree.
+const UNKNOWN: Tree = Tree {
+    root: 0,
+    depth: 0,
+    leaf_count: 0,
+};
 
-/// Roots of tables in one snapshot, learnt as they are needed.
+/// The trees of tables in one snapshot, learnt as they are needed.
 #[derive(Debug)]
 pub(super) struct Trees {
-    /// The id of the snapshot that the roots are of.
+    /// The id of the snapshot that the trees are of.
     version: u64,
     /// The snapshot is held.
     held: bool,
-    /// `None` until a root has been learnt.
+    /// `None` until a tree has been learnt.
     pages: Cell<Option<Pages>>,
-    /// By handle; 0, which is no page of a tree: not known.
-    roots: [Cell<u64>; TABLES],
+    /// By handle.
+    trees: [Cell<Tree>; TABLES],
 }
 
 impl Trees {
@@ -44,18 +51,18 @@ impl Trees {
             version: 0,
             held: false,
             pages: Cell::new(None),
-            roots: [const { Cell::new(0) }; TABLES],
+            trees: [const { Cell::new(UNKNOWN) }; TABLES],
         })
     }
 
-    /// A snapshot is held from now on. The same version has the same roots, so that a thread
+    /// A snapshot is held from now on. The same version has the same trees, so that a thread
     /// which wakes for every request learns them only when something has been written.
     pub fn hold(&mut self, version: u64) {
         self.held = true;
         if self.version != version {
             self.version = version;
             self.pages.set(None);
-            self.roots.iter_mut().for_each(|it| it.set(0));
+            self.trees.iter_mut().for_each(|it| it.set(UNKNOWN));
         }
     }
 
@@ -76,24 +83,24 @@ impl Trees {
         key: &[u8],
         row: impl FnOnce() -> Option<(&'t [u8], u64)>,
     ) -> Option<Found<'t>> {
-        let root = self
-            .roots
+        let tree = self
+            .trees
             .get(table.handle as usize)
             .filter(|_| self.held)?;
-        if root.get() == 0 {
+        if tree.get().root == UNKNOWN.root {
             // SAFETY: the caller vouches for the row.
-            unsafe { self.learn(root, row()?)? };
+            unsafe { self.learn(tree, row()?)? };
         }
         let pages = self.pages.get()?;
-        // SAFETY: the caller vouches for the snapshot, and the root is of it: another version
+        // SAFETY: the caller vouches for the snapshot, and the tree is of it: another version
         // forgets it.
-        unsafe { pages.find(root.get(), key) }
+        unsafe { pages.find(tree, key) }
     }
 
     /// # Safety
     /// As [`Trees::find`].
     #[cold]
-    unsafe fn learn(&self, root: &Cell<u64>, row: (&[u8], u64)) -> Option<()> {
+    unsafe fn learn(&self, tree: &Cell<Tree>, row: (&[u8], u64)) -> Option<()> {
         let (row, count) = row;
         if row.len() != ROW_BYTES {
             return None;
@@ -102,7 +109,11 @@ impl Trees {
             // SAFETY: the row is small, so it lies in a leaf page of the map.
             self.pages.set(Some(unsafe { Pages::around(row, count) }?));
         }
-        root.set(u64::from_ne_bytes(*row.get(ROOT_AT..)?.first_chunk()?));
+        tree.set(Tree {
+            root: u64::from_ne_bytes(*row.get(ROOT_AT..)?.first_chunk()?),
+            depth: u16::from_ne_bytes(*row.get(DEPTH_AT..)?.first_chunk()?),
+            leaf_count: 0,
+        });
         Some(())
     }
 }

@@ -220,9 +220,14 @@ fn damage_is_survived() {
             file[page.index(pages as usize) * PAGE_BYTES + at] = byte;
         }
         for root in 0..pages {
+            let tree = Cell::new(Tree {
+                root,
+                depth: 2,
+                leaf_count: 0,
+            });
             for id in ids.iter().step_by(97) {
                 // SAFETY: nobody changes the image, and it lives longer than what is found.
-                let _ = unsafe { image(&file).find(root, id) };
+                let _ = unsafe { image(&file).find(&tree, id) };
             }
         }
         Ok(())
