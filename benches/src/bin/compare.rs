@@ -199,6 +199,7 @@ fn databases(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> i
     }
     for _ in 0..arguments.rounds {
         for subject in &both {
+            folder.warm(*subject)?;
             let seconds = folder.export(*subject)?.as_secs_f64();
             keep_least(&mut export[table::position(*subject)], seconds);
         }
@@ -229,7 +230,7 @@ fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Re
     }
     let all = arguments.only.is_none();
     if all {
-        whole(arguments, &servers, journal)?;
+        whole(arguments, folder, &servers, journal)?;
     }
     journal.line("")?;
     journal.line(table::HEAD)?;
@@ -249,6 +250,7 @@ fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Re
         let mut results: Vec<Results> = vec![[None; 3]; group.len()];
         for _ in 0..arguments.rounds {
             for (subject, server) in &servers {
+                folder.warm(*subject)?;
                 for (row, results) in group.iter().zip(&mut results) {
                     let report = row.run(*subject, server, arguments.extent)?;
                     warn(row, *subject, &report)?;
@@ -287,6 +289,7 @@ fn growth(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::
         let server = folder.start(subject)?;
         for (row, cell) in ROWS.iter().zip(&mut cells) {
             let mut sum = Sum::default();
+            folder.warm(subject)?;
             let report = row.run(subject, &server, extent)?;
             warn(row, subject, &report)?;
             sum.add(&report);
@@ -321,6 +324,7 @@ fn warn(row: &Row, subject: Subject, report: &load::bench::Report) -> io::Result
 /// Memory and the export over LDAP, of the running servers.
 fn whole(
     arguments: &Arguments,
+    folder: &Folder,
     servers: &[(Subject, Server)],
     journal: &mut Journal,
 ) -> io::Result<()> {
@@ -338,10 +342,11 @@ fn whole(
         let memory = row::anonymous_bytes(server, 1, extent)?;
         idle[table::position(*subject)] = Some(memory as f64 / 1e6);
     }
-    // The first round also brings the files into memory; the best one counts.
+    // The best round counts.
     for _ in 0..arguments.rounds.max(2) {
         for (subject, server) in both() {
             let at = table::position(*subject);
+            folder.warm(*subject)?;
             // The suffix and the branch stand above the users.
             let report = row::export_over_ldap(server, extent.entries + 2)?;
             if !report.is_clean() {
