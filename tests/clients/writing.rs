@@ -269,8 +269,15 @@ fn increment() {
     assert_eq!(increment("uidNumber", "5"), code::SUCCESS);
     assert_eq!(increment("uidNumber", "-10"), code::SUCCESS);
     assert_eq!(read(&tools, &name).text("uidNumber"), "995");
-    assert_ne!(increment("sn", "1"), code::SUCCESS);
     assert_ne!(increment("pager", "1"), code::SUCCESS);
+    // A telephone number looks like a number and is none (RFC 4525 §2).
+    tools
+        .modify(&format!(
+            "dn: {name}\nchangetype: modify\nadd: pager\npager: 1\n-\n"
+        ))
+        .expect(code::SUCCESS);
+    assert_eq!(increment("pager", "1"), code::CONSTRAINT_VIOLATION);
+    assert_eq!(increment("sn", "1"), code::CONSTRAINT_VIOLATION);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::stop::{Refusal, Stop};
 use crate::write::{Modification, Write};
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};
+use schema::syntax::OID_INTEGER;
 use schema::{AttributeNumber, Schema, TypeId};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -263,7 +264,7 @@ fn refuse_present(
     }
 }
 
-/// RFC 4525: adds to every value of an integer attribute.
+/// RFC 4525 §2: adds to every value of an attribute of the syntax INTEGER.
 fn increment(
     schema: &Schema,
     draft: &mut Draft<'_>,
@@ -271,8 +272,18 @@ fn increment(
     number: AttributeNumber,
 ) -> Result<(), Stop> {
     let text = schema.spelled(&change.given.description);
-    if draft.find(number).is_none() {
+    let Some(attribute) = draft.find(number) else {
         return no_such(format!("the entry has no {text}"));
+    };
+    let syntax = schema.type_of(attribute.type_id).syntax;
+    if syntax.oid != OID_INTEGER {
+        return Stop::refuse(
+            ResultCode::CONSTRAINT_VIOLATION,
+            format!(
+                "only integers can be incremented; the syntax of {text} is {}",
+                syntax.description
+            ),
+        );
     }
     let integer = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<i128>().ok();
     let by = change.given.values.first().and_then(|value| integer(value));
