@@ -1,6 +1,7 @@
 //! Proof that the tables of a database agree.
 
 use crate::config;
+use crate::history;
 use crate::recover::{self, Recovered};
 use crate::stop::Failure;
 use std::path::Path;
@@ -21,8 +22,8 @@ pub struct CheckReport {
     pub recovered: Option<Recovered>,
 }
 
-/// Compares every table of the database in a data folder with every other and recomputes the
-/// digest. What a server that was not stopped has left in its log is executed first; nothing else
+/// Compares every table of the database in a data folder with every other, reads the history and
+/// recomputes the digest. What a server that was not stopped has left in its log is executed first; nothing else
 /// is changed.
 ///
 /// # Errors
@@ -33,7 +34,8 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
     let snapshot = reader.snapshot()?;
     let dictionary = config::stored_dictionary(&snapshot)?;
     let catalog = config::load(&snapshot, &dictionary)?;
-    let report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
+    let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
+    history::check::check(&snapshot, &mut |problem| report.add(|| problem))?;
     Ok(CheckReport {
         problems: report.problems,
         problem_count: report.problem_count,

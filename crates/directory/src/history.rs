@@ -5,6 +5,7 @@
 //! [`Moment`] and reads on from there, whether it comes back after a millisecond or after a week.
 //! The rows stand in docs/formats/database.md.
 
+pub(crate) mod check;
 #[cfg(test)]
 mod following;
 

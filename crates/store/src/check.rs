@@ -36,7 +36,8 @@ pub struct Report {
 }
 
 impl Report {
-    fn add(&mut self, problem: impl FnOnce() -> String) {
+    /// Counts a problem, and keeps the first ones in words.
+    pub fn add(&mut self, problem: impl FnOnce() -> String) {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_MAX {
             self.problems.push(problem());
