@@ -6,7 +6,7 @@ use std::process::Command;
 
 use kit::client::Event;
 use kit::tools::{self, Answer, Tools};
-use kit::{Client, Found, Pando, SUFFIX, ldif, people};
+use kit::{Client, Found, Pando, SUFFIX, Secure, ldif, people};
 use protocol::ber::{self, Reader};
 use protocol::{OwnedControl, ResultCode, Scope};
 
@@ -152,33 +152,6 @@ fn a_stopping_server_says_so_and_finishes_writes() {
     assert!(pando.export().contains("ou=Last"));
 }
 
-/// A certificate for 127.0.0.1 signed by itself, in the node's folder.
-fn with_certificate(pando: &Pando) -> PathBuf {
-    let node = pando.node();
-    let certificate = node.join("server.pem");
-    let args = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=IP:127.0.0.1,DNS:localhost",
-        "-keyout",
-        "server.key",
-        "-out",
-        "server.pem",
-    ];
-    let mut openssl = Command::new("openssl");
-    openssl.args(args).current_dir(&node);
-    tools::run_command(&mut openssl, "").expect(0);
-    certificate
-}
-
 /// A tool that trusts one certificate only.
 fn trusting(certificate: &PathBuf, url: &str, args: &[&str]) -> Answer {
     let mut command = Command::new("timeout");
@@ -193,20 +166,9 @@ fn trusting(certificate: &PathBuf, url: &str, args: &[&str]) -> Answer {
 
 #[test]
 fn tls_from_the_first_byte_and_on_request() {
-    let mut pando = Pando::init();
-    let certificate = with_certificate(&pando);
-    let settings = "listen = [\"ldap://127.0.0.1:0\", \"ldaps://127.0.0.1:0\"]\n\
-                    [tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n";
-    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
-    pando.serve_as_configured();
-    let log = pando.process().log();
-    let plain = pando.url();
-    let secure = kit::process::until("both listeners are announced", || {
-        let log = pando.process().log();
-        let (_, address) = log.split_once("listening on ldaps://")?;
-        Some(format!("ldaps://{}", address.split_whitespace().next()?))
-    });
-    drop(log);
+    let server = Secure::start();
+    let (certificate, secure) = (server.certificate, server.url);
+    let plain = server.pando.url();
     let bind = ["-D", kit::ADMIN, "-w", kit::PASSWORD];
     trusting(&certificate, &secure, &bind)
         .expect(0)

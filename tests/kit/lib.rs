@@ -12,6 +12,7 @@ pub mod people;
 pub mod process;
 pub mod random;
 pub mod replica;
+pub mod secure;
 pub mod slapd;
 pub mod subject;
 pub mod tools;
@@ -22,6 +23,7 @@ pub use folder::Folder;
 pub use pando::Pando;
 pub use random::Random;
 pub use replica::Replica;
+pub use secure::Secure;
 pub use slapd::Slapd;
 pub use subject::Subject;
 

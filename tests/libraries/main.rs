@@ -1,0 +1,94 @@
+//! LDAP libraries that applications use, as clients of a running Pando.
+//!
+//! Each test starts a server and runs one small program of `python/`, written against the library's
+//! own interface. A program ends with 0, or with what it expected and what came.
+
+mod ldap3;
+mod python_ldap;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kit::tools::{self, Answer};
+use kit::{ADMIN, PASSWORD, Pando, SUFFIX, ldif, people};
+
+/// A served node with the sample people.
+fn with_people() -> Pando {
+    let pando = Pando::start();
+    add_people(&pando);
+    pando
+}
+
+fn add_people(pando: &Pando) {
+    let mut admin = pando.admin();
+    for entry in people::sample() {
+        admin.add(&entry).expect_success();
+    }
+}
+
+/// A served node with `p0` … `p2999` below `ou=People`.
+fn with_many_people() -> Pando {
+    let mut pando = Pando::init();
+    let mut text = ldif::print(&people::unit("People"));
+    for number in 0..3000 {
+        text.push_str(&ldif::print(&people::person(&format!("p{number}"))));
+    }
+    let file = pando.folder.write("people.ldif", text);
+    pando
+        .run_on_node(&["import"], &[&file.to_string_lossy()])
+        .expect(0);
+    pando.serve();
+    pando
+}
+
+/// Two served nodes: the first has a referral object for `ou=People`, which the second holds.
+fn with_referral() -> (Pando, Pando) {
+    let (here, there) = (Pando::start(), with_people());
+    let mut referral = people::unit("People");
+    referral.name = format!("ou=People,{SUFFIX}");
+    let classes = ["referral", "extensibleObject"].map(|it| it.as_bytes().to_vec());
+    referral.attributes[0].1 = classes.to_vec();
+    let url = format!("{}/ou=People,{SUFFIX}", there.url());
+    referral.push("ref", url.into_bytes());
+    let mut admin = here.admin();
+    admin.add(&referral).expect_success();
+    admin.add(&people::unit("Groups")).expect_success();
+    (here, there)
+}
+
+/// This folder.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("libraries")
+}
+
+/// Where `tests/libraries/install` has put a part.
+fn installed(part: &str) -> PathBuf {
+    let folder = sources().join("../../target/libraries").join(part);
+    assert!(
+        folder.join("installed").exists(),
+        "{} is not complete: run `tests/libraries/install` first (`.ci/run libraries` does)",
+        folder.display()
+    );
+    folder
+}
+
+/// Runs a program, for at most two minutes, that knows the site from its environment.
+#[track_caller]
+fn run(program: &Path, args: &[&str], environment: &[(&str, &str)]) -> Answer {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "120"]);
+    command.arg(program).args(args).current_dir(sources());
+    command.envs([("SUFFIX", SUFFIX), ("ADMIN", ADMIN), ("PASSWORD", PASSWORD)]);
+    command.envs([("LDAPNOINIT", "1"), ("LC_ALL", "C.UTF-8")]);
+    command.envs(environment.iter().copied());
+    tools::run_command(&mut command, "")
+}
+
+/// Runs a program of `python/` and expects it to be content.
+#[track_caller]
+fn python(program: &str, args: &[&str]) {
+    let interpreter = installed("python").join("bin/python");
+    let mut all = vec!["-B", program];
+    all.extend(args);
+    run(&interpreter, &all, &[]).expect(0);
+}

@@ -1,0 +1,32 @@
+"""Persistent search with ldap3."""
+
+import ldap3
+from expect import PEOPLE, arguments, equal
+from ldap3_site import connect
+
+EVA, LU = "uid=eva," + PEOPLE, "uid=lu," + PEOPLE
+
+
+def main():
+    [url] = arguments()
+    admin, watch = connect(url), connect(url, client_strategy=ldap3.ASYNC_STREAM)
+    stream = watch.extend.standard.persistent_search(
+        PEOPLE, "(uid=*)", attributes="sn", changes_only=True, notifications=True, streaming=False
+    )
+    # A later request on the same connection is answered: the search has begun.
+    watch.get_response(watch.compare(PEOPLE, "ou", "People"))
+    admin.add(EVA, "inetOrgPerson", {"cn": "Eva", "sn": "Eva"})
+    admin.modify(EVA, {"sn": [(ldap3.MODIFY_REPLACE, ["Ator"])]})
+    admin.modify_dn(EVA, "uid=lu")
+    admin.delete(LU)
+    came = []
+    while len(came) < 4:
+        event = stream.next(block=True, timeout=60)
+        before = event["previousDN"]
+        came.append((event["changeType"], event["dn"], before and str(before)))
+    expected = [("add", EVA, None), ("modify", EVA, None), ("modify dn", LU, EVA), ("delete", LU, None)]
+    equal("changes", came, expected)
+    stream.stop()
+
+
+main()
