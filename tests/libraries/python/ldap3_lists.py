@@ -1,6 +1,5 @@
 """Pages and sorting of three thousand people with ldap3."""
 
-import ldap3
 from expect import PEOPLE, arguments, equal, raises, true
 from ldap3.core import exceptions as errors
 from ldap3.protocol.controls import build_control

@@ -4,7 +4,7 @@ import ldap
 from expect import ADA, ADMIN, GRACE, PASSWORD, arguments, equal, raises
 from ldap.controls import RequestControl
 from ldap.extop import ExtendedRequest
-from pyasn1.codec.ber import decoder, encoder
+from pyasn1.codec.ber import encoder
 from pyasn1.type import namedtype, univ
 
 START, SPECIFICATION, END = "1.3.6.1.1.21.1", "1.3.6.1.1.21.2", "1.3.6.1.1.21.3"
