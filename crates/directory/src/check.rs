@@ -23,8 +23,8 @@ pub struct CheckReport {
 }
 
 /// Compares every table of the database in a data folder with every other, reads the history and
-/// recomputes the digest. What a server that was not stopped has left in its log is executed first; nothing else
-/// is changed.
+/// recomputes the digest. What a server that was not stopped has left in its log is executed first;
+/// nothing else is changed.
 ///
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
