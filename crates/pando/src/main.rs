@@ -14,6 +14,7 @@ mod init;
 mod man;
 mod passwd;
 mod progress;
+mod reach;
 mod report;
 mod schema;
 mod serve;
