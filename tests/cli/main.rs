@@ -80,6 +80,7 @@ fn help_and_version() {
         "serve",
         "demo",
         "import",
+        "migrate",
         "export",
         "generate",
         "bench",

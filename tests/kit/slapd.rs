@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{Running, until};
@@ -27,6 +27,8 @@ pub const HIDDEN: [&str; 7] = [
 /// A slapd on files of its own. Dropping it kills the process and removes the files.
 pub struct Slapd {
     address: SocketAddr,
+    slapd: PathBuf,
+    config: PathBuf,
     /// Before `folder`: the process must end before its files go.
     pub process: Running,
     _folder: Folder,
@@ -42,6 +44,16 @@ impl Slapd {
     /// The same with further schema files and an equality index.
     pub fn start_with(schemas: &[&Path], indexed: &str) -> Self {
         Self::start_configured(schemas, indexed, "")
+    }
+
+    /// As a provider of content synchronisation, with further schema files and lines of
+    /// configuration at its end.
+    pub fn provider(schemas: &[&Path], further: &str) -> Self {
+        Self::start_configured(
+            schemas,
+            "uid,entryUUID",
+            &format!("overlay syncprov\n{further}"),
+        )
     }
 
     /// With every overlay that implements a standard and comes with Debian.
@@ -75,26 +87,24 @@ impl Slapd {
         tools::run(&slapd, &load, "").expect(0);
 
         let address = free_address();
-        let mut command = Command::new(&slapd);
-        command
-            .arg("-f")
-            .arg(&config)
-            .arg("-h")
-            .arg(format!("ldap://{address}"));
-        // `-d none` keeps it in the foreground and says when it is ready, and little else.
-        command.args(["-d", "none"]);
-        let mut process = Running::start("slapd", &mut command);
-        process.wait_for("slapd starting", |line| {
-            line.contains("slapd starting").then_some(())
-        });
-        until("slapd accepts connections", || {
-            std::net::TcpStream::connect(address).ok()
-        });
+        let process = serve(&slapd, &config, address);
         Slapd {
             address,
+            slapd,
+            config,
             process,
             _folder: folder,
         }
+    }
+
+    /// Ends it in an orderly way.
+    pub fn stop(&mut self) {
+        self.process.stop();
+    }
+
+    /// Starts it again, where it was.
+    pub fn serve(&mut self) {
+        self.process = serve(&self.slapd, &self.config, self.address);
     }
 
     /// Where it listens.
@@ -106,6 +116,26 @@ impl Slapd {
     pub fn client(&self) -> Client {
         Client::connect(self.address)
     }
+}
+
+/// Starts the process and waits until it serves.
+fn serve(slapd: &Path, config: &Path, address: SocketAddr) -> Running {
+    let mut command = Command::new(slapd);
+    command
+        .arg("-f")
+        .arg(config)
+        .arg("-h")
+        .arg(format!("ldap://{address}"));
+    // `-d none` keeps it in the foreground and says when it is ready, and little else.
+    command.args(["-d", "none"]);
+    let mut process = Running::start("slapd", &mut command);
+    process.wait_for("slapd starting", |line| {
+        line.contains("slapd starting").then_some(())
+    });
+    until("slapd accepts connections", || {
+        std::net::TcpStream::connect(address).ok()
+    });
+    process
 }
 
 /// A port that was free a moment ago: slapd cannot be asked for port 0.

@@ -5,8 +5,8 @@ use crate::init::data_folder;
 use crate::report::Problem;
 use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
 use protocol::{
-    Authentication, BindRequest, DecodeLimits, LdapResult, Message, MessageId, Request, Response,
-    ResponseMessage, ResultCode, frame, write_request,
+    Authentication, BindRequest, DecodeLimits, LdapResult, Message, MessageId, OwnedControl,
+    Request, Response, ResponseMessage, ResultCode, frame, write_request,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -87,6 +87,11 @@ impl Channel {
         Ok(channel)
     }
 
+    /// Whether the node in a folder is served.
+    pub fn is_served(dir: &Path) -> bool {
+        UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)).is_ok()
+    }
+
     /// Sends a request that must succeed.
     pub fn succeed(&mut self, request: &Request<'_>) -> Result<(), Problem> {
         let result = self.result(request)?;
@@ -98,7 +103,16 @@ impl Channel {
 
     /// Sends a request and returns its final result.
     pub fn result(&mut self, request: &Request<'_>) -> Result<LdapResult, Problem> {
-        let answers = self.call(request)?;
+        self.result_with(request, &[])
+    }
+
+    /// The same with controls.
+    pub fn result_with(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<LdapResult, Problem> {
+        let answers = self.call_with(request, controls)?;
         let last = answers.last().map(Vec::as_slice).unwrap_or_default();
         let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
         result_of(message.response)
@@ -107,9 +121,18 @@ impl Channel {
 
     /// Sends a request and returns every answer to it, the final one last.
     pub fn call(&mut self, request: &Request<'_>) -> Result<Vec<Vec<u8>>, Problem> {
+        self.call_with(request, &[])
+    }
+
+    /// The same with controls.
+    pub fn call_with(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Vec<Vec<u8>>, Problem> {
         self.last_id += 1;
         let mut bytes = Vec::new();
-        write_request(&mut bytes, self.last_id, request, &[]);
+        write_request(&mut bytes, self.last_id, request, controls);
         match &mut self.way {
             Way::Online(stream) => online(stream, &bytes),
             Way::Offline(offline) => offline.call(&bytes),

@@ -32,6 +32,8 @@ pub enum Command {
     Demo(Demo),
     /// Load entries from LDIF, from BER streams or from a template
     Import(Import),
+    /// Copy a running OpenLDAP server, follow its changes until cut-over, say what differs
+    Migrate(Migrate),
     /// Write entries as LDIF
     Export(Export),
     /// Write the entries that a template describes
@@ -154,6 +156,54 @@ pub struct Import {
     /// Do not create missing entries above the imported ones
     #[arg(long)]
     pub no_create_suffix: bool,
+}
+
+/// `pando migrate`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A node that has no entries is filled first, while it is not served; then the \
+    command follows the old server through the node that `pando serve DIR` serves. Stopped and \
+    started again, it goes on where it was.\n\
+    Exit status: 0 done and nothing differs, 1 failed, or entries were rejected or differ, \
+    2 wrong usage."
+)]
+pub struct Migrate {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The old server: ldap://HOST:PORT or ldaps://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub from: String,
+    /// Bind as DN, which must have the right to read everything, without limits
+    #[arg(short = 'D', long, value_name = "DN", requires = "bind_password_file")]
+    pub bind_dn: Option<String>,
+    /// The password of --bind-dn: the first line of FILE (`-`: standard input)
+    #[arg(short = 'y', long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        requires = "bind_dn")]
+    pub bind_password_file: Option<PathBuf>,
+    /// Copy this entry and what is below it; may be repeated
+    /// [default: the naming contexts of the old server]
+    #[arg(short, long, value_name = "DN")]
+    pub base: Vec<String>,
+    /// Begin TLS on an ldap:// connection
+    #[arg(long)]
+    pub starttls: bool,
+    /// Certificates to trust with TLS, as PEM [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
+    /// End as soon as the node has what the old server has
+    #[arg(long)]
+    pub once: bool,
+    /// Copy by ordinary searches, from a server without content synchronisation; implies --once
+    #[arg(long)]
+    pub plain: bool,
+    /// At the end compare both servers and write what differs to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Where entries go that the node refuses, with the reasons
+    /// [default: pando-rejects.ldif in the node's folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
 }
 
 /// `pando export`

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The rejects file in the node's folder.
-const REJECTS_FILE: &str = "pando-rejects.ldif";
+pub const REJECTS_FILE: &str = "pando-rejects.ldif";
 /// Entries of a template that one thread makes in one turn.
 const MADE_ENTRIES: u64 = 256;
 
@@ -109,7 +109,8 @@ fn bytes_of(files: &[PathBuf]) -> Option<u64> {
         .sum()
 }
 
-fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(), Problem> {
+/// Says what an import did; a problem when entries were rejected.
+pub fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(), Problem> {
     let seconds = started.elapsed().as_secs_f64();
     let mut line = format!(
         "{} entries imported in {seconds:.1} s ({:.0} entries/s)",

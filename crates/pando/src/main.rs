@@ -12,6 +12,7 @@ mod import;
 mod index;
 mod init;
 mod man;
+mod migrate;
 mod passwd;
 mod progress;
 mod reach;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Import(it) => import::import(&it),
         Command::Export(it) => export::export(&it),
         Command::Generate(it) => generate::generate(&it),
+        Command::Migrate(it) => migrate::migrate(&it),
         Command::Check(it) => check::check(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),

@@ -34,6 +34,15 @@ impl Problem {
         Problem::Failed(format!("{}: {error}", path.display()))
     }
 
+    /// What it says.
+    pub fn text(&self) -> &str {
+        match self {
+            Problem::Usage(text) | Problem::Failed(text) => text,
+            Problem::Reported => "reported already",
+            Problem::OutputClosed => "the connection is broken",
+        }
+    }
+
     /// Prints the problem and chooses the exit status.
     pub fn report(self) -> ExitCode {
         let (text, status) = match self {

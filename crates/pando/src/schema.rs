@@ -20,10 +20,13 @@ pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
 }
 
 /// The definitions of a file that a directory keeps.
-struct SchemaFile {
-    name: String,
-    attribute_types: Vec<String>,
-    object_classes: Vec<String>,
+pub struct SchemaFile {
+    /// What the directory calls it.
+    pub name: String,
+    /// `attributeTypes` values.
+    pub attribute_types: Vec<String>,
+    /// `objectClasses` values.
+    pub object_classes: Vec<String>,
 }
 
 fn read(path: &Path) -> Result<(SchemaFile, Vec<Definition>), Problem> {
@@ -81,7 +84,7 @@ fn add(dir: &Path, files: &[PathBuf]) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     for path in files {
         let (file, _) = read(path)?;
-        add_file(&mut channel, &file)?;
+        add_file(&mut channel, &file, ChangeOperation::Replace)?;
         say(format_args!(
             "{}: {} attribute types and {} object classes added",
             path.display(),
@@ -92,7 +95,13 @@ fn add(dir: &Path, files: &[PathBuf]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
+/// Adds the definitions. If the directory has a file of this name, they replace what it holds, or
+/// are added to it.
+pub fn add_file(
+    channel: &mut Channel,
+    file: &SchemaFile,
+    if_present: ChangeOperation,
+) -> Result<(), Problem> {
     let mut rdn = String::from("cn=");
     protocol::escape_value(&mut rdn, file.name.as_bytes());
     let entry = format!("{rdn},cn=schema,cn=config");
@@ -119,13 +128,12 @@ fn add_file(channel: &mut Channel, file: &SchemaFile) -> Result<(), Problem> {
     let result = channel.result(&request)?;
     match result.code {
         ResultCode::SUCCESS => Ok(()),
-        // The file was added before: its definitions are replaced.
         ResultCode::ENTRY_ALREADY_EXISTS => {
             let changes = attributes
                 .into_iter()
                 .skip(2)
                 .map(|attribute| Change {
-                    operation: ChangeOperation::Replace,
+                    operation: if_present,
                     attribute,
                 })
                 .collect();

@@ -66,7 +66,11 @@ impl Meter {
         self.finishing.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    /// An error when it has been cancelled; a source that waits for its input asks now and then.
+    ///
+    /// # Errors
+    /// [`Failure::Cancelled`]
+    pub fn check(&self) -> Result<(), Failure> {
         if self.cancelled.load(Ordering::Relaxed) {
             Err(Failure::Cancelled)
         } else {

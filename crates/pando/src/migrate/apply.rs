@@ -1,0 +1,431 @@
+//! Makes an entry here what it is on the old server. Applying the same twice changes nothing.
+//!
+//! Entries are found by `entryUUID`, so a rename is one, and what lies below goes with it. During a
+//! refresh the old server tells them in an order of its own: what cannot be done yet (its superior
+//! is not there, or something lies below it) waits until something else has been done.
+
+use super::entry::{Entry, Uuid, uuid_text};
+use super::here::{Edit, Here, split};
+use super::keep::{Attributes, Keep};
+use super::rejects::Rejects;
+use super::trouble::Trouble;
+use crate::report::note;
+use policy::password;
+use protocol::{ChangeOperation, LdapResult, ResultCode};
+use schema::Name;
+use std::sync::Arc;
+
+/// From this many values on, single values are changed instead of all.
+const VALUES_MANY: usize = 16;
+/// The times that must not lie in the future.
+const TIMES: [&str; 2] = ["createTimestamp", "modifyTimestamp"];
+
+/// What has been done so far.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counts {
+    /// Entries added.
+    pub added: u64,
+    /// Entries changed, renamed or not.
+    pub changed: u64,
+    /// Entries deleted.
+    pub deleted: u64,
+    /// Entries that were as they should be.
+    pub same: u64,
+}
+
+/// Brings entries here.
+pub struct Applier {
+    /// The node.
+    pub here: Here,
+    keep: Keep,
+    bases: Vec<String>,
+    /// Where entries go that the node refuses.
+    pub rejects: Rejects,
+    waiting: Vec<(Uuid, Entry)>,
+    leaving: Vec<Uuid>,
+    /// What has been done.
+    pub counts: Counts,
+}
+
+/// What became of an entry.
+enum Done {
+    Yes,
+    /// Something else must be done first: what the node said.
+    Later(String),
+    No(String),
+}
+
+impl Applier {
+    /// For the entries of these bases.
+    pub fn new(here: Here, keep: Keep, bases: Vec<String>, rejects: Rejects) -> Applier {
+        Applier {
+            here,
+            keep,
+            bases,
+            rejects,
+            waiting: Vec::new(),
+            leaving: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The node's rules for names, if they can be resolved.
+    fn name(&self, dn: &str) -> Option<Name> {
+        self.keep.schema().resolve_name(dn).ok()
+    }
+
+    /// Makes the entry what the old server says.
+    pub fn put(&mut self, uuid: Uuid, entry: Entry) -> Result<(), Trouble> {
+        match self.bring(&uuid, &entry)? {
+            Done::Yes => Ok(()),
+            Done::Later(_) => {
+                self.waiting.push((uuid, entry));
+                Ok(())
+            }
+            Done::No(reason) => self.reject(&entry, &reason),
+        }
+    }
+
+    /// Deletes the entry, if it is here and below the base.
+    pub fn remove(&mut self, uuid: Uuid) -> Result<(), Trouble> {
+        match self.take_away(&uuid)? {
+            Done::Yes => Ok(()),
+            Done::Later(_) => {
+                self.leaving.push(uuid);
+                Ok(())
+            }
+            Done::No(reason) => {
+                let dn = format!("entryUUID={}", uuid_text(&uuid));
+                let attributes = Vec::new();
+                self.reject(&Entry { dn, attributes }, &reason)
+            }
+        }
+    }
+
+    /// Does what waited, as far as it can be done now. `finally`: what cannot is rejected.
+    pub fn settle(&mut self, finally: bool) -> Result<(), Trouble> {
+        loop {
+            let before = self.waiting.len() + self.leaving.len();
+            if before == 0 {
+                return Ok(());
+            }
+            for (uuid, entry) in std::mem::take(&mut self.waiting) {
+                self.put(uuid, entry)?;
+            }
+            for uuid in std::mem::take(&mut self.leaving) {
+                self.remove(uuid)?;
+            }
+            if self.waiting.len() + self.leaving.len() == before {
+                break;
+            }
+        }
+        if !finally {
+            return Ok(());
+        }
+        for (uuid, entry) in std::mem::take(&mut self.waiting) {
+            match self.bring(&uuid, &entry)? {
+                Done::Yes => {}
+                Done::Later(reason) | Done::No(reason) => self.reject(&entry, &reason)?,
+            }
+        }
+        for uuid in std::mem::take(&mut self.leaving) {
+            if let Some(entry) = self.find(&uuid)? {
+                let attributes = Vec::new();
+                let gone = Entry {
+                    dn: entry.dn,
+                    attributes,
+                };
+                self.reject(
+                    &gone,
+                    "deleted on the old server, but something lies below it",
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes everything below a base that the old server did not mention. `mentioned` is sorted.
+    pub fn sweep(&mut self, base: &str, mentioned: &[Uuid]) -> Result<(), Trouble> {
+        if mentioned.is_empty() {
+            return match self.here.is_empty(base)? {
+                true => Ok(()),
+                false => Err(Trouble::refused(format!(
+                    "{base}: the old server shows no entry of it; nothing is deleted here"
+                ))),
+            };
+        }
+        let inner: Vec<Name> = self.inner_bases(base);
+        let mut gone: Vec<(usize, String)> = Vec::new();
+        let schema = self.keep.schema().clone();
+        self.here.each(base, &["entryUUID"], |entry| {
+            let uuid = entry.uuid();
+            let kept = uuid.is_some_and(|it| mentioned.binary_search(&it).is_ok());
+            if let (false, Ok(name)) = (kept, schema.resolve_name(&entry.dn))
+                && !inner.iter().any(|it| name.is_within(it))
+            {
+                gone.push((name.depth(), entry.dn));
+            }
+            Ok(())
+        })?;
+        // What lies below goes first.
+        gone.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, dn) in gone {
+            let result = self.here.delete(&dn)?;
+            match result.code {
+                ResultCode::SUCCESS => self.counts.deleted += 1,
+                ResultCode::NO_SUCH_OBJECT => {}
+                _ => {
+                    let attributes = Vec::new();
+                    self.reject(&Entry { dn, attributes }, &said(&result))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bases below this one, which have refreshes of their own.
+    fn inner_bases(&self, base: &str) -> Vec<Name> {
+        let Some(outer) = self.name(base) else {
+            return Vec::new();
+        };
+        let names = self.bases.iter().filter_map(|it| self.name(it));
+        let below = |it: &Name| it.depth() > outer.depth() && it.is_within(&outer);
+        names.filter(below).collect()
+    }
+
+    fn reject(&mut self, entry: &Entry, reason: &str) -> Result<(), Trouble> {
+        note(format_args!("refused: {}: {reason}", entry.dn));
+        let put = self.rejects.put(entry, reason);
+        put.map_err(|error| {
+            let path = self.rejects.path.display();
+            Trouble::refused(format!("{path}: {error}"))
+        })
+    }
+
+    fn find(&mut self, uuid: &Uuid) -> Result<Option<Entry>, Trouble> {
+        for base in &self.bases {
+            if let Some(found) = self.here.find(base, uuid)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_away(&mut self, uuid: &Uuid) -> Result<Done, Trouble> {
+        let Some(found) = self.find(uuid)? else {
+            return Ok(Done::Yes);
+        };
+        let result = self.here.delete(&found.dn)?;
+        Ok(match result.code {
+            ResultCode::SUCCESS => {
+                self.counts.deleted += 1;
+                Done::Yes
+            }
+            ResultCode::NO_SUCH_OBJECT => Done::Yes,
+            ResultCode::NOT_ALLOWED_ON_NON_LEAF => Done::Later(said(&result)),
+            _ => Done::No(said(&result)),
+        })
+    }
+
+    fn bring(&mut self, uuid: &Uuid, entry: &Entry) -> Result<Done, Trouble> {
+        let mut wanted = self.keep.writable(entry);
+        let text = uuid_text(uuid).into_bytes();
+        wanted.insert("entryUUID".into(), vec![text]);
+        match self.find(uuid)? {
+            None => self.add(&entry.dn, &wanted),
+            Some(found) => self.change(found, &entry.dn, &wanted),
+        }
+    }
+
+    fn add(&mut self, dn: &str, wanted: &Attributes) -> Result<Done, Trouble> {
+        let mut result = self.add_tolerant(dn, wanted)?;
+        if result.code == ResultCode::ENTRY_ALREADY_EXISTS {
+            let Some(other) = self.here.read(dn)? else {
+                return Ok(Done::Later(said(&result)));
+            };
+            let is_base = self.bases.iter().any(|it| self.name(it) == self.name(dn));
+            if is_base {
+                // Whatever made it here: it is the same entry.
+                return self.adjust(&other, wanted);
+            }
+            self.set_aside(&other)?;
+            result = self.add_tolerant(dn, wanted)?;
+        }
+        Ok(self.done(&result, |counts| counts.added += 1))
+    }
+
+    /// Adds; if only the old server's clock, being ahead, stands against it, without its times.
+    fn add_tolerant(&mut self, dn: &str, wanted: &Attributes) -> Result<LdapResult, Trouble> {
+        let result = self.here.add(dn, wanted)?;
+        if result.code != ResultCode::CONSTRAINT_VIOLATION {
+            return Ok(result);
+        }
+        let mut without = wanted.clone();
+        without.retain(|name, _| !TIMES.contains(&&**name));
+        self.here.add(dn, &without)
+    }
+
+    fn change(&mut self, found: Entry, dn: &str, wanted: &Attributes) -> Result<Done, Trouble> {
+        if self.name(&found.dn) == self.name(dn) {
+            return self.adjust(&found, wanted);
+        }
+        let mut result = self.here.rename(&found.dn, dn)?;
+        if result.code == ResultCode::ENTRY_ALREADY_EXISTS
+            && let Some(other) = self.here.read(dn)?
+        {
+            self.set_aside(&other)?;
+            result = self.here.rename(&found.dn, dn)?;
+        }
+        if result.code != ResultCode::SUCCESS {
+            return Ok(self.done(&result, |_| {}));
+        }
+        let Some(renamed) = self.here.read(dn)? else {
+            return Ok(Done::Later(
+                "it has been renamed by somebody else".to_owned(),
+            ));
+        };
+        self.adjust(&renamed, wanted)
+    }
+
+    /// Frees the name of an entry that has another one on the old server by now, or is gone: the
+    /// old server is going to tell which.
+    fn set_aside(&mut self, other: &Entry) -> Result<(), Trouble> {
+        let (rdn, superior) = split(&other.dn);
+        let attribute = rdn.split('=').next().unwrap_or("cn").trim();
+        let mark = other
+            .uuid()
+            .map_or_else(|| "aside".to_owned(), |it| uuid_text(&it));
+        let result = self
+            .here
+            .rename(&other.dn, &format!("{attribute}={mark},{superior}"))?;
+        if result.code != ResultCode::SUCCESS {
+            // Such a value is not allowed there. It comes again, if it still is.
+            self.here.delete(&other.dn)?;
+        }
+        Ok(())
+    }
+
+    /// Gives an entry the attributes it should have.
+    fn adjust(&mut self, found: &Entry, wanted: &Attributes) -> Result<Done, Trouble> {
+        let has = self.keep.writable(found);
+        let mut edits = edits(&has, wanted);
+        if edits.is_empty() {
+            self.counts.same += 1;
+            return Ok(Done::Yes);
+        }
+        // A change would be stamped with the time and name of now otherwise.
+        for name in ["modifyTimestamp", "modifiersName"] {
+            let given = edits.iter().any(|(_, it, _)| &**it == name);
+            if let (false, Some(values)) = (given, wanted.get(name)) {
+                edits.push((ChangeOperation::Replace, name.into(), values.clone()));
+            }
+        }
+        let mut result = self.here.modify(&found.dn, &edits)?;
+        if result.code == ResultCode::CONSTRAINT_VIOLATION {
+            edits.retain(|(_, name, _)| !TIMES.contains(&&**name));
+            result = self.here.modify(&found.dn, &edits)?;
+        }
+        Ok(self.done(&result, |counts| counts.changed += 1))
+    }
+
+    fn done(&mut self, result: &LdapResult, count: impl FnOnce(&mut Counts)) -> Done {
+        match result.code {
+            ResultCode::SUCCESS => {
+                count(&mut self.counts);
+                Done::Yes
+            }
+            ResultCode::NO_SUCH_OBJECT
+            | ResultCode::ENTRY_ALREADY_EXISTS
+            | ResultCode::UNWILLING_TO_PERFORM => Done::Later(said(result)),
+            _ => Done::No(said(result)),
+        }
+    }
+}
+
+/// A refusal as a sentence.
+fn said(result: &LdapResult) -> String {
+    match result.diagnostic.as_str() {
+        "" => result.code.name().to_owned(),
+        text => format!("{text} ({})", result.code.name()),
+    }
+}
+
+/// What makes the one set of attributes the other.
+fn edits(has: &Attributes, wanted: &Attributes) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (name, values) in wanted {
+        match has.get(name) {
+            Some(own) if own == values || same_passwords(name, own, values) => {}
+            Some(own) if own.len() >= VALUES_MANY && values.len() >= VALUES_MANY => {
+                single_values(&mut edits, name, own, values);
+            }
+            _ => edits.push((ChangeOperation::Replace, Arc::clone(name), values.clone())),
+        }
+    }
+    for name in has.keys().filter(|name| !wanted.contains_key(*name)) {
+        edits.push((ChangeOperation::Replace, Arc::clone(name), Vec::new()));
+    }
+    edits
+}
+
+/// Values to delete and to add; both lists are sorted.
+fn single_values(edits: &mut Vec<Edit>, name: &Arc<str>, own: &[Vec<u8>], wanted: &[Vec<u8>]) {
+    let without = |these: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        let missing = |it: &&Vec<u8>| others.binary_search(it).is_err();
+        these.iter().filter(missing).cloned().collect()
+    };
+    let both = [
+        (ChangeOperation::Delete, without(own, wanted)),
+        (ChangeOperation::Add, without(wanted, own)),
+    ];
+    for (operation, values) in both {
+        if !values.is_empty() {
+            edits.push((operation, Arc::clone(name), values));
+        }
+    }
+}
+
+/// Whether the passwords are the same, though the node has hashed one that came in the clear.
+pub fn same_passwords(name: &str, own: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
+    let same = |value: &Vec<u8>| {
+        own.contains(value)
+            || (!password::is_hashed(value) && own.iter().any(|it| password::verify(it, value)))
+    };
+    name == "userPassword" && own.len() == wanted.len() && wanted.iter().all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(all: &[(&str, &[&str])]) -> Attributes {
+        let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
+        all.iter()
+            .map(|(name, it)| ((*name).into(), values(it)))
+            .collect()
+    }
+
+    #[test]
+    fn only_what_differs_is_changed() {
+        let has = attributes(&[("cn", &["a"]), ("mail", &["x", "y"]), ("sn", &["s"])]);
+        let wanted = attributes(&[("cn", &["a"]), ("mail", &["x"]), ("title", &["t"])]);
+        let edits = edits(&has, &wanted);
+        let names: Vec<(&str, usize)> = edits.iter().map(|it| (&*it.1, it.2.len())).collect();
+        assert_eq!(names, [("mail", 1), ("title", 1), ("sn", 0)]);
+    }
+
+    #[test]
+    fn large_attributes_change_by_value() {
+        let many: Vec<String> = (10..40).map(|it| it.to_string()).collect();
+        let mut all: Vec<&str> = many.iter().map(String::as_str).collect();
+        let has = attributes(&[("member", &all)]);
+        all.remove(3);
+        all.push("99");
+        let edits = edits(&has, &attributes(&[("member", &all)]));
+        let said: Vec<_> = edits.iter().map(|it| (it.0, it.2.len())).collect();
+        assert_eq!(
+            said,
+            [(ChangeOperation::Delete, 1), (ChangeOperation::Add, 1)]
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! The first copy: everything the old server has, through the bulk import into a node that has no
+//! entries yet.
+
+use super::entry::{Uuid, uuid_text};
+use super::keep::Keep;
+use super::pull::{self, Way};
+use super::remote::Remote;
+use super::trouble::{Trouble, explain};
+use directory::Failure;
+use directory::import::{Content, Meter, Piece, Source};
+use protocol::ber::{OCTET_STRING, SEQUENCE, put_nested, put_octets};
+use protocol::control::{SyncDone, SyncStateValue};
+use protocol::{
+    Control, LdapResult, MessageId, PartialAttribute, Response, ResponseMessage, ResultCode, oid,
+    put_partial_attribute,
+};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bytes of add requests that one thread works on in one turn.
+const PIECE_BYTES: usize = 1 << 20;
+/// Between two looks at whether anybody still wants it.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The tag of an AddRequest, `[APPLICATION 8]`.
+const ADD_REQUEST: u8 = 0x68;
+
+/// What the copy found out on its way.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// For each base that is copied, where to go on.
+    pub cookies: Vec<(String, Option<Vec<u8>>)>,
+    /// Some entry had a password, other than the one this program binds as.
+    pub passwords: bool,
+    /// Why it ended too early.
+    pub trouble: Option<Trouble>,
+}
+
+/// The entries of the old server.
+pub struct Copy {
+    remote: Remote,
+    way: Way,
+    waiting: VecDeque<String>,
+    at: Option<(String, MessageId)>,
+    keep: Keep,
+    origin: Arc<str>,
+    /// Entries so far.
+    count: u64,
+    findings: Arc<Mutex<Findings>>,
+}
+
+impl Copy {
+    /// Copies these bases, one after the other. What is found out stands in the other value.
+    pub fn new(
+        remote: Remote,
+        bases: &[String],
+        way: Way,
+        keep: Keep,
+        origin: &str,
+    ) -> (Copy, Arc<Mutex<Findings>>) {
+        let findings = Arc::new(Mutex::new(Findings::default()));
+        let copy = Copy {
+            remote,
+            way,
+            waiting: bases.iter().cloned().collect(),
+            at: None,
+            keep,
+            origin: origin.into(),
+            count: 0,
+            findings: Arc::clone(&findings),
+        };
+        (copy, findings)
+    }
+
+    /// Requests for the next piece, as many as there are; `None` after the last.
+    fn requests(&mut self, meter: &Meter) -> Result<Option<Vec<u8>>, Failure> {
+        let mut requests = Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3));
+        while requests.len() < PIECE_BYTES {
+            meter.check()?;
+            let more = self.step(&mut requests, meter);
+            match more {
+                Ok(Step::More) => {}
+                Ok(Step::Quiet) if requests.is_empty() => {}
+                Ok(Step::Quiet) => break,
+                Ok(Step::End) if requests.is_empty() => return Ok(None),
+                Ok(Step::End) => break,
+                Err(trouble) => {
+                    let text = "the old server does not give everything".to_owned();
+                    self.find(|it| it.trouble = Some(trouble));
+                    return Err(Failure::Input(text));
+                }
+            }
+        }
+        Ok(Some(requests))
+    }
+
+    /// Takes one message.
+    fn step(&mut self, requests: &mut Vec<u8>, meter: &Meter) -> Result<Step, Trouble> {
+        let Some((base, id)) = &self.at else {
+            let Some(base) = self.waiting.pop_front() else {
+                return Ok(Step::End);
+            };
+            let id = pull::begin(&mut self.remote, &base, &self.way)?;
+            self.at = Some((base, id));
+            return Ok(Step::More);
+        };
+        let (base, id) = (base.clone(), *id);
+        let who = self.remote.who.clone();
+        let Some(bytes) = self.remote.next(LOOK_EVERY)? else {
+            return Ok(Step::Quiet);
+        };
+        meter.add_bytes(bytes.len() as u64);
+        let message = match ResponseMessage::decode(bytes) {
+            Ok(message) => message,
+            Err(error) => return Err(Trouble::refused(format!("{base}: no response: {error}"))),
+        };
+        if message.id != id {
+            return Ok(Step::More);
+        }
+        let broken = |error| Trouble::refused(format!("{base}: no correct response: {error}"));
+        match &message.response {
+            Response::SearchEntry { name, attributes } => {
+                let state = pull::value_of(&message.controls, oid::SYNC_STATE);
+                let state = state.map(SyncStateValue::decode).transpose();
+                let uuid = state.map_err(broken)?.map(|it| it.entry_uuid);
+                let has_password = put_request(requests, &mut self.keep, name, attributes, uuid);
+                self.count += 1;
+                // Its own password may be the only one that a name can read.
+                if has_password && !name.eq_ignore_ascii_case(&who) {
+                    self.find(|it| it.passwords = true);
+                }
+            }
+            Response::SearchDone(result) => {
+                let ended = Ended::of(result, &message.controls, pull::next_page(&message));
+                let ended = ended.map_err(broken)?;
+                return self.end(base, &who, ended);
+            }
+            _ => {}
+        }
+        Ok(Step::More)
+    }
+
+    fn end(&mut self, base: String, who: &str, ended: Ended) -> Result<Step, Trouble> {
+        if ended.result.code != ResultCode::SUCCESS {
+            return Err(explain(&ended.result, &base, who));
+        }
+        self.at = match (&self.way, ended.next_page) {
+            (Way::Plain, Some(page)) => {
+                let id = pull::page(&mut self.remote, &base, &page)?;
+                Some((base, id))
+            }
+            _ => {
+                self.find(|it| it.cookies.push((base, ended.cookie)));
+                None
+            }
+        };
+        Ok(Step::More)
+    }
+
+    fn find(&self, act: impl FnOnce(&mut Findings)) {
+        act(&mut self.findings.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What one message was good for.
+enum Step {
+    More,
+    /// Nothing came in time.
+    Quiet,
+    /// Nothing comes any more.
+    End,
+}
+
+/// How a search ended.
+struct Ended {
+    result: LdapResult,
+    cookie: Option<Vec<u8>>,
+    next_page: Option<Vec<u8>>,
+}
+
+impl Ended {
+    fn of(
+        result: &LdapResult,
+        controls: &[Control<'_>],
+        next_page: Option<Vec<u8>>,
+    ) -> Result<Ended, protocol::DecodeError> {
+        let done = pull::value_of(controls, oid::SYNC_DONE);
+        let done = done.map(SyncDone::decode).transpose()?;
+        Ok(Ended {
+            result: result.clone(),
+            cookie: done.and_then(|it| it.cookie.map(<[u8]>::to_vec)),
+            next_page,
+        })
+    }
+}
+
+impl Source for Copy {
+    fn next(&mut self, meter: &Meter) -> Result<Option<Piece>, Failure> {
+        let first = self.count + 1;
+        let Some(requests) = self.requests(meter)? else {
+            return Ok(None);
+        };
+        Ok(Some(Piece {
+            origin: Arc::clone(&self.origin),
+            content: Content::Ber {
+                requests,
+                first,
+                bare: true,
+            },
+        }))
+    }
+}
+
+/// Appends the entry as an AddRequest; true when it has a password.
+fn put_request(
+    out: &mut Vec<u8>,
+    keep: &mut Keep,
+    name: &str,
+    attributes: &[PartialAttribute<'_>],
+    uuid: Option<Uuid>,
+) -> bool {
+    let is = |it: &PartialAttribute<'_>, name: &str| it.description.eq_ignore_ascii_case(name);
+    let is_source = attributes.iter().any(|it| {
+        let source = b"collectiveAttributeSubentry";
+        let mut classes = it.values.iter();
+        is(it, "objectClass") && classes.any(|class| class.eq_ignore_ascii_case(source))
+    });
+    let mut has_password = false;
+    put_nested(out, ADD_REQUEST, |out| {
+        put_octets(out, OCTET_STRING, name.as_bytes());
+        put_nested(out, SEQUENCE, |out| {
+            for attribute in attributes {
+                has_password |= is(attribute, "userPassword");
+                let told = uuid.is_some() && is(attribute, "entryUUID");
+                if !told
+                    && !attribute.values.is_empty()
+                    && keep.imports(attribute.description, is_source)
+                {
+                    attribute.encode(out);
+                }
+            }
+            // By the control: the attribute may be hidden from the name this program binds with.
+            if let Some(uuid) = uuid {
+                let text = uuid_text(&uuid);
+                put_partial_attribute(out, "entryUUID", std::iter::once(text.as_bytes()));
+            }
+        });
+    });
+    has_password
+}

@@ -1,0 +1,332 @@
+//! Following: what the old server says is applied, and where that stands is kept.
+//!
+//! A cookie is kept only after everything before it is durable here, so whatever ends the process,
+//! the next one is told everything that is missing, and perhaps some of it again.
+
+use super::apply::{Applier, Counts};
+use super::entry::Uuid;
+use super::pull::{self, Event, Way};
+use super::remote::Remote;
+use super::state::State;
+use super::stop::Stop;
+use super::trouble::{Trouble, explain};
+use crate::report::note;
+use protocol::control::SyncMode;
+use protocol::{LdapResult, MessageId, ResponseMessage, ResultCode};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Between two looks at the operator's wishes while nothing comes.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Cookies are kept so often while changes come without a pause.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// Between two lines about how it goes.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// How to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Until both are the same.
+    Once,
+    /// The same, with ordinary searches.
+    Plain,
+    /// Until told to end.
+    Stay,
+}
+
+/// One base.
+struct Stream {
+    base: String,
+    id: MessageId,
+    /// The old server knows what was here before.
+    resumed: bool,
+    refreshing: bool,
+    /// What it mentioned in the refresh.
+    mentioned: Vec<Uuid>,
+    /// Up to here everything has been applied.
+    cookie: Option<Vec<u8>>,
+    /// The last cookie; what it stands for has been applied once the refresh is over.
+    told: Option<Vec<u8>>,
+    ended: bool,
+}
+
+/// Following one connection.
+pub struct Follow<'f> {
+    /// The old server.
+    pub remote: &'f mut Remote,
+    /// The node.
+    pub applier: &'f mut Applier,
+    /// Where it stands.
+    pub state: &'f mut State,
+    /// Where that is kept.
+    pub dir: &'f Path,
+    /// How.
+    pub mode: Mode,
+    /// The operator's wish.
+    pub stop: &'f Stop,
+}
+
+impl Follow<'_> {
+    /// Follows all bases. Ends without trouble when both are the same and nobody wants more.
+    pub fn run(&mut self) -> Result<(), Trouble> {
+        let mut streams = Vec::new();
+        for (base, cookie) in self.state.bases.clone() {
+            streams.push(self.begin(base, cookie)?);
+        }
+        let mut saved = Instant::now();
+        let mut said = Said::new(self.applier.counts);
+        let done = loop {
+            if streams.iter().all(|it| it.ended) {
+                break Ok(());
+            }
+            if self.stop.is_wished() {
+                break Err(Trouble::Stopped);
+            }
+            match self.step(&mut streams) {
+                Err(trouble) => break Err(trouble),
+                Ok(came) => {
+                    if !came || saved.elapsed() > SAVE_EVERY {
+                        self.save(&streams)?;
+                        saved = Instant::now();
+                    }
+                    let in_step = !came && streams.iter().all(|it| !it.refreshing);
+                    said.say(self.applier.counts, in_step);
+                }
+            }
+        };
+        self.save(&streams)?;
+        done
+    }
+
+    fn begin(&mut self, base: String, cookie: Option<Vec<u8>>) -> Result<Stream, Trouble> {
+        let mode = match self.mode {
+            Mode::Stay => SyncMode::RefreshAndPersist,
+            Mode::Once | Mode::Plain => SyncMode::RefreshOnly,
+        };
+        let cookie = cookie.filter(|_| self.mode != Mode::Plain);
+        let way = match self.mode {
+            Mode::Plain => Way::Plain,
+            _ => Way::Sync(mode, cookie.clone()),
+        };
+        Ok(Stream {
+            id: pull::begin(self.remote, &base, &way)?,
+            base,
+            resumed: cookie.is_some(),
+            refreshing: true,
+            mentioned: Vec::new(),
+            cookie,
+            told: None,
+            ended: false,
+        })
+    }
+
+    /// Takes one message; false when none came.
+    fn step(&mut self, streams: &mut [Stream]) -> Result<bool, Trouble> {
+        let patience = match self.remote.has_message() {
+            true => Duration::ZERO,
+            false => LOOK_EVERY,
+        };
+        let Some(bytes) = self.remote.next(patience.max(Duration::from_millis(1)))? else {
+            return Ok(false);
+        };
+        let message = match ResponseMessage::decode(bytes) {
+            Ok(message) => message,
+            Err(error) => return Err(Trouble::refused(format!("no correct response: {error}"))),
+        };
+        if message.id == 0 {
+            let said = message.response.result().map(|it| it.diagnostic.clone());
+            let said = said.unwrap_or_default();
+            return Err(Trouble::Lost(format!("the old server disconnects: {said}")));
+        }
+        let Some(stream) = streams.iter_mut().find(|it| it.id == message.id) else {
+            return Ok(true);
+        };
+        let page = pull::next_page(&message);
+        let (event, cookie) = match pull::read(&message) {
+            Ok(said) => said,
+            Err(error) => return Err(Trouble::refused(format!("{}: {error}", stream.base))),
+        };
+        // A cookie that comes with a refusal is not of what was said.
+        let refused = matches!(&event, Event::End { result, .. } if !result.code.is_success());
+        self.take(stream, event, page)?;
+        if let Some(cookie) = cookie.filter(|_| !refused) {
+            stream.told = Some(cookie);
+        }
+        if let Some(cookie) = stream.told.take_if(|_| !stream.refreshing) {
+            stream.cookie = Some(cookie);
+        }
+        Ok(true)
+    }
+
+    fn take(
+        &mut self,
+        stream: &mut Stream,
+        event: Event,
+        page: Option<Vec<u8>>,
+    ) -> Result<(), Trouble> {
+        match event {
+            Event::Put(uuid, entry) => {
+                if stream.refreshing {
+                    stream.mentioned.push(uuid);
+                }
+                self.applier.put(uuid, entry)?;
+            }
+            Event::Unchanged(uuids) => stream.mentioned.extend(uuids),
+            Event::Gone(uuids) => {
+                for uuid in uuids {
+                    self.applier.remove(uuid)?;
+                }
+            }
+            Event::PhaseEnd {
+                rest_is_gone,
+                refreshed,
+            } => {
+                if rest_is_gone || (refreshed && !stream.resumed) {
+                    self.sweep(stream)?;
+                }
+                if refreshed {
+                    self.refreshed(stream)?;
+                }
+            }
+            Event::End {
+                result,
+                rest_is_gone,
+            } => self.end(stream, &result, rest_is_gone, page)?,
+            Event::Nothing => {}
+        }
+        // Later, changes come in the order in which they were made: nothing is left to wait for.
+        self.applier.settle(!stream.refreshing)
+    }
+
+    fn end(
+        &mut self,
+        stream: &mut Stream,
+        result: &LdapResult,
+        rest_is_gone: bool,
+        page: Option<Vec<u8>>,
+    ) -> Result<(), Trouble> {
+        let base = stream.base.clone();
+        match (result.code, page) {
+            (ResultCode::SUCCESS, Some(page)) => {
+                stream.id = pull::page(self.remote, &base, &page)?;
+            }
+            (ResultCode::SUCCESS, None) if self.mode != Mode::Stay => {
+                if rest_is_gone || !stream.resumed {
+                    self.sweep(stream)?;
+                }
+                self.refreshed(stream)?;
+                stream.ended = true;
+            }
+            (ResultCode::E_SYNC_REFRESH_REQUIRED, _) => {
+                note(format_args!(
+                    "{base}: the old server no longer knows what has changed since; everything \
+                     is compared"
+                ));
+                *stream = self.begin(base, None)?;
+            }
+            (ResultCode::SUCCESS | ResultCode::CANCELED, None) => {
+                let text = format!("{base}: the old server ended the search");
+                return Err(Trouble::Lost(text));
+            }
+            _ => return Err(explain(result, &base, &self.remote.who)),
+        }
+        Ok(())
+    }
+
+    /// Deletes what was not mentioned, once a refresh.
+    fn sweep(&mut self, stream: &mut Stream) -> Result<(), Trouble> {
+        self.applier.settle(false)?;
+        let mut mentioned = std::mem::take(&mut stream.mentioned);
+        mentioned.sort_unstable();
+        mentioned.dedup();
+        self.applier.sweep(&stream.base, &mentioned)?;
+        // Should the refresh go on, it names what is gone.
+        stream.resumed = true;
+        Ok(())
+    }
+
+    fn refreshed(&mut self, stream: &mut Stream) -> Result<(), Trouble> {
+        stream.refreshing = false;
+        stream.mentioned = Vec::new();
+        self.applier.settle(true)?;
+        note(format_args!(
+            "{}: caught up: {}",
+            stream.base,
+            Sum(self.applier.counts)
+        ));
+        Ok(())
+    }
+
+    fn save(&mut self, streams: &[Stream]) -> Result<(), Trouble> {
+        if self.mode == Mode::Plain {
+            return Ok(());
+        }
+        let mut changed = false;
+        for stream in streams.iter().filter(|it| !it.refreshing) {
+            let cookie = stream.cookie.clone();
+            changed |= self.state.set_cookie(&stream.base, cookie);
+        }
+        match changed {
+            true => self.state.save(self.dir).map_err(Trouble::Refused),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What was done, as a sentence.
+pub struct Sum(pub Counts);
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Counts {
+            added,
+            changed,
+            deleted,
+            same,
+        } = self.0;
+        write!(
+            f,
+            "{added} added, {changed} changed, {deleted} deleted, {same} as they were"
+        )
+    }
+}
+
+/// What has been said about how it goes.
+struct Said {
+    last: Instant,
+    counts: u64,
+    in_step: bool,
+}
+
+impl Said {
+    fn new(counts: Counts) -> Said {
+        Said {
+            last: Instant::now(),
+            counts: total(counts),
+            in_step: false,
+        }
+    }
+
+    /// A line now and then while something happens, and one when nothing is left to apply.
+    fn say(&mut self, counts: Counts, in_step: bool) {
+        let total = total(counts);
+        let arrives = in_step && (!self.in_step || total != self.counts);
+        let works = !in_step && total != self.counts;
+        let wanted = arrives || (works && self.last.elapsed() > SAY_EVERY);
+        if !wanted {
+            return;
+        }
+        let rate = (total - self.counts) as f64 / self.last.elapsed().as_secs_f64().max(0.001);
+        match in_step {
+            true => note(format_args!("in step with the old server: {}", Sum(counts))),
+            false => note(format_args!("applying: {}, {rate:.0}/s", Sum(counts))),
+        }
+        self.last = Instant::now();
+        self.counts = total;
+        self.in_step = in_step;
+    }
+}
+
+fn total(counts: Counts) -> u64 {
+    counts.added + counts.changed + counts.deleted + counts.same
+}

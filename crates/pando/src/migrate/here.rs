@@ -1,0 +1,273 @@
+//! The node, asked and changed as its administrator: what the rest of a migration needs of it.
+
+use super::entry::{Entry, Uuid, uuid_text};
+use super::keep::Attributes;
+use super::trouble::Trouble;
+use crate::channel::Channel;
+use crate::report::Problem;
+use protocol::control::{PagedResults, Subentries};
+use protocol::{
+    AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, LdapResult,
+    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
+    ResponseMessage, ResultCode, Scope, SearchRequest, oid, put_partial_attribute,
+};
+use std::sync::Arc;
+
+/// Entries of one page.
+const PAGE_ENTRIES: u32 = 500;
+
+/// One change of an attribute.
+pub type Edit = (ChangeOperation, Arc<str>, Vec<Vec<u8>>);
+
+/// The node.
+pub struct Here {
+    channel: Channel,
+}
+
+impl Here {
+    /// Over this channel.
+    pub fn new(channel: Channel) -> Here {
+        Here { channel }
+    }
+
+    /// Adds an entry with what the server would make itself.
+    pub fn add(&mut self, dn: &str, attributes: &Attributes) -> Result<LdapResult, Trouble> {
+        let encoded = encode(
+            attributes
+                .iter()
+                .map(|(name, values)| (&**name, values.as_slice())),
+        );
+        let request = Request::Add(AddRequest {
+            entry: dn,
+            attributes: borrowed(&encoded),
+        });
+        self.write(&request, true)
+    }
+
+    /// Changes an entry.
+    pub fn modify(&mut self, dn: &str, edits: &[Edit]) -> Result<LdapResult, Trouble> {
+        let encoded = encode(
+            edits
+                .iter()
+                .map(|(_, name, values)| (&**name, values.as_slice())),
+        );
+        let attributes = borrowed(&encoded).into_iter();
+        let changes = edits
+            .iter()
+            .zip(attributes)
+            .map(|(edit, attribute)| Change {
+                operation: edit.0,
+                attribute,
+            });
+        let request = Request::Modify(ModifyRequest {
+            object: dn,
+            changes: changes.collect(),
+        });
+        self.write(&request, true)
+    }
+
+    /// Renames and moves an entry.
+    pub fn rename(&mut self, dn: &str, new: &str) -> Result<LdapResult, Trouble> {
+        let (rdn, superior) = split(new);
+        let request = Request::ModifyDn(ModifyDnRequest {
+            entry: dn,
+            new_rdn: rdn,
+            delete_old_rdn: true,
+            new_superior: Some(superior),
+        });
+        self.write(&request, true)
+    }
+
+    /// Deletes an entry.
+    pub fn delete(&mut self, dn: &str) -> Result<LdapResult, Trouble> {
+        self.write(&Request::Delete(DeleteRequest { entry: dn }), false)
+    }
+
+    fn write(&mut self, request: &Request<'_>, relaxed: bool) -> Result<LdapResult, Trouble> {
+        let mut controls = vec![OwnedControl::new(oid::MANAGE_DSA_IT, true)];
+        if relaxed {
+            controls.push(OwnedControl::new(oid::RELAX_RULES, true));
+        }
+        self.channel
+            .result_with(request, &controls)
+            .map_err(Trouble::here)
+    }
+
+    /// The entry of a name.
+    pub fn read(&mut self, dn: &str) -> Result<Option<Entry>, Trouble> {
+        let request = search(dn, Scope::BaseObject, Filter::Present("objectClass"));
+        let controls = [OwnedControl::new(oid::MANAGE_DSA_IT, true)];
+        Ok(self.entries(request, &controls)?.pop())
+    }
+
+    /// The entry of an identifier below a base.
+    pub fn find(&mut self, base: &str, uuid: &Uuid) -> Result<Option<Entry>, Trouble> {
+        let text = uuid_text(uuid);
+        for subentries in [false, true] {
+            let filter = Filter::Equality {
+                attribute: "entryUUID",
+                value: text.as_bytes(),
+            };
+            let request = search(base, Scope::WholeSubtree, filter);
+            let found = self.entries(request, &controls(subentries))?.pop();
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether there is anything below a base but the base entry itself.
+    pub fn is_empty(&mut self, base: &str) -> Result<bool, Trouble> {
+        let mut request = search(base, Scope::WholeSubtree, Filter::Present("objectClass"));
+        request.attributes = vec!["1.1"];
+        request.size_limit = 2;
+        Ok(self.entries(request, &[])?.len() < 2)
+    }
+
+    /// Hands over everything below a base, page by page.
+    pub fn each(
+        &mut self,
+        base: &str,
+        attributes: &[&str],
+        mut take: impl FnMut(Entry) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        for subentries in [false, true] {
+            let mut cookie = Vec::new();
+            loop {
+                let page = PagedResults {
+                    size: PAGE_ENTRIES,
+                    cookie: &cookie,
+                };
+                let mut all = controls(subentries);
+                all.push(OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| {
+                    page.encode(out);
+                }));
+                let mut request = search(base, Scope::WholeSubtree, Filter::Present("objectClass"));
+                request.attributes = attributes.to_vec();
+                let (entries, next) = self.search(request, &all)?;
+                entries.into_iter().try_for_each(&mut take)?;
+                match next {
+                    Some(next) => cookie = next,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(
+        &mut self,
+        request: SearchRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Vec<Entry>, Trouble> {
+        Ok(self.search(request, controls)?.0)
+    }
+
+    /// Entries, and the cookie of the next page.
+    fn search(
+        &mut self,
+        request: SearchRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<(Vec<Entry>, Option<Vec<u8>>), Trouble> {
+        let base = request.base;
+        let answers = self
+            .channel
+            .call_with(&Request::Search(request), controls)
+            .map_err(Trouble::here)?;
+        let mut entries = Vec::new();
+        for answer in &answers {
+            let message = ResponseMessage::decode(answer)
+                .map_err(|error| Trouble::here(Problem::failed(error)))?;
+            match &message.response {
+                Response::SearchEntry { name, attributes } => {
+                    entries.push(Entry::of(name, attributes));
+                }
+                Response::SearchDone(result) => match result.code {
+                    // A base that does not exist yet has nothing below it.
+                    ResultCode::SUCCESS
+                    | ResultCode::SIZE_LIMIT_EXCEEDED
+                    | ResultCode::NO_SUCH_OBJECT => {
+                        return Ok((entries, super::pull::next_page(&message)));
+                    }
+                    code => {
+                        let said = &result.diagnostic;
+                        return Err(Trouble::refused(format!(
+                            "the node: {base}: {} {said}",
+                            code.name()
+                        )));
+                    }
+                },
+                _ => {}
+            }
+        }
+        Ok((entries, None))
+    }
+}
+
+fn search<'a>(base: &'a str, scope: Scope, filter: Filter<'a>) -> SearchRequest<'a> {
+    SearchRequest {
+        base,
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter,
+        attributes: vec!["*", "+"],
+    }
+}
+
+/// Referral objects are entries here; subentries or ordinary entries are seen, never both.
+fn controls(subentries: bool) -> Vec<OwnedControl> {
+    let mut all = vec![OwnedControl::new(oid::MANAGE_DSA_IT, true)];
+    if subentries {
+        let visible = Subentries { visible: true };
+        all.push(OwnedControl::with_value(oid::SUBENTRIES, true, |out| {
+            visible.encode(out);
+        }));
+    }
+    all
+}
+
+/// The first RDN and the rest of a name that has been resolved.
+pub fn split(dn: &str) -> (&str, &str) {
+    let Some(Ok(first)) = protocol::rdns(dn).next() else {
+        return (dn, "");
+    };
+    // The RDN is a part of the text, so the distance says where it ends.
+    let end = first.spelled.as_ptr().addr() - dn.as_ptr().addr() + first.spelled.len();
+    let rest = dn.get(end..).unwrap_or_default().trim_start();
+    (
+        first.spelled,
+        rest.trim_start_matches([',', ';']).trim_start(),
+    )
+}
+
+fn encode<'a>(attributes: impl Iterator<Item = (&'a str, &'a [Vec<u8>])>) -> Vec<Vec<u8>> {
+    let one = |(name, values): (&str, &[Vec<u8>])| {
+        let mut out = Vec::new();
+        put_partial_attribute(&mut out, name, values.iter().map(Vec::as_slice));
+        out
+    };
+    attributes.map(one).collect()
+}
+
+fn borrowed(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
+    encoded
+        .iter()
+        .filter_map(|it| PartialAttribute::from_checked(it))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn names_are_split_behind_their_first_rdn() {
+        assert_eq!(split("uid=a,dc=com"), ("uid=a", "dc=com"));
+        assert_eq!(split("cn=a\\, b , dc=com"), ("cn=a\\, b", "dc=com"));
+        assert_eq!(split("dc=com"), ("dc=com", ""));
+    }
+}

@@ -1,0 +1,388 @@
+//! `pando migrate`: from a running OpenLDAP server to this node.
+//!
+//! First the schema, then the data: a node without entries is filled by the bulk import while it is
+//! not served. Then the old server is followed through the served node, until the operator cuts
+//! over. At the end both can be compared.
+
+mod apply;
+mod compare;
+mod copy;
+mod entry;
+mod follow;
+mod here;
+mod keep;
+mod node;
+mod provider;
+mod pull;
+mod rejects;
+mod remote;
+mod state;
+mod stop;
+mod take_schema;
+mod trouble;
+
+use crate::channel::Channel;
+use crate::cli::Migrate;
+use crate::generate::interrupted;
+use crate::import::REJECTS_FILE;
+use crate::init::data_folder;
+use crate::passwd::first_line;
+use crate::reach::Target;
+use crate::report::{Problem, note};
+use apply::Applier;
+use compare::Compare;
+use copy::Copy;
+use directory::import::ImportOptions;
+use follow::{Follow, Mode, Sum};
+use here::Here;
+use keep::Keep;
+use protocol::control::SyncMode;
+use pull::Way;
+use rejects::Rejects;
+use remote::{Old, Remote};
+use state::State;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use stop::Stop;
+use trouble::Trouble;
+
+/// The first and the longest pause before the old server is tried again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// Between two looks at whether the node is served.
+const NODE_LOOK: Duration = Duration::from_millis(200);
+/// How long a node may take to listen after it has taken its folder.
+const NODE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Migrates; exit status 1 when entries were refused or differ.
+pub fn migrate(it: &Migrate) -> Result<(), Problem> {
+    let data = data_folder(&it.dir)?;
+    let _lock = state::lock(&it.dir)?;
+    let old = old(it)?;
+    let mut state = State::load(&it.dir)?;
+    let mode = match (it.plain, it.once) {
+        (true, _) => Mode::Plain,
+        (false, true) => Mode::Once,
+        (false, false) => Mode::Stay,
+    };
+    let rejects = it.rejects.clone();
+    let mut job = Job {
+        it,
+        old: &old,
+        mode,
+        rejects: rejects.unwrap_or_else(|| it.dir.join(REJECTS_FILE)),
+        refused: 0,
+        stop: Stop::default(),
+    };
+    let copied = job.copy(&data, &mut state).map_err(Trouble::into_problem)?;
+    let Some(mut state) = state else {
+        return Err(Problem::failed("there is nothing to copy"));
+    };
+    let stop = job.stop.clone();
+    let interrupts = interrupted(move || stop.wish())?;
+    // What has just been copied once is the same.
+    if !(copied && mode != Mode::Stay) {
+        job.follow(&mut state).map_err(Trouble::into_problem)?;
+    }
+    // The end was wished: the report is the last part of it, and a wish of its own ends that.
+    drop(interrupts);
+    job.report(&state)
+}
+
+/// The old server, from what was typed.
+fn old(it: &Migrate) -> Result<Old, Problem> {
+    Ok(Old {
+        url: it.from.clone(),
+        target: Target::new("--from", &it.from, it.starttls, it.ca.as_deref())?,
+        bind_dn: it.bind_dn.clone().unwrap_or_default(),
+        password: match &it.bind_password_file {
+            Some(file) => first_line(file)?,
+            None => Vec::new(),
+        },
+    })
+}
+
+/// One run of the command.
+struct Job<'j> {
+    it: &'j Migrate,
+    old: &'j Old,
+    mode: Mode,
+    rejects: PathBuf,
+    /// Entries refused so far.
+    refused: u64,
+    stop: Stop,
+}
+
+impl Job<'_> {
+    fn dir(&self) -> &Path {
+        &self.it.dir
+    }
+
+    /// Prepares the node, and fills it if it has no entries and is not served. True when it did.
+    fn copy(&mut self, data: &Path, state: &mut Option<State>) -> Result<bool, Trouble> {
+        let mut remote = match Remote::open(self.old) {
+            // Whoever goes on with a migration may wait: following does.
+            Err(Trouble::Lost(_)) if state.is_some() && self.mode == Mode::Stay => {
+                return Ok(false);
+            }
+            opened => opened?,
+        };
+        let provider = provider::look(&mut remote, self.it)?;
+        let served = Channel::is_served(self.dir());
+        let mut channel = self.channel()?;
+        let taken = take_schema::take_over(&mut remote, &provider.subschema, &mut channel)?;
+        let keep = Keep::new(taken.schema, taken.operational);
+        node::add_contexts(&mut channel, keep.schema(), &provider.bases)?;
+        let mut here = Here::new(channel);
+        let mut empty = true;
+        for base in &provider.bases {
+            empty = empty && here.is_empty(base)?;
+        }
+        drop(here);
+        let known = self.known(state, &provider.bases, empty)?;
+        known.save(self.dir()).map_err(Trouble::Refused)?;
+        if !empty || served {
+            if empty {
+                note(
+                    "the node is served: its entries are added one by one; stop it first for the \
+                     bulk copy, which is many times faster",
+                );
+            }
+            return Ok(false);
+        }
+        self.fill(remote, data, keep, known)?;
+        Ok(true)
+    }
+
+    /// The state to go on from.
+    fn known<'s>(
+        &self,
+        state: &'s mut Option<State>,
+        bases: &[String],
+        empty: bool,
+    ) -> Result<&'s mut State, Trouble> {
+        let file = state::path(self.dir());
+        match state {
+            None if !empty => Err(Trouble::refused(format!(
+                "{}: the node has entries that no migration put there; use an empty one",
+                self.dir().display()
+            ))),
+            Some(known) if known.from != self.old.url => Err(Trouble::refused(format!(
+                "{}: this is a migration from {}; remove the file to compare everything with {}",
+                file.display(),
+                known.from,
+                self.old.url
+            ))),
+            state => {
+                let known = state.get_or_insert_with(|| State::new(self.old, bases));
+                for base in bases {
+                    if !known.bases.iter().any(|(it, _)| it == base) {
+                        known.set_cookie(base, None);
+                    }
+                }
+                Ok(known)
+            }
+        }
+    }
+
+    /// The bulk import.
+    fn fill(
+        &mut self,
+        remote: Remote,
+        data: &Path,
+        keep: Keep,
+        state: &mut State,
+    ) -> Result<(), Trouble> {
+        let way = match self.mode {
+            Mode::Plain => Way::Plain,
+            _ => Way::Sync(SyncMode::RefreshOnly, None),
+        };
+        let bases: Vec<String> = state.bases.iter().map(|it| it.0.clone()).collect();
+        note(format_args!(
+            "copying {} from {}",
+            bases.join(" and "),
+            self.old.url
+        ));
+        let (source, findings) = Copy::new(remote, &bases, way, keep, &self.old.url);
+        let started = Instant::now();
+        let options = ImportOptions::new(self.rejects.clone());
+        let imported = crate::import::run(data, Box::new(source), &options, None, true);
+        let found = take(&findings);
+        if let Some(trouble) = found.trouble {
+            return Err(trouble);
+        }
+        let imported = imported.map_err(Trouble::Refused)?;
+        for (base, cookie) in found.cookies {
+            state.set_cookie(&base, cookie);
+        }
+        state.save(self.dir()).map_err(Trouble::Refused)?;
+        self.refused += imported.rejected;
+        // Rejects are reported now and decide the exit status at the end.
+        let _ = crate::import::report(&imported, &self.rejects, started);
+        if !found.passwords {
+            let who = match self.old.bind_dn.as_str() {
+                "" => "an anonymous client",
+                who => who,
+            };
+            note(format_args!(
+                "pando: no other entry came with userPassword: if there are any, {who} may not \
+                 read them; allow it on the old server and begin again with a new node"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Follows until there is no more to do, through every interruption of either server.
+    fn follow(&mut self, state: &mut State) -> Result<(), Trouble> {
+        let mut pause = PAUSES.0;
+        loop {
+            let began = Instant::now();
+            let ended = match self.wait_for_node() {
+                Ok(()) => self.follow_once(state),
+                Err(trouble) => Err(trouble),
+            };
+            let text = match ended {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Stopped) if self.mode == Mode::Stay => return Ok(()),
+                Err(Trouble::Lost(text) | Trouble::Here(text)) if self.mode == Mode::Stay => text,
+                Err(trouble) => return Err(trouble),
+            };
+            if began.elapsed() > PAUSES.1 {
+                pause = PAUSES.0;
+            }
+            note(format_args!(
+                "{text}; nothing is lost, trying again in {:.1} s",
+                pause.as_secs_f64()
+            ));
+            if self.stop.wait(pause) {
+                return Ok(());
+            }
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// A node that is not served cannot be followed into while it is to be served.
+    fn wait_for_node(&self) -> Result<(), Trouble> {
+        if self.mode != Mode::Stay || Channel::is_served(self.dir()) {
+            return Ok(());
+        }
+        note(format_args!(
+            "waiting for the node: start it with `pando serve {}`",
+            self.dir().display()
+        ));
+        while !Channel::is_served(self.dir()) {
+            if self.stop.wait(NODE_LOOK) {
+                return Err(Trouble::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    fn follow_once(&mut self, state: &mut State) -> Result<(), Trouble> {
+        let mut remote = Remote::open(self.old)?;
+        let (here, keep) = self.both(&mut remote)?;
+        note(format_args!("following {}", self.old.url));
+        let bases = state.bases.iter().map(|it| it.0.clone()).collect();
+        let rejects = Rejects::new(self.rejects.clone());
+        let mut applier = Applier::new(here, keep, bases, rejects);
+        let done = Follow {
+            remote: &mut remote,
+            applier: &mut applier,
+            state,
+            dir: &self.it.dir,
+            mode: self.mode,
+            stop: &self.stop,
+        }
+        .run();
+        self.refused += applier.rejects.count;
+        note(format_args!("applied: {}", Sum(applier.counts)));
+        done
+    }
+
+    /// The node, with whatever definitions the old server has got since.
+    fn both(&self, remote: &mut Remote) -> Result<(Here, Keep), Trouble> {
+        let provider = provider::look(remote, self.it)?;
+        let mut channel = self.channel()?;
+        let taken = take_schema::take_over(remote, &provider.subschema, &mut channel)?;
+        Ok((
+            Here::new(channel),
+            Keep::new(taken.schema, taken.operational),
+        ))
+    }
+
+    /// The node. One that is just starting has its folder already, but listens not yet.
+    fn channel(&self) -> Result<Channel, Trouble> {
+        let began = Instant::now();
+        loop {
+            match Channel::open(self.dir()) {
+                Ok(channel) => return Ok(channel),
+                Err(problem) if began.elapsed() > NODE_PATIENCE => {
+                    return Err(Trouble::here(problem));
+                }
+                Err(_) if self.stop.wait(NODE_LOOK) => return Err(Trouble::Stopped),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Compares, if that was asked for, and says how it all ended.
+    fn report(&mut self, state: &State) -> Result<(), Problem> {
+        let mut differing = 0;
+        if let Some(path) = &self.it.report {
+            let stop = Stop::default();
+            let wish = stop.clone();
+            let interrupts = interrupted(move || wish.wish())?;
+            let compared = self
+                .compare(path, state, &stop)
+                .map_err(Trouble::into_problem);
+            drop(interrupts);
+            differing = compared?;
+        }
+        if self.refused > 0 {
+            note(format_args!(
+                "pando: {} entries were refused; {} has the reasons",
+                self.refused,
+                self.rejects.display()
+            ));
+        }
+        match self.refused + differing {
+            0 => Ok(()),
+            _ => Err(Problem::Reported),
+        }
+    }
+
+    fn compare(&self, path: &Path, state: &State, stop: &Stop) -> Result<u64, Trouble> {
+        let mut remote = Remote::open(self.old)?;
+        let (mut here, mut keep) = self.both(&mut remote)?;
+        let failed = |error| Trouble::Refused(Problem::file(path, error));
+        let mut out: Box<dyn Write> = match path == Path::new("-") {
+            true => Box::new(std::io::stdout().lock()),
+            false => {
+                let file = std::fs::File::create(path).map_err(failed)?;
+                Box::new(std::io::BufWriter::new(file))
+            }
+        };
+        let bases: Vec<String> = state.bases.iter().map(|it| it.0.clone()).collect();
+        let found = Compare {
+            remote: &mut remote,
+            here: &mut here,
+            keep: &mut keep,
+            out: &mut *out,
+            stop,
+        }
+        .run(&bases)?;
+        out.flush().map_err(failed)?;
+        note(format_args!(
+            "compared: {} entries on both sides, {} of them differ; {} only on the old server, {} \
+             only here",
+            found.both, found.differing, found.only_there, found.only_here
+        ));
+        Ok(found.count())
+    }
+}
+
+/// What the copy found out, for good.
+fn take(findings: &Mutex<copy::Findings>) -> copy::Findings {
+    std::mem::take(&mut *findings.lock().unwrap_or_else(PoisonError::into_inner))
+}

@@ -1,0 +1,75 @@
+//! The node's configuration: it must hold the naming contexts that are copied into it.
+
+use super::trouble::Trouble;
+use crate::channel::{Channel, refused};
+use crate::report::{Problem, note};
+use protocol::{
+    Change, ChangeOperation, ModifyRequest, PartialAttribute, Request, Response, ResponseMessage,
+    ResultCode, Scope, put_partial_attribute,
+};
+use schema::Schema;
+
+const CONFIG: &str = "cn=config";
+const CONTEXT: &str = "pandoNamingContext";
+
+/// Adds a naming context for each base that lies in none.
+pub fn add_contexts(
+    channel: &mut Channel,
+    schema: &Schema,
+    bases: &[String],
+) -> Result<(), Trouble> {
+    let mut held = Vec::new();
+    for context in contexts(channel).map_err(Trouble::here)? {
+        held.extend(schema.resolve_name(&context));
+    }
+    for base in bases {
+        let name = schema.resolve_name(base);
+        let name = name.map_err(|error| Trouble::refused(format!("{base}: {error}")))?;
+        if held.iter().any(|it| name.is_within(it)) {
+            continue;
+        }
+        add(channel, base).map_err(Trouble::Refused)?;
+        note(format_args!("new naming context {base}"));
+        held.push(name);
+    }
+    Ok(())
+}
+
+fn contexts(channel: &mut Channel) -> Result<Vec<String>, Problem> {
+    let request = super::remote::everything(CONFIG, Scope::BaseObject, &[CONTEXT]);
+    let mut all = Vec::new();
+    for answer in channel.call(&Request::Search(request))? {
+        let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
+        if let Response::SearchEntry { attributes, .. } = message.response {
+            let values = attributes.iter().flat_map(|it| it.values);
+            all.extend(values.map(|it| String::from_utf8_lossy(it).into_owned()));
+        }
+    }
+    Ok(all)
+}
+
+fn add(channel: &mut Channel, base: &str) -> Result<(), Problem> {
+    let mut encoded = Vec::new();
+    put_partial_attribute(&mut encoded, CONTEXT, std::iter::once(base.as_bytes()));
+    let changes = PartialAttribute::from_checked(&encoded)
+        .into_iter()
+        .map(|attribute| Change {
+            operation: ChangeOperation::Add,
+            attribute,
+        });
+    let request = Request::Modify(ModifyRequest {
+        object: CONFIG,
+        changes: changes.collect(),
+    });
+    let result = channel.result(&request)?;
+    match result.code {
+        ResultCode::SUCCESS => Ok(()),
+        _ => {
+            let problem = refused(&result);
+            Err(Problem::failed(format_args!(
+                "naming context {base}: {}",
+                problem.text()
+            )))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Entries that the node refuses while it follows: as LDIF, each with the reason above it.
+
+use super::entry::Entry;
+use protocol::ldif::LdifWriter;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The file; what an earlier command left in it stays.
+#[derive(Debug)]
+pub struct Rejects {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many were put.
+    pub count: u64,
+}
+
+impl Rejects {
+    /// Into this file.
+    pub fn new(path: PathBuf) -> Rejects {
+        Rejects { path, count: 0 }
+    }
+
+    /// Adds an entry; without attributes if it was to be deleted or renamed.
+    pub fn put(&mut self, entry: &Entry, reason: &str) -> std::io::Result<()> {
+        self.count += 1;
+        let writer = LdifWriter::new(0);
+        let mut text = Vec::new();
+        writer.put_comment(&mut text, reason);
+        writer.put_dn(&mut text, &entry.dn);
+        for (description, values) in &entry.attributes {
+            for value in values {
+                writer.put_value(&mut text, description, value);
+            }
+        }
+        writer.end_record(&mut text);
+        let mut file = File::options().create(true).append(true).open(&self.path)?;
+        file.write_all(&text)
+    }
+}

@@ -1,0 +1,224 @@
+//! A connection to the old server.
+
+use super::entry::Entry;
+use super::trouble::{Trouble, explain};
+use crate::reach::Target;
+use ::conformance::Transport;
+use protocol::{
+    Authentication, BindRequest, DerefAliases, Filter, MessageId, OwnedControl, Request, Response,
+    ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
+};
+use std::io;
+use std::time::Duration;
+
+/// Octets taken from the socket at once.
+const READ_BYTES: usize = 256 << 10;
+/// Longer messages end the connection: a group of millions of members fits.
+const MESSAGE_BYTES_MAX: usize = 1 << 30;
+/// How long a single answer may take where the old server has nothing to do for it.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The old server, and as whom it is asked.
+pub struct Old {
+    /// As it was typed.
+    pub url: String,
+    /// How it is reached.
+    pub target: Target,
+    /// The name to bind with; empty: anonymous.
+    pub bind_dn: String,
+    /// Its password.
+    pub password: Vec<u8>,
+}
+
+/// A connection to it.
+pub struct Remote {
+    transport: Box<dyn Transport>,
+    url: String,
+    /// As whom it is bound.
+    pub who: String,
+    input: Vec<u8>,
+    /// Where the first message not yet taken begins.
+    taken: usize,
+    last_id: MessageId,
+}
+
+impl Remote {
+    /// Connects and binds.
+    pub fn open(old: &Old) -> Result<Remote, Trouble> {
+        let lost = |error: io::Error| Trouble::Lost(format!("{}: {error}", old.url));
+        let mut remote = Remote {
+            transport: old.target.connect().map_err(lost)?,
+            url: old.url.clone(),
+            who: old.bind_dn.clone(),
+            input: Vec::new(),
+            taken: 0,
+            last_id: 0,
+        };
+        if !old.bind_dn.is_empty() {
+            remote.bind(old)?;
+        }
+        Ok(remote)
+    }
+
+    fn bind(&mut self, old: &Old) -> Result<(), Trouble> {
+        let request = Request::Bind(BindRequest {
+            version: 3,
+            name: &old.bind_dn,
+            authentication: Authentication::Simple(&old.password),
+        });
+        self.send(&request, &[])?;
+        let text = |what: &str| format!("{}: bind as {}: {what}", old.url, old.bind_dn);
+        let answer = self.answer()?;
+        let message = ResponseMessage::decode(&answer)
+            .map_err(|error| Trouble::refused(text(&error.to_string())))?;
+        let Response::Bind { result, .. } = message.response else {
+            return Err(Trouble::refused(text(
+                "expected its response, came another",
+            )));
+        };
+        match result.code {
+            ResultCode::SUCCESS => Ok(()),
+            ResultCode::BUSY | ResultCode::UNAVAILABLE => {
+                Err(Trouble::Lost(text(result.code.name())))
+            }
+            ResultCode::INVALID_CREDENTIALS => Err(Trouble::refused(text(
+                "invalidCredentials: check the name and the password",
+            ))),
+            code => {
+                let said = format!("{} {}", code.name(), result.diagnostic);
+                Err(Trouble::refused(text(said.trim_end())))
+            }
+        }
+    }
+
+    /// Sends a request and returns its message id.
+    pub fn send(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<MessageId, Trouble> {
+        self.last_id += 1;
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, self.last_id, request, controls);
+        let sent = self
+            .transport
+            .limit(ANSWER_PATIENCE)
+            .and_then(|()| self.transport.write_all(&bytes))
+            .and_then(|()| self.transport.flush());
+        match sent {
+            Ok(()) => Ok(self.last_id),
+            Err(error) => Err(self.lost(error)),
+        }
+    }
+
+    /// The next message; `None` when there is none within the time given.
+    pub fn next(&mut self, patience: Duration) -> Result<Option<&[u8]>, Trouble> {
+        let length = loop {
+            match self.whole()? {
+                Some(length) => break length,
+                None if self.read_more(patience)? => {}
+                None => return Ok(None),
+            }
+        };
+        let start = self.taken;
+        self.taken += length;
+        Ok(self.input.get(start..start + length))
+    }
+
+    /// Whether a message is here already.
+    pub fn has_message(&self) -> bool {
+        matches!(self.whole(), Ok(Some(_)))
+    }
+
+    fn whole(&self) -> Result<Option<usize>, Trouble> {
+        let waiting = self.input.get(self.taken..).unwrap_or_default();
+        frame(waiting, MESSAGE_BYTES_MAX)
+            .map_err(|error| Trouble::refused(format!("{}: no LDAP message: {error}", self.url)))
+    }
+
+    /// False when nothing came in time.
+    fn read_more(&mut self, patience: Duration) -> Result<bool, Trouble> {
+        self.input.drain(..self.taken);
+        self.taken = 0;
+        let before = self.input.len();
+        self.input.resize(before + READ_BYTES, 0);
+        let read =
+            self.transport
+                .limit(patience)
+                .and_then(|()| match self.input.get_mut(before..) {
+                    Some(room) => self.transport.read(room),
+                    None => Ok(0),
+                });
+        self.input
+            .truncate(before + read.as_ref().copied().unwrap_or(0));
+        match read {
+            Ok(0) => Err(Trouble::Lost(format!(
+                "{}: the old server closed the connection",
+                self.url
+            ))),
+            Ok(_) => Ok(true),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(false),
+                io::ErrorKind::Interrupted => Ok(true),
+                _ => Err(self.lost(error)),
+            },
+        }
+    }
+
+    fn lost(&self, error: io::Error) -> Trouble {
+        Trouble::Lost(format!("{}: {error}", self.url))
+    }
+
+    /// A message that must come soon.
+    fn answer(&mut self) -> Result<Vec<u8>, Trouble> {
+        match self.next(ANSWER_PATIENCE)? {
+            Some(message) => Ok(message.to_vec()),
+            None => Err(Trouble::Lost(format!("{}: no answer", self.url))),
+        }
+    }
+
+    /// One entry with the attributes asked for.
+    pub fn read(&mut self, dn: &str, attributes: &[&str]) -> Result<Entry, Trouble> {
+        let request = everything(dn, Scope::BaseObject, attributes);
+        self.send(&Request::Search(request), &[])?;
+        let mut found = None;
+        loop {
+            let answer = self.answer()?;
+            let message = ResponseMessage::decode(&answer).map_err(|it| self.broken(&it))?;
+            match message.response {
+                Response::SearchEntry { name, attributes } => {
+                    found = Some(Entry::of(name, &attributes));
+                }
+                Response::SearchDone(result) => {
+                    return match found {
+                        Some(entry) if result.code == ResultCode::SUCCESS => Ok(entry),
+                        None if result.code == ResultCode::SUCCESS => Err(Trouble::refused(
+                            format!("{}: \"{dn}\" is not shown to this name", self.url),
+                        )),
+                        _ => Err(explain(&result, dn, &self.who)),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What came is no response.
+    pub fn broken(&self, error: &dyn std::fmt::Display) -> Trouble {
+        Trouble::refused(format!("{}: no correct response: {error}", self.url))
+    }
+}
+
+/// A search for everything.
+pub fn everything<'a>(base: &'a str, scope: Scope, attributes: &[&'a str]) -> SearchRequest<'a> {
+    SearchRequest {
+        base,
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: attributes.to_vec(),
+    }
+}
