@@ -8,6 +8,7 @@ mod dynamic;
 mod extended;
 mod groups;
 mod reading;
+mod rules;
 mod transactions;
 mod write_controls;
 mod writing;

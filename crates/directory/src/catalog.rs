@@ -3,6 +3,7 @@
 //! that no reader meets an attribute number it cannot name.
 
 use crate::knowledge::{Computed, Knowledge};
+use crate::rules::Rules;
 use policy::{Access, LimitSettings};
 use schema::{Name, Schema, TypeId};
 use smallvec::SmallVec;
@@ -43,6 +44,8 @@ pub(crate) struct Catalog {
     pub shown_memberships: SmallVec<[TypeId; 2]>,
     /// Some entry of this database is, or once was, a subentry.
     pub has_subentries: bool,
+    /// Which values no two entries share, and which numbers new entries get.
+    pub rules: Rules,
 }
 
 /// A subtree this node holds.

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::history;
 use crate::recover::{self, Recovered};
+use crate::rules;
 use crate::stop::Failure;
 use std::path::Path;
 
@@ -36,6 +37,7 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
     let catalog = config::load(&snapshot, &dictionary)?;
     let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
     history::check::check(&snapshot, &mut |problem| report.add(|| problem))?;
+    rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem))?;
     Ok(CheckReport {
         problems: report.problems,
         problem_count: report.problem_count,

@@ -7,11 +7,13 @@
 //! | `cn=administrator,cn=config` | who may do everything, and the password |
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
+//! | `cn=…,cn=rules,cn=config` | values no two entries share, numbers new entries get |
 
 use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
 use crate::context::COLLECTIVE_CLASS;
 use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::knowledge::{Computed, Knowledge, Known};
+use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
 use protocol::url::LdapUrl;
@@ -70,6 +72,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
         has_subentries: snapshot.meta(META_SUBENTRIES)?.is_some(),
+        rules: load_rules(snapshot, &schema, &known)?,
         indexes,
         least_version: 0,
         known,
@@ -273,6 +276,27 @@ fn load_proxies(
             .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
     });
     names.collect()
+}
+
+/// The rules for values. What they need an index for must be among the wanted ones.
+fn load_rules(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Rules, Failure> {
+    let entries = children(snapshot, &well_known(schema, RULES_NAME))?;
+    if entries.is_empty() {
+        return Ok(Rules::default());
+    }
+    let views: Vec<EntryView<'_>> = entries.into_iter().map(|(_, view)| view).collect();
+    let wanted = wanted_indexes(snapshot, schema, known)?;
+    let indexed = |type_id: TypeId| {
+        let name = schema.type_of(type_id).name();
+        wanted
+            .iter()
+            .any(|(attribute, kinds)| attribute == name && kinds.equality)
+    };
+    Rules::read(schema, &views, &indexed)
 }
 
 fn load_administrator(

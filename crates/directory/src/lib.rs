@@ -37,6 +37,7 @@ mod paging;
 mod projection;
 mod record;
 mod recover;
+mod rules;
 mod session;
 mod stop;
 mod transactions;

@@ -13,6 +13,7 @@ use crate::knowledge;
 use crate::operation::add;
 use crate::paging::CookieKey;
 use crate::recover;
+use crate::rules::RULES_NAME;
 use crate::stop::{Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
@@ -361,6 +362,7 @@ fn initial_writes(
     )?;
     add(config::INDEXES_NAME, &[("objectClass", "pandoConfig")])?;
     add(config::SCHEMA_NAME, &[("objectClass", "pandoConfig")])?;
+    add(RULES_NAME, &[("objectClass", "pandoConfig")])?;
     for (attribute, kinds) in &options.indexes {
         let mut attributes = vec![
             ("objectClass", "pandoIndex"),

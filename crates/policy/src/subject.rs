@@ -44,6 +44,12 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// The server itself, which sees everything.
+    pub fn server() -> Subject {
+        let nobody = Subject::anonymous(None, true);
+        nobody.administrator(Name::root(), String::new(), Authentication::None)
+    }
+
     /// The subject of a connection nobody has authenticated on.
     pub fn anonymous(address: Option<IpAddr>, secure: bool) -> Self {
         Subject {

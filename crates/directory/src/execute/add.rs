@@ -13,6 +13,7 @@ use store::{EntryId, Lookup};
 impl Execution<'_, '_> {
     pub(super) fn add(&mut self, write: &Write, addition: &Addition) -> Result<(), Stop> {
         let parent = self.parent_of(write)?;
+        let due = self.numbers_due(&write.name)?;
         let mut numbers = Vec::with_capacity(addition.attributes.len());
         for given in &addition.attributes {
             numbers.push(self.number(&given.description)?);
@@ -28,6 +29,7 @@ impl Execution<'_, '_> {
             );
         }
         self.add_naming_values(addition, &mut draft)?;
+        let counters = self.give_numbers(&due, &mut draft, true)?;
         let known = self.catalog.known.clone();
         let naming: Vec<TypeId> = addition
             .rdn
@@ -43,6 +45,7 @@ impl Execution<'_, '_> {
         if relaxed {
             self.check_given(&draft, &numbers, None)?;
         }
+        self.refuse_held(&write.name, &draft, None, None)?;
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -62,6 +65,7 @@ impl Execution<'_, '_> {
                 .expect("only the root has no leaf, and it cannot be added")
         };
         self.batch.insert(id, parent, row, &bytes)?;
+        self.keep(&counters)?;
         self.history.added(id);
         self.notice_end(id, end);
         Ok(())

@@ -4,10 +4,13 @@ mod add;
 mod delete;
 mod draft;
 mod dynamic;
+mod holder;
 mod modify;
+mod numbers;
 mod options;
 mod relaxed;
 mod rename;
+mod unique;
 mod unit;
 
 use crate::catalog::Catalog;
@@ -23,6 +26,7 @@ use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, EntryView, Lookup};
 
+pub(crate) use holder::other_match;
 pub(crate) use unit::Done;
 
 /// One record being executed inside one transaction.

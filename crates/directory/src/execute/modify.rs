@@ -23,10 +23,11 @@ impl Execution<'_, '_> {
         for change in changes {
             numbers.push(self.number(&change.given.description)?);
         }
+        let due = self.numbers_due(&write.name)?;
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
-        let end;
+        let (end, counters);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -38,6 +39,8 @@ impl Execution<'_, '_> {
                 apply(&self.schema, &mut draft, change, *number, permissive)?;
             }
             draft.drop_empty();
+            let gets_class = numbers.contains(&object_class);
+            counters = self.give_numbers(&due, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
             self.refuse_other_lifetime(&view, &draft, &numbers)?;
             let same_shape = draft.attributes.len() == types_before
@@ -55,6 +58,8 @@ impl Execution<'_, '_> {
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
+            numbers.extend(due.iter().map(|(_, number)| *number));
+            self.refuse_held(&write.name, &draft, Some(&numbers), Some(id))?;
             end = self.changed_end(&draft, &numbers);
             draft.encode(&self.schema, self.position)
         };
@@ -62,6 +67,7 @@ impl Execution<'_, '_> {
             self.notice_new_classes(changes)?;
         }
         self.batch.update(id, &bytes)?;
+        self.keep(&counters)?;
         self.history.modified(id);
         self.notice_end(id, end);
         Ok(())

@@ -113,7 +113,7 @@ impl Execution<'_, '_> {
 }
 
 /// The name the entry has once the write is executed.
-fn name_afterwards(write: &Write) -> Name {
+pub(super) fn name_afterwards(write: &Write) -> Name {
     match &write.change {
         Change::Rename(renaming) => {
             let superior = renaming

@@ -3,12 +3,10 @@
 
 use super::Execution;
 use super::draft::Draft;
-use crate::context::Context;
 use crate::stop::Stop;
-use policy::{Authentication, Subject};
 use protocol::{Filter, ResultCode};
-use schema::{AttributeNumber, Name, Truth, TypeId};
-use store::{EntryId, Region, RegionScope};
+use schema::{AttributeNumber, TypeId};
+use store::EntryId;
 
 impl Execution<'_, '_> {
     /// Checks what an administrator gave in place of the server: every entry keeps a unique
@@ -92,29 +90,9 @@ impl Execution<'_, '_> {
             attribute: "entryUUID",
             value: uuid,
         });
-        let region = Region {
-            base: EntryId::ROOT,
-            scope: RegionScope::Subtree,
-        };
-        // Everything counts, whoever may see it.
-        let everybody = Subject::anonymous(None, true).administrator(
-            Name::root(),
-            String::new(),
-            Authentication::None,
-        );
-        let catalog = self.catalog_now();
-        let snapshot = self.batch.snapshot();
-        let context = Context::new(&snapshot, &catalog, &everybody);
-        let plan = context.plan(&filter, &region)?;
-        let candidates = context.candidates(&plan, EntryId::ROOT)?;
-        let mut scratch = Vec::new();
-        for entry in context.entries(&candidates, EntryId::ROOT) {
-            let entry = entry?;
-            let same = filter.evaluate(&catalog.schema, &entry, &mut scratch) == Truth::True;
-            if same && Some(entry.id) != own {
-                let text = "another entry has this entryUUID";
-                return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
-            }
+        if self.other_match(&filter, &[EntryId::ROOT], own)?.is_some() {
+            let text = "another entry has this entryUUID";
+            return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::Execution;
 use super::draft::{Draft, position_of};
+use super::options::name_afterwards;
 use crate::stop::Stop;
 use crate::write::{Renaming, Write};
 use protocol::ResultCode;
@@ -78,6 +79,8 @@ impl Execution<'_, '_> {
             &naming,
             write.has(|it| it.relaxed),
         )?;
+        let new = name_afterwards(write);
+        self.refuse_held_after_move(id, (&write.name, &new), &draft, numbers)?;
         self.stamp(&mut draft, &write.by, &[]);
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }

@@ -5,10 +5,10 @@ use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
-use policy::{Authentication, Subject};
+use policy::Subject;
 use protocol::ldif::LdifWriter;
 use protocol::{Filter, PartialAttribute, parse_filter};
-use schema::{AttributeNumber, Name, Truth};
+use schema::{AttributeNumber, Truth};
 use std::io::Write;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
@@ -91,11 +91,7 @@ impl Rules {
             except,
             filter,
             // Whoever can read the folder is its administrator.
-            subject: Subject::anonymous(None, true).administrator(
-                Name::root(),
-                String::new(),
-                Authentication::External,
-            ),
+            subject: Subject::server(),
             selected,
             writer: LdifWriter::new(options.fold_columns),
             compression: options.compression,

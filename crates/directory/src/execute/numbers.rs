@@ -1,0 +1,128 @@
+//! Numbers for new entries (`uidNumber`, `gidNumber` …), given in the order of execution: no two
+//! entries ever get the same, also when the first is gone.
+
+use super::Execution;
+use super::draft::Draft;
+use crate::rules::{NumberRange, Numbers};
+use crate::stop::Stop;
+use protocol::{Filter, ResultCode};
+use schema::{AttributeNumber, Name};
+use store::EntryId;
+
+/// A rule that an entry falls under, with the number of its attribute.
+pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
+
+/// How far a range is given away, to be kept when the write succeeds.
+pub(super) struct Counter {
+    key: Vec<u8>,
+    last: u128,
+}
+
+impl<'x> Execution<'x, '_> {
+    /// The rules for entries of this name.
+    pub(super) fn numbers_due(&mut self, name: &Name) -> Result<Vec<Due<'x>>, Stop> {
+        let rules = &self.catalog.rules.numbers;
+        let mut due = Vec::new();
+        for rule in rules.iter().filter(|rule| rule.place.covers(name)) {
+            let attribute = self.schema.type_of(rule.type_id).name().to_owned();
+            let Ok(description) = self.schema.describe(&attribute) else {
+                continue;
+            };
+            due.push((rule, self.number(&description)?));
+        }
+        Ok(due)
+    }
+
+    /// Gives a draft the numbers it asks for, with the rule's request or, when `missing` says so,
+    /// by having none.
+    pub(super) fn give_numbers(
+        &self,
+        due: &[Due<'x>],
+        draft: &mut Draft<'_>,
+        missing: bool,
+    ) -> Result<Vec<Counter>, Stop> {
+        let mut counters = Vec::new();
+        for (rule, number) in due {
+            let asks = match draft.find(*number) {
+                None => missing,
+                Some(it) => {
+                    let request = rule.request.as_deref();
+                    request.is_some() && it.values.iter().eq(request)
+                }
+            };
+            if !asks || !self.is_of(rule, draft) {
+                continue;
+            }
+            let counter = self.next_number(rule)?;
+            let value = counter.last.to_string().into_bytes();
+            draft.stamp(&self.schema, *number, value);
+            counters.push(counter);
+        }
+        Ok(counters)
+    }
+
+    /// Remembers what was given, with the write that it was given to.
+    pub(super) fn keep(&mut self, counters: &[Counter]) -> Result<(), Stop> {
+        for counter in counters {
+            self.batch
+                .put_meta(&counter.key, &counter.last.to_be_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn is_of(&self, rule: &Numbers, draft: &Draft<'_>) -> bool {
+        let classes = draft.find(self.catalog.known.object_class.number);
+        classes.is_some_and(|classes| {
+            classes.values.iter().any(|value| {
+                let text = std::str::from_utf8(value).unwrap_or_default();
+                let class = self.schema.object_class(text);
+                class.is_some_and(|class| self.schema.is_subclass(class, rule.class))
+            })
+        })
+    }
+
+    /// The first number of the ranges that was never given and that no entry holds.
+    fn next_number(&self, rule: &Numbers) -> Result<Counter, Stop> {
+        self.refuse_unready(rule.type_id)?;
+        let attribute = self.schema.type_of(rule.type_id).name();
+        for range in &rule.ranges {
+            let key = counter_key(attribute, range);
+            let last = self.batch.snapshot().meta(&key)?;
+            let last = last.and_then(|it| Some(u128::from_be_bytes(*it.first_chunk()?)));
+            let first = match last {
+                Some(u128::MAX) => continue,
+                Some(last) => last + 1,
+                None => range.low,
+            };
+            for last in first.max(range.low)..=range.high {
+                if !self.is_held(attribute, last)? {
+                    return Ok(Counter { key, last });
+                }
+            }
+        }
+        let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
+        Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            format!(
+                "all numbers for {attribute} in {} are given away; add a pandoNumberRange to the \
+                 rule in cn=rules,cn=config",
+                ranges.join(", ")
+            ),
+        )
+    }
+
+    fn is_held(&self, attribute: &str, number: u128) -> Result<bool, Stop> {
+        let value = number.to_string();
+        let filter = self.schema.resolve_filter(&Filter::Equality {
+            attribute,
+            value: value.as_bytes(),
+        });
+        Ok(self.other_match(&filter, &[EntryId::ROOT], None)?.is_some())
+    }
+}
+
+/// Where the last number given out of a range is kept. The upper end is not part of it, so that a
+/// range can be made longer.
+fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
+    format!("number {} {}", attribute.to_ascii_lowercase(), range.low).into_bytes()
+}

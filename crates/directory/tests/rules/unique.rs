@@ -1,0 +1,211 @@
+//! Values that no two entries share.
+
+use crate::kit::{ADMIN, Client, PASSWORD};
+use crate::{BASE, rule, unit};
+use protocol::ChangeOperation::{Add, Delete, Replace};
+use protocol::{LdapResult, ResultCode};
+
+const REFUSED: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
+const OK: ResultCode = ResultCode::SUCCESS;
+
+/// A directory in which no two entries share a `mail` value.
+fn with_rule(more: &[(&str, &[&str])]) -> Client {
+    let mut client = Client::admin();
+    unit(&mut client, "People");
+    unit(&mut client, "Guests");
+    let mut attributes: Vec<(&str, &[&str])> = vec![
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["mail"]),
+    ];
+    attributes.extend(more);
+    rule(&mut client, "mail", &attributes).unwrap();
+    client
+}
+
+fn person(client: &mut Client, name: &str, mail: &[&str]) -> LdapResult {
+    let attributes: [(&str, &[&str]); 4] = [
+        ("objectClass", &["inetOrgPerson"]),
+        ("cn", &["x"]),
+        ("sn", &["x"]),
+        ("mail", mail),
+    ];
+    let filled = attributes.iter().filter(|(_, values)| !values.is_empty());
+    client.add(
+        &format!("uid={name},{BASE}"),
+        &filled.copied().collect::<Vec<_>>(),
+    )
+}
+
+#[test]
+fn a_value_has_one_holder() {
+    let mut client = with_rule(&[]);
+    assert_eq!(
+        person(&mut client, "ada,ou=People", &["a@x", "b@x"]).code,
+        OK
+    );
+    let refused = person(&mut client, "bob,ou=Guests", &["c@x", "A@X"]);
+    assert_eq!(refused.code, REFUSED);
+    assert_eq!(
+        refused.diagnostic,
+        format!(
+            "mail: the value \"A@X\" is held by \"uid=ada,ou=People,{BASE}\", and no two entries \
+             may share it"
+        )
+    );
+    assert_eq!(person(&mut client, "bob,ou=Guests", &["c@x"]).code, OK);
+    let bob = format!("uid=bob,ou=Guests,{BASE}");
+    let mut modify = |changes: &[_]| client.modify(&bob, changes).code;
+    assert_eq!(modify(&[(Add, "mail", &["b@x"])]), REFUSED);
+    assert_eq!(modify(&[(Replace, "mail", &["d@x", "b@x"])]), REFUSED);
+    // Its own values are no obstacle, nor is what a change does not touch.
+    assert_eq!(modify(&[(Replace, "mail", &["c@x", "d@x"])]), OK);
+    assert_eq!(modify(&[(Replace, "title", &["a@x"])]), OK);
+}
+
+#[test]
+fn a_value_that_is_given_up_is_free() {
+    let mut client = with_rule(&[]);
+    assert_eq!(person(&mut client, "ada,ou=People", &["a@x"]).code, OK);
+    let ada = format!("uid=ada,ou=People,{BASE}");
+    assert_eq!(client.modify(&ada, &[(Delete, "mail", &["a@x"])]).code, OK);
+    assert_eq!(person(&mut client, "bob,ou=People", &["a@x"]).code, OK);
+    let bob = format!("uid=bob,ou=People,{BASE}");
+    assert_eq!(client.delete_with(&bob, &[]).result.code, OK);
+    assert_eq!(client.modify(&ada, &[(Add, "mail", &["a@x"])]).code, OK);
+}
+
+#[test]
+fn several_attributes_share_their_values() {
+    let mut client = Client::admin();
+    unit(&mut client, "People");
+    let attributes: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["mail", "uid"]),
+    ];
+    rule(&mut client, "both", &attributes).unwrap();
+    assert_eq!(
+        person(&mut client, "ada,ou=People", &["a@x", "ada"]).code,
+        OK
+    );
+    assert_eq!(person(&mut client, "bob,ou=People", &["ada"]).code, REFUSED);
+    assert_eq!(person(&mut client, "a@x,ou=People", &[]).code, REFUSED);
+    let carl = "carl,ou=People";
+    assert_eq!(person(&mut client, carl, &[]).code, OK);
+    // A new name brings a value too.
+    let carl = format!("uid={carl},{BASE}");
+    let renamed = client.rename_with(&carl, "uid=A@X", None, &[]);
+    assert_eq!(renamed.result.code, REFUSED);
+    let renamed = client.rename_with(&carl, "uid=carla", None, &[]);
+    assert_eq!(renamed.result.code, OK);
+}
+
+#[test]
+fn a_rule_may_be_for_subtrees() {
+    let people = format!("ou=People,{BASE}");
+    let mut client = with_rule(&[("pandoBase", &[&people])]);
+    assert_eq!(person(&mut client, "ada,ou=People", &["a@x"]).code, OK);
+    assert_eq!(person(&mut client, "ada,ou=Guests", &["a@x"]).code, OK);
+    assert_eq!(person(&mut client, "bob,ou=Guests", &["b@x"]).code, OK);
+    assert_eq!(person(&mut client, "bob,ou=People", &["a@x"]).code, REFUSED);
+    // Moves into the subtree.
+    let mut into = |rdn: &str| {
+        let from = format!("{rdn},ou=Guests,{BASE}");
+        let moved = client.rename_with(&from, &format!("{rdn}1"), Some(&people), &[]);
+        moved.result.code
+    };
+    assert_eq!(into("uid=ada"), REFUSED);
+    assert_eq!(into("uid=bob"), OK);
+}
+
+#[test]
+fn a_subtree_that_moves_is_looked_at_as_a_whole() {
+    let people = format!("ou=People,{BASE}");
+    let mut client = with_rule(&[("pandoBase", &[&people])]);
+    assert_eq!(person(&mut client, "ada,ou=People", &["a@x"]).code, OK);
+    let mut team = |name: &str, mails: [&str; 2]| {
+        let class: (&str, &[&str]) = ("objectClass", &["organizationalUnit"]);
+        let from = format!("ou={name},ou=Guests,{BASE}");
+        assert_eq!(client.add(&from, &[class]).code, OK);
+        for (at, mail) in mails.iter().enumerate() {
+            let place = format!("m{at},ou={name},ou=Guests");
+            assert_eq!(person(&mut client, &place, &[mail]).code, OK);
+        }
+        let rdn = format!("ou={name}");
+        let moved = client.rename_with(&from, &rdn, Some(&people), &[]);
+        (moved.result.code, moved.result.diagnostic)
+    };
+    assert_eq!(team("one", ["c@x", "d@x"]).0, OK);
+    assert_eq!(team("two", ["e@x", "a@x"]).0, REFUSED);
+    let (code, diagnostic) = team("three", ["f@x", "F@x"]);
+    assert_eq!(code, REFUSED, "{diagnostic}");
+    // A new name above a rule's subtree would leave the rule without its entries.
+    let above = client.rename_with(&people, "ou=Staff", None, &[]);
+    assert_eq!(above.result.code, OK);
+    let back = format!("ou=Staff,{BASE}");
+    let back = client.rename_with(&back, "ou=People", None, &[]);
+    assert_eq!(back.result.code, OK, "{}", back.result.diagnostic);
+}
+
+#[test]
+fn a_rule_needs_an_index() {
+    let mut client = Client::admin();
+    let attributes = |attribute: &'static str| -> [(&str, Vec<&str>); 2] {
+        [
+            ("objectClass", vec!["pandoUnique"]),
+            ("pandoUniqueAttribute", vec![attribute]),
+        ]
+    };
+    let mut add = |name: &str, attribute: &'static str| {
+        let attributes = attributes(attribute);
+        let attributes = attributes.each_ref().map(|(name, it)| (*name, &it[..]));
+        rule(&mut client, name, &attributes)
+    };
+    let problem = add("title", "title").unwrap_err();
+    assert!(problem.contains("cn=title,cn=rules,cn=config"), "{problem}");
+    assert!(problem.contains("needs an equality index"), "{problem}");
+    let problem = add("none", "noSuchType").unwrap_err();
+    assert!(problem.contains("no attribute type"), "{problem}");
+    add("mail", "mail").unwrap();
+    // Nor can the index be taken away while a rule needs it.
+    let index = client.delete_with("cn=mail,cn=indexes,cn=config", &[]);
+    assert_eq!(index.result.code, REFUSED);
+    let gone = client.delete_with("cn=mail,cn=rules,cn=config", &[]);
+    assert_eq!(gone.result.code, OK);
+    let index = client.delete_with("cn=mail,cn=indexes,cn=config", &[]);
+    assert_eq!(index.result.code, OK);
+}
+
+#[test]
+fn rules_hold_after_a_restart() {
+    let client = with_rule(&[]);
+    let mut client = client.reopen();
+    assert_eq!(client.bind(ADMIN, PASSWORD).code, OK);
+    assert_eq!(person(&mut client, "ada,ou=People", &["a@x"]).code, OK);
+    assert_eq!(person(&mut client, "bob,ou=People", &["a@x"]).code, REFUSED);
+}
+
+#[test]
+fn a_check_finds_what_was_there_before_the_rule() {
+    let mut client = Client::admin();
+    unit(&mut client, "People");
+    for name in ["ada", "bob"] {
+        let place = format!("{name},ou=People");
+        assert_eq!(person(&mut client, &place, &["a@x"]).code, OK);
+    }
+    let attributes: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["mail"]),
+    ];
+    rule(&mut client, "mail", &attributes).unwrap();
+    client.directory.shutdown();
+    let folder = std::sync::Arc::clone(&client.folder);
+    drop(client);
+    let report = directory::check::check(folder.path()).unwrap();
+    assert_eq!(
+        report.problems,
+        [format!(
+            "mail: \"uid=ada,ou=People,{BASE}\" and \"uid=bob,ou=People,{BASE}\" share the value \
+             \"a@x\", which a rule in cn=rules,cn=config says is unique"
+        )]
+    );
+}
