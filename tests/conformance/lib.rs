@@ -11,11 +11,13 @@
 
 mod case;
 mod clause;
+mod drafts;
 mod entry;
 mod extended;
 mod read_controls;
 mod report;
 mod rfc3296;
+mod rfc4373;
 mod rfc4511_bind;
 mod rfc4511_envelope;
 mod rfc4511_filter;
@@ -121,6 +123,8 @@ pub fn clauses() -> Vec<Clause> {
     write_controls::clauses(&mut book);
     read_controls::clauses(&mut book);
     extended::clauses(&mut book);
+    rfc4373::clauses(&mut book);
+    drafts::clauses(&mut book);
     streams::clauses(&mut book);
     book.into_clauses()
 }

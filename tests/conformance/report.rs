@@ -186,7 +186,6 @@ pub(crate) const STANDARDS: &[(&str, &str)] = &[
     ("rfc4517", "syntaxes and matching rules"),
     ("rfc4518", "string preparation"),
     ("rfc4519", "schema for user applications"),
-    ("rfc4522", "binary option"),
     ("rfc4523", "certificate schema"),
     ("rfc4524", "COSINE schema"),
     ("rfc2798", "inetOrgPerson"),

@@ -1,9 +1,8 @@
-//! Controls of updates: RFC 4525, 4527, 4528 and 4370, tree delete, permissive modify, no-op.
+//! Controls of updates: RFC 4525, 4527, 4528 and 4370.
 
 use protocol::ber::Reader;
 
 use crate::prelude::*;
-use crate::rfc4511_search::people;
 
 pub(crate) fn clauses(book: &mut Book) {
     increment(book);
@@ -14,9 +13,6 @@ pub(crate) fn clauses(book: &mut Book) {
     read_entry_operations(book);
     post_read_limits(book);
     proxied(book);
-    tree_delete(book);
-    permissive(book);
-    no_operation(book);
 }
 
 /// Words, statement, change, result, the numbers afterwards.
@@ -493,116 +489,4 @@ fn proxied(book: &mut Book) {
             },
         )
         .slapd("slapd takes the control all the same");
-}
-
-fn tree_delete(book: &mut Book) {
-    let mut section =
-        book.section_needing("draft-treedelete", "2", &[Need::Control(oid::TREE_DELETE)]);
-    section.clause(
-        "deletes-the-subtree",
-        "A delete with the control removes the entry and everything below it.",
-        |it| {
-            let unit = people(it)?;
-            it.admin()?
-                .delete(&unit, &[bare(oid::TREE_DELETE, true)])?
-                .ok()?;
-            it.is_gone(&unit)?;
-            it.is_gone(&format!("uid=ada,{unit}"))
-        },
-    );
-    section.clause(
-        "deletes-a-leaf",
-        "The control does no harm to a leaf's delete.",
-        |it| {
-            let ada = it.person("ada", &[])?;
-            it.admin()?
-                .delete(&ada, &[bare(oid::TREE_DELETE, true)])?
-                .ok()?;
-            it.is_gone(&ada)
-        },
-    );
-    section.clause(
-        "leaves-siblings",
-        "Nothing beside the subtree is removed.",
-        |it| {
-            let unit = people(it)?;
-            let grace = it.person("grace", &[])?;
-            it.admin()?
-                .delete(&unit, &[bare(oid::TREE_DELETE, true)])?
-                .ok()?;
-            it.exists(&grace)
-        },
-    );
-}
-
-fn permissive(book: &mut Book) {
-    let needs = [Need::Control(oid::PERMISSIVE_MODIFY)];
-    let mut section = book.section_needing("ms-permissive", "1", &needs);
-    type Change = fn() -> Modification;
-    let rows: [(&str, &str, Change, &str); 4] = [
-        (
-            "add-of-an-existing-value",
-            "add of a value that is there succeeds.",
-            || Modification::add("title", &["one"]),
-            "one",
-        ),
-        (
-            "add-of-old-and-new",
-            "add of old and new values adds the new ones.",
-            || Modification::add("title", &["one", "two"]),
-            "one two",
-        ),
-        (
-            "delete-of-a-missing-value",
-            "delete of a value that is not there succeeds.",
-            || Modification::delete("title", &["two"]),
-            "one",
-        ),
-        (
-            "delete-of-a-missing-attribute",
-            "delete of an attribute that is not there succeeds.",
-            || Modification::delete("pager", &[]),
-            "one",
-        ),
-    ];
-    for (words, text, change, after) in rows {
-        let clause = section.clause(words, text, move |it| {
-            let ada = it.person("ada", &[("title", "one")])?;
-            let controls = [bare(oid::PERMISSIVE_MODIFY, true)];
-            it.admin()?.modify(&ada, &[change()], &controls)?.ok()?;
-            let titles = it.get(&ada, &["title"])?.texts("title").join(" ");
-            equal(titles.as_str(), after, "title")
-        });
-        if words == "delete-of-a-missing-value" {
-            clause.slapd("slapd 2.5 forgives a missing attribute, not a missing value");
-        }
-    }
-}
-
-fn no_operation(book: &mut Book) {
-    let mut section = book.section_needing("draft-noop", "2", &[Need::Control(oid::NO_OPERATION)]);
-    for operation in ["modify", "add", "delete", "modify-dn"] {
-        section.clause(
-            format_args!("{operation}-changes-nothing"),
-            format_args!("{operation} with the control is checked, not done: noOperation."),
-            move |it| {
-                let ada = it.person("ada", &[])?;
-                let other = it.draft("uid=other", &person("other", &[]))?;
-                let controls = [bare(oid::NO_OPERATION, true)];
-                let admin = it.admin()?;
-                let outcome = match operation {
-                    "modify" => {
-                        admin.modify(&ada, &[Modification::add("title", &["x"])], &controls)?
-                    }
-                    "add" => admin.add(&other, &controls)?,
-                    "delete" => admin.delete(&ada, &controls)?,
-                    _ => admin.rename(&ada, "uid=x", true, None, &controls)?,
-                };
-                // 0x410e is what implementations of the draft answer.
-                outcome.is_one_of(&[ResultCode(0x410E), ResultCode(118)])?;
-                it.finds("(uid=*)", "ada")?;
-                ensure(!it.get(&ada, &["title"])?.has("title"), "no title", "one")
-            },
-        );
-    }
 }
