@@ -19,6 +19,7 @@ mod reach;
 mod report;
 mod schema;
 mod serve;
+mod trust;
 
 use clap::Parser;
 use cli::{Cli, Command};

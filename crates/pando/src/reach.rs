@@ -1,22 +1,20 @@
 //! Connections to other servers: in the clear, with TLS from the start, or with StartTLS.
 
 use crate::report::Problem;
+use crate::trust;
 use ::conformance::Transport;
 use protocol::url::{LdapUrl, UrlScheme};
 use protocol::{
     ExtendedRequest, Request, Response, ResponseMessage, ResultCode, frame, oid, write_request,
 };
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where Debian and its relatives keep the certificates that a machine trusts.
-const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// How long the server may take to accept a connection and to begin TLS.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// The longest answer to StartTLS.
@@ -52,7 +50,7 @@ impl Target {
             }
         };
         Ok(Target {
-            tls: encrypted.then(|| tls(ca)).transpose()?,
+            tls: encrypted.then(|| trust::config(ca)).transpose()?,
             url,
             start_tls,
         })
@@ -129,24 +127,6 @@ fn start_tls(stream: &mut TcpStream) -> io::Result<()> {
             "StartTLS: expected its response, came something else",
         )),
     }
-}
-
-fn tls(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Problem> {
-    let path = ca.map_or_else(|| PathBuf::from(SYSTEM_CERTIFICATES), Path::to_path_buf);
-    let mut roots = RootCertStore::empty();
-    let certificates = CertificateDer::pem_file_iter(&path)
-        .map_err(|error| Problem::file(&path, error))?
-        .flatten();
-    if roots.add_parsable_certificates(certificates).0 == 0 {
-        return Err(Problem::file(&path, "expected certificates as PEM"));
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(Problem::failed)?;
-    Ok(Arc::new(
-        config.with_root_certificates(roots).with_no_client_auth(),
-    ))
 }
 
 /// TLS over a socket.
