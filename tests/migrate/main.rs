@@ -1,8 +1,10 @@
 //! `pando migrate` from Debian's slapd: copy, follow through every interruption, compare.
 
 mod follow;
+mod interruptions;
 mod mistakes;
 mod report;
+mod secure;
 
 use kit::process::{Running, until};
 use kit::tools::Answer;

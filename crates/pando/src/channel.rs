@@ -23,8 +23,14 @@ pub struct Channel {
 }
 
 enum Way {
-    Online(UnixStream),
+    Online(Online),
     Offline(Box<Offline>),
+}
+
+struct Online {
+    stream: UnixStream,
+    /// Read and not taken yet.
+    buffer: Vec<u8>,
 }
 
 struct Offline {
@@ -32,6 +38,8 @@ struct Offline {
     worker: Worker,
     session: Session,
     inbox: Arc<Inbox>,
+    /// Answers to what was sent, not taken yet.
+    buffer: Vec<u8>,
 }
 
 /// Completions of the one session.
@@ -71,7 +79,10 @@ impl Channel {
     pub fn open(dir: &Path) -> Result<Channel, Problem> {
         let data = data_folder(dir)?;
         let way = match UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)) {
-            Ok(stream) => Way::Online(stream),
+            Ok(stream) => Way::Online(Online {
+                stream,
+                buffer: Vec::new(),
+            }),
             Err(_) => Way::Offline(Box::new(Offline::open(&data)?)),
         };
         let mut channel = Channel { way, last_id: 0 };
@@ -134,8 +145,44 @@ impl Channel {
         let mut bytes = Vec::new();
         write_request(&mut bytes, self.last_id, request, controls);
         match &mut self.way {
-            Way::Online(stream) => online(stream, &bytes),
+            Way::Online(online) => online.call(&bytes),
             Way::Offline(offline) => offline.call(&bytes),
+        }
+    }
+
+    /// Whether the node is served, and other channels can be opened beside this one.
+    pub fn is_online(&self) -> bool {
+        matches!(self.way, Way::Online(_))
+    }
+
+    /// Sends a write and does not wait for its result: many of them become durable together. Only
+    /// reads may be called for until all results are received.
+    pub fn send(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<MessageId, Problem> {
+        self.last_id += 1;
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, self.last_id, request, controls);
+        match &mut self.way {
+            Way::Online(online) => online.stream.write_all(&bytes)?,
+            Way::Offline(offline) => offline.send(&bytes)?,
+        }
+        Ok(self.last_id)
+    }
+
+    /// The next result of what was sent; they come in any order.
+    pub fn receive(&mut self) -> Result<(MessageId, LdapResult), Problem> {
+        let answer = match &mut self.way {
+            Way::Online(online) => online.next()?,
+            Way::Offline(offline) => offline.next()?,
+        };
+        let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
+        let id = message.id;
+        match result_of(message.response) {
+            Some(result) => Ok((id, result)),
+            None => Err(Problem::failed("the server's answer is no result")),
         }
     }
 }
@@ -170,32 +217,61 @@ fn result_of(response: Response<'_>) -> Option<LdapResult> {
     }
 }
 
-fn online(stream: &mut UnixStream, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
-    stream.write_all(bytes)?;
-    let (mut answers, mut buffer) = (Vec::new(), Vec::new());
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        let count = stream.read(&mut chunk)?;
+impl Online {
+    fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+        self.stream.write_all(bytes)?;
+        let mut answers = Vec::new();
+        loop {
+            self.read_more()?;
+            take_messages(&mut self.buffer, &mut answers)?;
+            let last = answers.last().map(Vec::as_slice).unwrap_or_default();
+            if let Ok(message) = ResponseMessage::decode(last)
+                && result_of(message.response).is_some()
+            {
+                return Ok(answers);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<Vec<u8>, Problem> {
+        loop {
+            if let Some(message) = take_message(&mut self.buffer)? {
+                return Ok(message);
+            }
+            self.read_more()?;
+        }
+    }
+
+    fn read_more(&mut self) -> Result<(), Problem> {
+        let mut chunk = vec![0; 64 << 10];
+        let count = self.stream.read(&mut chunk)?;
         if count == 0 {
             return Err(Problem::failed("the server closed the connection"));
         }
-        buffer.extend_from_slice(&chunk[..count]);
-        take_messages(&mut buffer, &mut answers)?;
-        let last = answers.last().map(Vec::as_slice).unwrap_or_default();
-        if let Ok(message) = ResponseMessage::decode(last)
-            && result_of(message.response).is_some()
-        {
-            return Ok(answers);
-        }
+        self.buffer.extend_from_slice(&chunk[..count]);
+        Ok(())
     }
 }
 
 /// Moves whole messages from a buffer to a list.
 fn take_messages(buffer: &mut Vec<u8>, messages: &mut Vec<Vec<u8>>) -> Result<(), Problem> {
-    while let Some(length) = frame(buffer, ANSWER_BYTES_MAX).map_err(Problem::failed)? {
-        messages.push(buffer.drain(..length).collect());
+    let mut at = 0;
+    loop {
+        let rest = buffer.get(at..).unwrap_or_default();
+        let Some(length) = frame(rest, ANSWER_BYTES_MAX).map_err(Problem::failed)? else {
+            break;
+        };
+        messages.push(rest[..length].to_vec());
+        at += length;
     }
+    buffer.drain(..at);
     Ok(())
+}
+
+/// The first message, if it is whole.
+fn take_message(buffer: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Problem> {
+    let length = frame(buffer, ANSWER_BYTES_MAX).map_err(Problem::failed)?;
+    Ok(length.map(|length| buffer.drain(..length).collect()))
 }
 
 impl Offline {
@@ -217,7 +293,30 @@ impl Offline {
             worker,
             session,
             inbox,
+            buffer: Vec::new(),
         })
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        let message = Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
+        let flow = self
+            .worker
+            .execute(&mut self.session, &message, &mut self.buffer);
+        match flow {
+            Flow::Waiting | Flow::Done => Ok(()),
+            _ => Err(Problem::failed("expected a write to be sent")),
+        }
+    }
+
+    fn next(&mut self) -> Result<Vec<u8>, Problem> {
+        loop {
+            if let Some(message) = take_message(&mut self.buffer)? {
+                return Ok(message);
+            }
+            let completion = self.inbox.take();
+            self.worker
+                .complete(&mut self.session, completion, &mut self.buffer);
+        }
     }
 
     fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {

@@ -11,6 +11,7 @@ use protocol::{
     put_partial_attribute,
 };
 use std::path::Path;
+use store::IndexKinds;
 
 /// Runs the action.
 pub fn index(action: &IndexAction) -> Result<(), Problem> {
@@ -34,7 +35,11 @@ fn entry_name(attribute: &str) -> String {
 
 fn add(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
     let kinds = parse_kinds(kinds.iter().map(String::as_str))?;
-    let mut channel = Channel::open(dir)?;
+    add_to(&mut Channel::open(dir)?, attribute, kinds)
+}
+
+/// Adds an index, or gives the one there is these kinds.
+pub fn add_to(channel: &mut Channel, attribute: &str, kinds: IndexKinds) -> Result<(), Problem> {
     let names: Vec<&[u8]> = kinds.iter().map(|kind| kind.name().as_bytes()).collect();
     let encoded = [
         encode("objectClass", &[b"pandoIndex"]),

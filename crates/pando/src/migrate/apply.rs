@@ -3,20 +3,26 @@
 //! Entries are found by `entryUUID`, so a rename is one, and what lies below goes with it. During a
 //! refresh the old server tells them in an order of its own: what cannot be done yet (its superior
 //! is not there, or something lies below it) waits until something else has been done.
+//!
+//! Ordinary changes of different entries are sent one behind the other, and become durable
+//! together. What is refused then is tried again on its own, with all that can be done about it.
 
 use super::entry::{Entry, Uuid, uuid_text};
-use super::here::{Edit, Here, split};
+use super::here::{Edit, Here, Write, split};
 use super::keep::{Attributes, Keep};
 use super::rejects::Rejects;
 use super::trouble::Trouble;
 use crate::report::note;
 use policy::password;
-use protocol::{ChangeOperation, LdapResult, ResultCode};
+use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode};
 use schema::Name;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// From this many values on, single values are changed instead of all.
 const VALUES_MANY: usize = 16;
+/// Changes on their way at a time.
+const SENT_MAX: usize = 256;
 /// The times that must not lie in the future.
 const TIMES: [&str; 2] = ["createTimestamp", "modifyTimestamp"];
 
@@ -41,10 +47,27 @@ pub struct Applier {
     bases: Vec<String>,
     /// Where entries go that the node refuses.
     pub rejects: Rejects,
+    sent: Vec<Sent>,
     waiting: Vec<(Uuid, Entry)>,
     leaving: Vec<Uuid>,
     /// What has been done.
     pub counts: Counts,
+    /// An unknown definition is trouble, not yet a reason to refuse the entry.
+    pub asks_for_schema: bool,
+}
+
+/// A change on its way.
+struct Sent {
+    id: MessageId,
+    uuid: Uuid,
+    what: What,
+}
+
+/// What it is for.
+enum What {
+    Add(Entry),
+    Change(Entry),
+    Remove,
 }
 
 /// What became of an entry.
@@ -53,6 +76,8 @@ enum Done {
     /// Something else must be done first: what the node said.
     Later(String),
     No(String),
+    /// The node does not know one of its attribute types or object classes.
+    Unknown(String),
 }
 
 impl Applier {
@@ -63,9 +88,11 @@ impl Applier {
             keep,
             bases,
             rejects,
+            sent: Vec::new(),
             waiting: Vec::new(),
             leaving: Vec::new(),
             counts: Counts::default(),
+            asks_for_schema: false,
         }
     }
 
@@ -74,27 +101,98 @@ impl Applier {
         self.keep.schema().resolve_name(dn).ok()
     }
 
-    /// Makes the entry what the old server says.
+    /// Makes the entry what the old server says, sooner or later.
     pub fn put(&mut self, uuid: Uuid, entry: Entry) -> Result<(), Trouble> {
+        self.make_room(&uuid)?;
+        let wanted = self.wanted(&uuid, &entry);
+        let id = match self.find(&uuid)? {
+            None => self.here.send(&Write::Add(&entry.dn, &wanted))?,
+            Some(found) if self.name(&found.dn) == self.name(&entry.dn) => {
+                let edits = self.edits(&found, &wanted);
+                if edits.is_empty() {
+                    self.counts.same += 1;
+                    return Ok(());
+                }
+                let id = self.here.send(&Write::Modify(&found.dn, &edits))?;
+                self.sent.push(Sent {
+                    id,
+                    uuid,
+                    what: What::Change(entry),
+                });
+                return Ok(());
+            }
+            Some(_) => {
+                self.flush()?;
+                return self.put_now(uuid, entry);
+            }
+        };
+        self.sent.push(Sent {
+            id,
+            uuid,
+            what: What::Add(entry),
+        });
+        Ok(())
+    }
+
+    /// Deletes the entry, if it is here, sooner or later.
+    pub fn remove(&mut self, uuid: Uuid) -> Result<(), Trouble> {
+        self.make_room(&uuid)?;
+        if let Some(found) = self.find(&uuid)? {
+            let id = self.here.send(&Write::Delete(&found.dn))?;
+            let what = What::Remove;
+            self.sent.push(Sent { id, uuid, what });
+        }
+        Ok(())
+    }
+
+    /// One entry is changed once at a time, and not too many are.
+    fn make_room(&mut self, uuid: &Uuid) -> Result<(), Trouble> {
+        match self.sent.len() >= SENT_MAX || self.sent.iter().any(|it| it.uuid == *uuid) {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until everything sent is durable, and does again what was refused.
+    pub fn flush(&mut self) -> Result<(), Trouble> {
+        let mut results = HashMap::with_capacity(self.sent.len());
+        while results.len() < self.sent.len() {
+            let (id, result) = self.here.receive()?;
+            results.insert(id, result.code);
+        }
+        for Sent { id, uuid, what } in std::mem::take(&mut self.sent) {
+            let done = results.get(&id) == Some(&ResultCode::SUCCESS);
+            match what {
+                What::Add(_) if done => self.counts.added += 1,
+                What::Change(_) if done => self.counts.changed += 1,
+                What::Remove if done => self.counts.deleted += 1,
+                What::Add(entry) | What::Change(entry) => self.put_now(uuid, entry)?,
+                What::Remove => self.remove_now(uuid)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn put_now(&mut self, uuid: Uuid, entry: Entry) -> Result<(), Trouble> {
         match self.bring(&uuid, &entry)? {
             Done::Yes => Ok(()),
             Done::Later(_) => {
                 self.waiting.push((uuid, entry));
                 Ok(())
             }
-            Done::No(reason) => self.reject(&entry, &reason),
+            Done::Unknown(_) if self.asks_for_schema => Err(Trouble::Schema),
+            Done::No(reason) | Done::Unknown(reason) => self.reject(&entry, &reason),
         }
     }
 
-    /// Deletes the entry, if it is here and below the base.
-    pub fn remove(&mut self, uuid: Uuid) -> Result<(), Trouble> {
+    fn remove_now(&mut self, uuid: Uuid) -> Result<(), Trouble> {
         match self.take_away(&uuid)? {
             Done::Yes => Ok(()),
             Done::Later(_) => {
                 self.leaving.push(uuid);
                 Ok(())
             }
-            Done::No(reason) => {
+            Done::No(reason) | Done::Unknown(reason) => {
                 let dn = format!("entryUUID={}", uuid_text(&uuid));
                 let attributes = Vec::new();
                 self.reject(&Entry { dn, attributes }, &reason)
@@ -102,18 +200,26 @@ impl Applier {
         }
     }
 
+    /// Whether nothing waits for something else.
+    pub fn is_settled(&self) -> bool {
+        self.sent.is_empty() && self.waiting.is_empty() && self.leaving.is_empty()
+    }
+
     /// Does what waited, as far as it can be done now. `finally`: what cannot is rejected.
     pub fn settle(&mut self, finally: bool) -> Result<(), Trouble> {
+        if self.waiting.is_empty() && self.leaving.is_empty() {
+            return Ok(());
+        }
         loop {
             let before = self.waiting.len() + self.leaving.len();
             if before == 0 {
                 return Ok(());
             }
             for (uuid, entry) in std::mem::take(&mut self.waiting) {
-                self.put(uuid, entry)?;
+                self.put_now(uuid, entry)?;
             }
             for uuid in std::mem::take(&mut self.leaving) {
-                self.remove(uuid)?;
+                self.remove_now(uuid)?;
             }
             if self.waiting.len() + self.leaving.len() == before {
                 break;
@@ -125,7 +231,9 @@ impl Applier {
         for (uuid, entry) in std::mem::take(&mut self.waiting) {
             match self.bring(&uuid, &entry)? {
                 Done::Yes => {}
-                Done::Later(reason) | Done::No(reason) => self.reject(&entry, &reason)?,
+                Done::Later(reason) | Done::No(reason) | Done::Unknown(reason) => {
+                    self.reject(&entry, &reason)?
+                }
             }
         }
         for uuid in std::mem::take(&mut self.leaving) {
@@ -155,32 +263,25 @@ impl Applier {
             };
         }
         let inner: Vec<Name> = self.inner_bases(base);
-        let mut gone: Vec<(usize, String)> = Vec::new();
+        let mut gone: Vec<(usize, Uuid)> = Vec::new();
         let schema = self.keep.schema().clone();
         self.here.each(base, &["entryUUID"], |entry| {
-            let uuid = entry.uuid();
-            let kept = uuid.is_some_and(|it| mentioned.binary_search(&it).is_ok());
-            if let (false, Ok(name)) = (kept, schema.resolve_name(&entry.dn))
+            let missing = entry
+                .uuid()
+                .filter(|it| mentioned.binary_search(it).is_err());
+            if let (Some(uuid), Ok(name)) = (missing, schema.resolve_name(&entry.dn))
                 && !inner.iter().any(|it| name.is_within(it))
             {
-                gone.push((name.depth(), entry.dn));
+                gone.push((name.depth(), uuid));
             }
             Ok(())
         })?;
         // What lies below goes first.
         gone.sort_unstable_by(|one, other| other.cmp(one));
-        for (_, dn) in gone {
-            let result = self.here.delete(&dn)?;
-            match result.code {
-                ResultCode::SUCCESS => self.counts.deleted += 1,
-                ResultCode::NO_SUCH_OBJECT => {}
-                _ => {
-                    let attributes = Vec::new();
-                    self.reject(&Entry { dn, attributes }, &said(&result))?;
-                }
-            }
+        for (_, uuid) in gone {
+            self.remove(uuid)?;
         }
-        Ok(())
+        self.flush()
     }
 
     /// Bases below this one, which have refreshes of their own.
@@ -215,7 +316,7 @@ impl Applier {
         let Some(found) = self.find(uuid)? else {
             return Ok(Done::Yes);
         };
-        let result = self.here.delete(&found.dn)?;
+        let result = self.here.write(&Write::Delete(&found.dn))?;
         Ok(match result.code {
             ResultCode::SUCCESS => {
                 self.counts.deleted += 1;
@@ -227,10 +328,16 @@ impl Applier {
         })
     }
 
-    fn bring(&mut self, uuid: &Uuid, entry: &Entry) -> Result<Done, Trouble> {
+    /// The attributes that the entry should have here.
+    fn wanted(&mut self, uuid: &Uuid, entry: &Entry) -> Attributes {
         let mut wanted = self.keep.writable(entry);
         let text = uuid_text(uuid).into_bytes();
         wanted.insert("entryUUID".into(), vec![text]);
+        wanted
+    }
+
+    fn bring(&mut self, uuid: &Uuid, entry: &Entry) -> Result<Done, Trouble> {
+        let wanted = self.wanted(uuid, entry);
         match self.find(uuid)? {
             None => self.add(&entry.dn, &wanted),
             Some(found) => self.change(found, &entry.dn, &wanted),
@@ -256,25 +363,25 @@ impl Applier {
 
     /// Adds; if only the old server's clock, being ahead, stands against it, without its times.
     fn add_tolerant(&mut self, dn: &str, wanted: &Attributes) -> Result<LdapResult, Trouble> {
-        let result = self.here.add(dn, wanted)?;
+        let result = self.here.write(&Write::Add(dn, wanted))?;
         if result.code != ResultCode::CONSTRAINT_VIOLATION {
             return Ok(result);
         }
         let mut without = wanted.clone();
         without.retain(|name, _| !TIMES.contains(&&**name));
-        self.here.add(dn, &without)
+        self.here.write(&Write::Add(dn, &without))
     }
 
     fn change(&mut self, found: Entry, dn: &str, wanted: &Attributes) -> Result<Done, Trouble> {
         if self.name(&found.dn) == self.name(dn) {
             return self.adjust(&found, wanted);
         }
-        let mut result = self.here.rename(&found.dn, dn)?;
+        let mut result = self.here.write(&Write::Rename(&found.dn, dn))?;
         if result.code == ResultCode::ENTRY_ALREADY_EXISTS
             && let Some(other) = self.here.read(dn)?
         {
             self.set_aside(&other)?;
-            result = self.here.rename(&found.dn, dn)?;
+            result = self.here.write(&Write::Rename(&found.dn, dn))?;
         }
         if result.code != ResultCode::SUCCESS {
             return Ok(self.done(&result, |_| {}));
@@ -295,23 +402,36 @@ impl Applier {
         let mark = other
             .uuid()
             .map_or_else(|| "aside".to_owned(), |it| uuid_text(&it));
-        let result = self
-            .here
-            .rename(&other.dn, &format!("{attribute}={mark},{superior}"))?;
+        let aside = format!("{attribute}={mark},{superior}");
+        let result = self.here.write(&Write::Rename(&other.dn, &aside))?;
         if result.code != ResultCode::SUCCESS {
             // Such a value is not allowed there. It comes again, if it still is.
-            self.here.delete(&other.dn)?;
+            self.here.write(&Write::Delete(&other.dn))?;
         }
         Ok(())
     }
 
     /// Gives an entry the attributes it should have.
     fn adjust(&mut self, found: &Entry, wanted: &Attributes) -> Result<Done, Trouble> {
-        let has = self.keep.writable(found);
-        let mut edits = edits(&has, wanted);
+        let mut edits = self.edits(found, wanted);
         if edits.is_empty() {
             self.counts.same += 1;
             return Ok(Done::Yes);
+        }
+        let mut result = self.here.write(&Write::Modify(&found.dn, &edits))?;
+        if result.code == ResultCode::CONSTRAINT_VIOLATION {
+            edits.retain(|(_, name, _)| !TIMES.contains(&&**name));
+            result = self.here.write(&Write::Modify(&found.dn, &edits))?;
+        }
+        Ok(self.done(&result, |counts| counts.changed += 1))
+    }
+
+    /// What makes the entry what it should be; nothing, if it is that.
+    fn edits(&mut self, found: &Entry, wanted: &Attributes) -> Vec<Edit> {
+        let has = self.keep.writable(found);
+        let mut edits = edits(&has, wanted);
+        if edits.is_empty() {
+            return edits;
         }
         // A change would be stamped with the time and name of now otherwise.
         for name in ["modifyTimestamp", "modifiersName"] {
@@ -320,12 +440,7 @@ impl Applier {
                 edits.push((ChangeOperation::Replace, name.into(), values.clone()));
             }
         }
-        let mut result = self.here.modify(&found.dn, &edits)?;
-        if result.code == ResultCode::CONSTRAINT_VIOLATION {
-            edits.retain(|(_, name, _)| !TIMES.contains(&&**name));
-            result = self.here.modify(&found.dn, &edits)?;
-        }
-        Ok(self.done(&result, |counts| counts.changed += 1))
+        edits
     }
 
     fn done(&mut self, result: &LdapResult, count: impl FnOnce(&mut Counts)) -> Done {
@@ -337,9 +452,18 @@ impl Applier {
             ResultCode::NO_SUCH_OBJECT
             | ResultCode::ENTRY_ALREADY_EXISTS
             | ResultCode::UNWILLING_TO_PERFORM => Done::Later(said(result)),
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE => Done::Unknown(said(result)),
+            ResultCode::INVALID_ATTRIBUTE_SYNTAX if is_unknown_class(result) => {
+                Done::Unknown(said(result))
+            }
             _ => Done::No(said(result)),
         }
     }
+}
+
+/// RFC 4511 has no code for an object class that nobody knows.
+fn is_unknown_class(result: &LdapResult) -> bool {
+    result.diagnostic.contains("unknown object class")
 }
 
 /// A refusal as a sentence.

@@ -14,12 +14,14 @@ use crate::report::note;
 use protocol::control::SyncMode;
 use protocol::{LdapResult, MessageId, ResponseMessage, ResultCode};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Between two looks at the operator's wishes while nothing comes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Cookies are kept so often while changes come without a pause.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// Days counted as [`moment`] does, of the first day of 1970.
+const DAYS_1970: u64 = 719_469;
 /// Between two lines about how it goes.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
@@ -64,6 +66,10 @@ pub struct Follow<'f> {
     pub mode: Mode,
     /// The operator's wish.
     pub stop: &'f Stop,
+    /// Refreshes that are not over.
+    pub refreshes: usize,
+    /// When the change applied last was made.
+    pub changed: Option<SystemTime>,
 }
 
 impl Follow<'_> {
@@ -90,11 +96,15 @@ impl Follow<'_> {
                         saved = Instant::now();
                     }
                     let in_step = !came && streams.iter().all(|it| !it.refreshing);
-                    said.say(self.applier.counts, in_step);
+                    said.say(self.applier.counts, in_step, self.changed);
                 }
             }
         };
-        self.save(&streams)?;
+        match done {
+            // Whatever else ended it, something has been said and is not applied.
+            Ok(()) | Err(Trouble::Stopped | Trouble::Lost(_)) => self.save(&streams)?,
+            Err(_) => {}
+        }
         done
     }
 
@@ -108,8 +118,10 @@ impl Follow<'_> {
             Mode::Plain => Way::Plain,
             _ => Way::Sync(mode, cookie.clone()),
         };
+        let id = pull::begin(self.remote, &base, &way)?;
+        self.refreshes += 1;
         Ok(Stream {
-            id: pull::begin(self.remote, &base, &way)?,
+            id,
             base,
             resumed: cookie.is_some(),
             refreshing: true,
@@ -122,11 +134,11 @@ impl Follow<'_> {
 
     /// Takes one message; false when none came.
     fn step(&mut self, streams: &mut [Stream]) -> Result<bool, Trouble> {
-        let patience = match self.remote.has_message() {
-            true => Duration::ZERO,
-            false => LOOK_EVERY,
-        };
-        let Some(bytes) = self.remote.next(patience.max(Duration::from_millis(1)))? else {
+        if !self.remote.has_message() {
+            // While the old server is silent, what it said becomes durable.
+            self.flush()?;
+        }
+        let Some(bytes) = self.remote.next(LOOK_EVERY)? else {
             return Ok(false);
         };
         let message = match ResponseMessage::decode(bytes) {
@@ -166,8 +178,10 @@ impl Follow<'_> {
     ) -> Result<(), Trouble> {
         match event {
             Event::Put(uuid, entry) => {
-                if stream.refreshing {
-                    stream.mentioned.push(uuid);
+                match stream.refreshing {
+                    true => stream.mentioned.push(uuid),
+                    // A refresh has an order of its own: only now the time says how far it is.
+                    false => self.changed = entry.texts("modifyTimestamp").find_map(moment),
                 }
                 self.applier.put(uuid, entry)?;
             }
@@ -194,8 +208,14 @@ impl Follow<'_> {
             } => self.end(stream, &result, rest_is_gone, page)?,
             Event::Nothing => {}
         }
-        // Later, changes come in the order in which they were made: nothing is left to wait for.
-        self.applier.settle(!stream.refreshing)
+        Ok(())
+    }
+
+    /// Waits until everything is done. After the refresh, changes come in the order in which they
+    /// were made: nothing is left to wait for.
+    fn flush(&mut self) -> Result<(), Trouble> {
+        self.applier.flush()?;
+        self.applier.settle(self.refreshes == 0)
     }
 
     fn end(
@@ -222,6 +242,9 @@ impl Follow<'_> {
                     "{base}: the old server no longer knows what has changed since; everything \
                      is compared"
                 ));
+                if stream.refreshing {
+                    self.refreshes = self.refreshes.saturating_sub(1);
+                }
                 *stream = self.begin(base, None)?;
             }
             (ResultCode::SUCCESS | ResultCode::CANCELED, None) => {
@@ -235,6 +258,7 @@ impl Follow<'_> {
 
     /// Deletes what was not mentioned, once a refresh.
     fn sweep(&mut self, stream: &mut Stream) -> Result<(), Trouble> {
+        self.applier.flush()?;
         self.applier.settle(false)?;
         let mut mentioned = std::mem::take(&mut stream.mentioned);
         mentioned.sort_unstable();
@@ -248,7 +272,8 @@ impl Follow<'_> {
     fn refreshed(&mut self, stream: &mut Stream) -> Result<(), Trouble> {
         stream.refreshing = false;
         stream.mentioned = Vec::new();
-        self.applier.settle(true)?;
+        self.refreshes = self.refreshes.saturating_sub(1);
+        self.flush()?;
         note(format_args!(
             "{}: caught up: {}",
             stream.base,
@@ -258,7 +283,8 @@ impl Follow<'_> {
     }
 
     fn save(&mut self, streams: &[Stream]) -> Result<(), Trouble> {
-        if self.mode == Mode::Plain {
+        self.flush()?;
+        if self.mode == Mode::Plain || !self.applier.is_settled() {
             return Ok(());
         }
         let mut changed = false;
@@ -308,7 +334,7 @@ impl Said {
     }
 
     /// A line now and then while something happens, and one when nothing is left to apply.
-    fn say(&mut self, counts: Counts, in_step: bool) {
+    fn say(&mut self, counts: Counts, in_step: bool, changed: Option<SystemTime>) {
         let total = total(counts);
         let arrives = in_step && (!self.in_step || total != self.counts);
         let works = !in_step && total != self.counts;
@@ -319,7 +345,16 @@ impl Said {
         let rate = (total - self.counts) as f64 / self.last.elapsed().as_secs_f64().max(0.001);
         match in_step {
             true => note(format_args!("in step with the old server: {}", Sum(counts))),
-            false => note(format_args!("applying: {}, {rate:.0}/s", Sum(counts))),
+            false => {
+                let behind = changed.and_then(|it| it.elapsed().ok());
+                let behind = behind.map_or_else(String::new, |it| {
+                    format!(", {} s behind the old server", it.as_secs())
+                });
+                note(format_args!(
+                    "applying: {}, {rate:.0}/s{behind}",
+                    Sum(counts)
+                ));
+            }
         }
         self.last = Instant::now();
         self.counts = total;
@@ -327,6 +362,49 @@ impl Said {
     }
 }
 
+/// A generalized time in its usual form, `YYYYMMDDHHMMSSZ`.
+fn moment(text: &str) -> Option<SystemTime> {
+    let part = |at: std::ops::Range<usize>| text.get(at)?.parse::<u64>().ok();
+    let (year, month, day) = (part(0..4)?, part(4..6)?, part(6..8)?);
+    let (hour, minute, second) = (part(8..10)?, part(10..12)?, part(12..14)?);
+    if !text.ends_with('Z') || year < 1970 || month < 1 {
+        return None;
+    }
+    // Days before the month, counted from March on, when leap days come last.
+    let (years, months) = match month > 2 {
+        true => (year, month - 3),
+        false => (year - 1, month + 9),
+    };
+    let days = years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day;
+    let seconds = (days.checked_sub(DAYS_1970)?) * 86_400 + hour * 3_600 + minute * 60 + second;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
 fn total(counts: Counts) -> u64 {
     counts.added + counts.changed + counts.deleted + counts.same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        let seconds = |text: &str| {
+            let since = moment(text)?.duration_since(UNIX_EPOCH).ok()?;
+            Some(since.as_secs())
+        };
+        assert_eq!(seconds("19700101000000Z"), Some(0));
+        assert_eq!(seconds("20000301000000Z"), Some(951_868_800));
+        assert_eq!(seconds("20261121203000Z"), Some(1_795_293_000));
+        for wrong in [
+            "",
+            "2026",
+            "20261121203000",
+            "20260021203000Z",
+            "x0261121203000Z",
+        ] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::report::Problem;
 use protocol::control::{PagedResults, Subentries};
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, LdapResult,
-    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
+    MessageId, ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
     ResponseMessage, ResultCode, Scope, SearchRequest, oid, put_partial_attribute,
 };
 use std::sync::Arc;
@@ -22,75 +22,40 @@ pub type Edit = (ChangeOperation, Arc<str>, Vec<Vec<u8>>);
 /// The node.
 pub struct Here {
     channel: Channel,
+    /// While writes are on their way, a served node is asked over a channel of its own: on one,
+    /// reads wait for writes.
+    reader: Option<Channel>,
 }
 
 impl Here {
     /// Over this channel.
     pub fn new(channel: Channel) -> Here {
-        Here { channel }
-    }
-
-    /// Adds an entry with what the server would make itself.
-    pub fn add(&mut self, dn: &str, attributes: &Attributes) -> Result<LdapResult, Trouble> {
-        let encoded = encode(
-            attributes
-                .iter()
-                .map(|(name, values)| (&**name, values.as_slice())),
-        );
-        let request = Request::Add(AddRequest {
-            entry: dn,
-            attributes: borrowed(&encoded),
-        });
-        self.write(&request, true)
-    }
-
-    /// Changes an entry.
-    pub fn modify(&mut self, dn: &str, edits: &[Edit]) -> Result<LdapResult, Trouble> {
-        let encoded = encode(
-            edits
-                .iter()
-                .map(|(_, name, values)| (&**name, values.as_slice())),
-        );
-        let attributes = borrowed(&encoded).into_iter();
-        let changes = edits
-            .iter()
-            .zip(attributes)
-            .map(|(edit, attribute)| Change {
-                operation: edit.0,
-                attribute,
-            });
-        let request = Request::Modify(ModifyRequest {
-            object: dn,
-            changes: changes.collect(),
-        });
-        self.write(&request, true)
-    }
-
-    /// Renames and moves an entry.
-    pub fn rename(&mut self, dn: &str, new: &str) -> Result<LdapResult, Trouble> {
-        let (rdn, superior) = split(new);
-        let request = Request::ModifyDn(ModifyDnRequest {
-            entry: dn,
-            new_rdn: rdn,
-            delete_old_rdn: true,
-            new_superior: Some(superior),
-        });
-        self.write(&request, true)
-    }
-
-    /// Deletes an entry.
-    pub fn delete(&mut self, dn: &str) -> Result<LdapResult, Trouble> {
-        self.write(&Request::Delete(DeleteRequest { entry: dn }), false)
-    }
-
-    fn write(&mut self, request: &Request<'_>, relaxed: bool) -> Result<LdapResult, Trouble> {
-        let mut controls = vec![OwnedControl::new(oid::MANAGE_DSA_IT, true)];
-        if relaxed {
-            controls.push(OwnedControl::new(oid::RELAX_RULES, true));
+        Here {
+            channel,
+            reader: None,
         }
-        self.channel
-            .result_with(request, &controls)
-            .map_err(Trouble::here)
+    }
+
+    /// Over these channels.
+    pub fn with_reader(channel: Channel, reader: Option<Channel>) -> Here {
+        Here { channel, reader }
+    }
+
+    /// Sends a write; its result is received later, with those of others.
+    pub fn send(&mut self, write: &Write<'_>) -> Result<MessageId, Trouble> {
+        let channel = &mut self.channel;
+        write.with(|request, controls| channel.send(request, controls))
+    }
+
+    /// The next result of what was sent, in any order.
+    pub fn receive(&mut self) -> Result<(MessageId, LdapResult), Trouble> {
+        self.channel.receive().map_err(Trouble::here)
+    }
+
+    /// Does a write. None may be on its way.
+    pub fn write(&mut self, write: &Write<'_>) -> Result<LdapResult, Trouble> {
+        let channel = &mut self.channel;
+        write.with(|request, controls| channel.result_with(request, controls))
     }
 
     /// The entry of a name.
@@ -171,8 +136,8 @@ impl Here {
         controls: &[OwnedControl],
     ) -> Result<(Vec<Entry>, Option<Vec<u8>>), Trouble> {
         let base = request.base;
-        let answers = self
-            .channel
+        let channel = self.reader.as_mut().unwrap_or(&mut self.channel);
+        let answers = channel
             .call_with(&Request::Search(request), controls)
             .map_err(Trouble::here)?;
         let mut entries = Vec::new();
@@ -202,6 +167,66 @@ impl Here {
             }
         }
         Ok((entries, None))
+    }
+}
+
+/// A change of one entry.
+#[derive(Debug, Clone)]
+pub enum Write<'w> {
+    /// Adds it with what the server would make itself.
+    Add(&'w str, &'w Attributes),
+    /// Changes it.
+    Modify(&'w str, &'w [Edit]),
+    /// Gives it a new name.
+    Rename(&'w str, &'w str),
+    /// Deletes it.
+    Delete(&'w str),
+}
+
+impl Write<'_> {
+    /// Hands over the request and its controls.
+    fn with<T>(
+        &self,
+        act: impl FnOnce(&Request<'_>, &[OwnedControl]) -> Result<T, Problem>,
+    ) -> Result<T, Trouble> {
+        let manage = OwnedControl::new(oid::MANAGE_DSA_IT, true);
+        let relaxed = [manage.clone(), OwnedControl::new(oid::RELAX_RULES, true)];
+        let done = match *self {
+            Write::Add(entry, attributes) => {
+                let all = attributes.iter().map(|(name, it)| (&**name, it.as_slice()));
+                let encoded = encode(all);
+                let attributes = borrowed(&encoded);
+                act(&Request::Add(AddRequest { entry, attributes }), &relaxed)
+            }
+            Write::Modify(object, edits) => {
+                let encoded = encode(edits.iter().map(|(_, name, it)| (&**name, it.as_slice())));
+                let attributes = borrowed(&encoded).into_iter();
+                let changes = edits
+                    .iter()
+                    .zip(attributes)
+                    .map(|(edit, attribute)| Change {
+                        operation: edit.0,
+                        attribute,
+                    });
+                let changes = changes.collect();
+                act(
+                    &Request::Modify(ModifyRequest { object, changes }),
+                    &relaxed,
+                )
+            }
+            Write::Rename(entry, new) => {
+                let (new_rdn, superior) = split(new);
+                let request = ModifyDnRequest {
+                    entry,
+                    new_rdn,
+                    delete_old_rdn: true,
+                    new_superior: Some(superior),
+                };
+                act(&Request::ModifyDn(request), &relaxed)
+            }
+            Write::Delete(entry) => act(&Request::Delete(DeleteRequest { entry }), &[manage]),
+        };
+        done.map_err(Trouble::here)
     }
 }
 

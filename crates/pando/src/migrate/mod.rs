@@ -50,6 +50,9 @@ use trouble::Trouble;
 
 /// The first and the longest pause before the old server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// Unknown definitions make it read the schema again no more often: the old server may have
+/// entries that break its own.
+const SCHEMA_PAUSE: Duration = Duration::from_secs(60);
 /// Between two looks at whether the node is served.
 const NODE_LOOK: Duration = Duration::from_millis(200);
 /// How long a node may take to listen after it has taken its folder.
@@ -74,6 +77,7 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
         rejects: rejects.unwrap_or_else(|| it.dir.join(REJECTS_FILE)),
         refused: 0,
         stop: Stop::default(),
+        schema_read: None,
     };
     let copied = job.copy(&data, &mut state).map_err(Trouble::into_problem)?;
     let Some(mut state) = state else {
@@ -112,6 +116,8 @@ struct Job<'j> {
     /// Entries refused so far.
     refused: u64,
     stop: Stop,
+    /// When an unknown definition last made it read the old server's schema again.
+    schema_read: Option<Instant>,
 }
 
 impl Job<'_> {
@@ -128,12 +134,25 @@ impl Job<'_> {
             }
             opened => opened?,
         };
-        let provider = provider::look(&mut remote, self.it)?;
+        let mut provider = provider::look(&mut remote, self.it)?;
+        if let Some(known) = &state {
+            // What is copied is decided once: other bases could hold entries of other origin.
+            let bases: Vec<String> = known.bases.iter().map(|it| it.0.clone()).collect();
+            if self.it.base.iter().any(|it| !bases.contains(it)) {
+                return Err(Trouble::refused(format!(
+                    "{}: this is a migration of {}; other bases need a node of their own",
+                    state::path(self.dir()).display(),
+                    bases.join(" and ")
+                )));
+            }
+            provider.bases = bases;
+        }
         let served = Channel::is_served(self.dir());
         let mut channel = self.channel()?;
         let taken = take_schema::take_over(&mut remote, &provider.subschema, &mut channel)?;
         let keep = Keep::new(taken.schema, taken.operational);
         node::add_contexts(&mut channel, keep.schema(), &provider.bases)?;
+        node::add_index(&mut channel).map_err(Trouble::Refused)?;
         let mut here = Here::new(channel);
         let mut empty = true;
         for base in &provider.bases {
@@ -174,15 +193,7 @@ impl Job<'_> {
                 known.from,
                 self.old.url
             ))),
-            state => {
-                let known = state.get_or_insert_with(|| State::new(self.old, bases));
-                for base in bases {
-                    if !known.bases.iter().any(|(it, _)| it == base) {
-                        known.set_cookie(base, None);
-                    }
-                }
-                Ok(known)
-            }
+            state => Ok(state.get_or_insert_with(|| State::new(self.old, bases))),
         }
     }
 
@@ -245,6 +256,10 @@ impl Job<'_> {
             let text = match ended {
                 Ok(()) => return Ok(()),
                 Err(Trouble::Stopped) if self.mode == Mode::Stay => return Ok(()),
+                Err(Trouble::Schema) => {
+                    self.schema_read = Some(Instant::now());
+                    continue;
+                }
                 Err(Trouble::Lost(text) | Trouble::Here(text)) if self.mode == Mode::Stay => text,
                 Err(trouble) => return Err(trouble),
             };
@@ -286,6 +301,10 @@ impl Job<'_> {
         let bases = state.bases.iter().map(|it| it.0.clone()).collect();
         let rejects = Rejects::new(self.rejects.clone());
         let mut applier = Applier::new(here, keep, bases, rejects);
+        applier.asks_for_schema = self.mode == Mode::Stay
+            && self
+                .schema_read
+                .is_none_or(|it| it.elapsed() > SCHEMA_PAUSE);
         let done = Follow {
             remote: &mut remote,
             applier: &mut applier,
@@ -293,6 +312,8 @@ impl Job<'_> {
             dir: &self.it.dir,
             mode: self.mode,
             stop: &self.stop,
+            refreshes: 0,
+            changed: None,
         }
         .run();
         self.refused += applier.rejects.count;
@@ -305,8 +326,12 @@ impl Job<'_> {
         let provider = provider::look(remote, self.it)?;
         let mut channel = self.channel()?;
         let taken = take_schema::take_over(remote, &provider.subschema, &mut channel)?;
+        let reader = match channel.is_online() {
+            true => Some(self.channel()?),
+            false => None,
+        };
         Ok((
-            Here::new(channel),
+            Here::with_reader(channel, reader),
             Keep::new(taken.schema, taken.operational),
         ))
     }

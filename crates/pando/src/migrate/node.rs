@@ -1,4 +1,5 @@
-//! The node's configuration: it must hold the naming contexts that are copied into it.
+//! The node's configuration: it must hold the naming contexts that are copied into it, and find
+//! entries by what they are known by.
 
 use super::trouble::Trouble;
 use crate::channel::{Channel, refused};
@@ -8,9 +9,14 @@ use protocol::{
     ResultCode, Scope, put_partial_attribute,
 };
 use schema::Schema;
+use store::{IndexKind, IndexKinds};
 
 const CONFIG: &str = "cn=config";
 const CONTEXT: &str = "pandoNamingContext";
+const INDEXES: &str = "cn=indexes,cn=config";
+const INDEXED: &str = "pandoIndexAttribute";
+/// What entries are found by.
+const IDENTIFIER: &str = "entryUUID";
 
 /// Adds a naming context for each base that lies in none.
 pub fn add_contexts(
@@ -19,7 +25,8 @@ pub fn add_contexts(
     bases: &[String],
 ) -> Result<(), Trouble> {
     let mut held = Vec::new();
-    for context in contexts(channel).map_err(Trouble::here)? {
+    let contexts = values(channel, CONFIG, Scope::BaseObject, CONTEXT);
+    for context in contexts.map_err(Trouble::here)? {
         held.extend(schema.resolve_name(&context));
     }
     for base in bases {
@@ -35,8 +42,26 @@ pub fn add_contexts(
     Ok(())
 }
 
-fn contexts(channel: &mut Channel) -> Result<Vec<String>, Problem> {
-    let request = super::remote::everything(CONFIG, Scope::BaseObject, &[CONTEXT]);
+/// Adds the index that each change of the old server needs, should it have been left out.
+pub fn add_index(channel: &mut Channel) -> Result<(), Problem> {
+    let indexed = values(channel, INDEXES, Scope::SingleLevel, INDEXED)?;
+    if indexed.iter().any(|it| it.eq_ignore_ascii_case(IDENTIFIER)) {
+        return Ok(());
+    }
+    note(format_args!(
+        "{IDENTIFIER} is indexed from now on: each change is found by it"
+    ));
+    crate::index::add_to(channel, IDENTIFIER, IndexKinds::of(&[IndexKind::Equality]))
+}
+
+/// The values of an attribute of some entries.
+fn values(
+    channel: &mut Channel,
+    base: &str,
+    scope: Scope,
+    attribute: &str,
+) -> Result<Vec<String>, Problem> {
+    let request = super::remote::everything(base, scope, &[attribute]);
     let mut all = Vec::new();
     for answer in channel.call(&Request::Search(request))? {
         let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;

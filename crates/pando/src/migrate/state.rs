@@ -69,10 +69,7 @@ impl State {
                 *known = cookie;
                 true
             }
-            None => {
-                self.bases.push((base.to_owned(), cookie));
-                true
-            }
+            None => false,
         }
     }
 

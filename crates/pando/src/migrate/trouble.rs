@@ -11,6 +11,8 @@ pub enum Trouble {
     Lost(String),
     /// The node here is out of reach: it may come back.
     Here(String),
+    /// The node does not know a definition: the old server may have a new one.
+    Schema,
     /// Nothing that waiting mends.
     Refused(Problem),
     /// Whoever asked for it wants it no more.
@@ -33,6 +35,7 @@ impl Trouble {
         match self {
             Trouble::Lost(text) | Trouble::Here(text) => Problem::Failed(text),
             Trouble::Refused(problem) => problem,
+            Trouble::Schema => Problem::failed("the old server has new definitions"),
             Trouble::Stopped => Problem::failed("stopped before it was done"),
         }
     }
@@ -64,6 +67,11 @@ pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION => format!("{base}: {NO_SYNC}"),
         ResultCode::NO_SUCH_OBJECT => format!(
             "{base}: {name}{said}: the old server has no such entry, or does not show it to {who}"
+        ),
+        // What slapd says to a cookie from its own future: it has been restored from a backup.
+        ResultCode::UNWILLING_TO_PERFORM if result.diagnostic.contains("newer") => format!(
+            "{base}: {name}{said}: the old server is older than what was copied from it; begin \
+             again with a new node"
         ),
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS | ResultCode::INVALID_CREDENTIALS => {
             format!("{base}: {name}{said}: bind with -D as a name that may read everything")
