@@ -63,6 +63,9 @@ fn end_of_a_transaction() {
         identifier: b"t",
     };
     check!(EndTransactionRequest, b"\x30\x03\x04\x01t", commit);
+    let as_it_came = EndTransactionRequest::decode(b"\x30\x03\x8b\x01t");
+    assert_eq!(as_it_came, Ok(commit));
+    assert!(EndTransactionRequest::decode(b"\x30\x03\x80\x01t").is_err());
     let abort = EndTransactionRequest {
         commit: false,
         identifier: b"",

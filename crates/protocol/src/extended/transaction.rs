@@ -35,12 +35,22 @@ pub struct UpdateControls<'a> {
     pub controls: Vec<Control<'a>>,
 }
 
+/// `responseValue` of an extended response, here that of Start Transaction.
+const RESPONSE_VALUE: u8 = 0x8b;
+
 impl<'a> EndTransactionRequest<'a> {
     /// Decodes the request's value.
+    ///
+    /// The LDAP SDK of UnboundID sends the identifier with the tag of the field that it came in
+    /// ([`RESPONSE_VALUE`]). Other servers do not look at that tag, so it is taken as well.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
         let commit = parts.optional(BOOLEAN)?.map_or(Ok(true), decode_boolean)?;
-        let identifier = parts.expect(OCTET_STRING)?;
+        let tag = match parts.peek_tag() {
+            Some(RESPONSE_VALUE) => RESPONSE_VALUE,
+            _ => OCTET_STRING,
+        };
+        let identifier = parts.expect(tag)?;
         parts.finish_extensible()?;
         Ok(EndTransactionRequest { commit, identifier })
     }
