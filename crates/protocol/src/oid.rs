@@ -60,6 +60,8 @@ pub const PERMISSIVE_MODIFY: &str = "1.2.840.113556.1.4.1413";
 pub const RELAX_RULES: &str = "1.3.6.1.4.1.4203.666.5.12";
 /// No-op control (draft-zeilenga-ldap-noop-12); has no value.
 pub const NO_OPERATION: &str = "1.3.6.1.4.1.4203.666.5.2";
+/// The same control as OpenDJ and the LDAP SDK of UnboundID call it.
+pub const NO_OPERATION_OPENDJ: &str = "1.3.6.1.4.1.4203.1.10.2";
 /// Dereference control (draft-masarati-ldap-deref-00).
 pub const DEREFERENCE: &str = "1.3.6.1.4.1.4203.666.5.16";
 /// Session tracking control (draft-wahl-ldap-session-03).

@@ -12,7 +12,7 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 30] = [
+pub(crate) const SUPPORTED: [&str; 31] = [
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
@@ -24,6 +24,7 @@ pub(crate) const SUPPORTED: [&str; 30] = [
     oid::MATCHING_ENTRY_COUNT_REQUEST,
     oid::MATCHING_ENTRY_COUNT_RESPONSE,
     oid::NO_OPERATION,
+    oid::NO_OPERATION_OPENDJ,
     oid::PAGED_RESULTS,
     oid::PERMISSIVE_MODIFY,
     oid::PERMIT_UNINDEXED_SEARCH,
@@ -122,7 +123,7 @@ impl<'a> Controls<'a> {
                 without_value(control, "don't use copy")?;
             }
             (oid::MANAGE_DSA_IT, _) => self.manage_dsa_it = true,
-            (oid::NO_OPERATION, it) if updates(it) => {
+            (oid::NO_OPERATION | oid::NO_OPERATION_OPENDJ, it) if updates(it) => {
                 flag(&mut self.no_operation, control, "no-op")?;
             }
             (oid::PAGED_RESULTS, Search(_)) => {

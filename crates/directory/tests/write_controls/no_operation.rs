@@ -43,8 +43,10 @@ fn every_update_can_be_tried() {
     assert_eq!(answer.result.code, NO_OPERATION);
     let answer = client.rename_with(ADA, "cn=Augusta", None, &[no_op()]);
     assert_eq!(answer.result.code, NO_OPERATION);
-    let answer = client.delete_with(ADA, &[no_op()]);
-    assert_eq!(answer.result.code, NO_OPERATION);
+    for oid in [oid::NO_OPERATION, oid::NO_OPERATION_OPENDJ] {
+        let answer = client.delete_with(ADA, &[OwnedControl::new(oid, true)]);
+        assert_eq!(answer.result.code, NO_OPERATION, "{oid}");
+    }
     assert_eq!(state(&mut client), before);
     assert_eq!(client.modify(ADA, &[change]).code, ResultCode::SUCCESS);
     assert_eq!(ada(&mut client, "sn"), ["King"]);
