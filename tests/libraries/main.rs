@@ -1,10 +1,13 @@
 //! LDAP libraries that applications use, as clients of a running Pando.
 //!
-//! Each test starts a server and runs one small program of `python/`, written against the library's
-//! own interface. A program ends with 0, or with what it expected and what came.
+//! Each test starts a server and runs one small program of `python/` or `java/`, written against
+//! the library's own interface. A program ends with 0, or with what it expected and what came.
 
+mod java;
 mod ldap3;
 mod python_ldap;
+mod unboundid;
+mod unboundid_tools;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
