@@ -355,7 +355,7 @@ fn limits_of(
 fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)) -> Needs<'n> {
     Needs {
         key: parts.cookie_key,
-        last_base: parts.last_base,
+        last_name: parts.last_name,
         limits,
         settings: &parts.catalog.limits,
         clock: parts.clock,

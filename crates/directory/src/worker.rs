@@ -12,7 +12,7 @@ use crate::flow::{
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
-use crate::operation::search::LastBase;
+use crate::operation::last_name::LastName;
 use crate::operation::{bind, bulk_update, dynamic, extended, limits, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
@@ -30,7 +30,7 @@ pub struct Worker {
     shared: Arc<Shared>,
     reader: Reader,
     mailbox: Arc<dyn Mailbox>,
-    last_base: RefCell<LastBase>,
+    last_name: RefCell<LastName>,
     tls: bool,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Parts<'p> {
     pub verified: &'p VerifiedCache,
     pub cookie_key: &'p CookieKey,
     pub tls: bool,
-    pub last_base: &'p RefCell<LastBase>,
+    pub last_name: &'p RefCell<LastName>,
     mailbox: &'p Arc<dyn Mailbox>,
     hashes: &'p HashPool,
     shared: &'p Shared,
@@ -55,7 +55,7 @@ impl Worker {
             shared,
             reader,
             mailbox,
-            last_base: RefCell::default(),
+            last_name: RefCell::default(),
             tls: false,
             _not_send: std::marker::PhantomData,
         }
@@ -434,7 +434,7 @@ impl Worker {
             verified: &self.shared.verified,
             cookie_key: &self.shared.cookie_key,
             tls: self.tls,
-            last_base: &self.last_base,
+            last_name: &self.last_name,
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
             shared: &self.shared,

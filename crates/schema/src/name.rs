@@ -57,6 +57,28 @@ impl Schema {
         Ok(name)
     }
 
+    /// Makes `name` the name of the entry `rdn` (text as in [`Schema::resolve_name`]) below one
+    /// that is resolved already.
+    ///
+    /// # Errors
+    /// As [`Schema::resolve_name`]; `name` is of no use then.
+    pub fn resolve_below(
+        &self,
+        superior: &Name,
+        rdn: &str,
+        name: &mut Name,
+    ) -> Result<(), NameError> {
+        name.bytes.clone_from(&superior.bytes);
+        name.ends.clone_from(&superior.ends);
+        if !superior.bytes.is_empty() {
+            name.bytes.extend_from_slice(&RDN_SEPARATOR);
+        }
+        let ends = &mut name.ends;
+        put_name(self, rdn, NESTED_NAMES_MAX, &mut name.bytes, &mut |end| {
+            ends.push(end as u32)
+        })
+    }
+
     /// Resolves the text of exactly one RDN.
     ///
     /// # Errors

@@ -32,13 +32,14 @@ pub(crate) fn compare(
     controls: &Controls<'_>,
 ) -> Result<Outcome, Stop> {
     let catalog = context.catalog;
-    let name = super::resolve_name(&catalog.schema, request.entry)?;
+    let mut last_name = needs.last_name.borrow_mut();
+    let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    if let Some(entry) = needs.virtual_entry_of(context, &name)? {
-        return compare_virtual(context, &name, &entry, &description, request, controls);
+    if let Some(entry) = needs.virtual_entry_of(context, name)? {
+        return compare_virtual(context, name, &entry, &description, request, controls);
     }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;
-    let id = match context.find(&name)? {
+    let id = match context.find(name)? {
         Place::Found(id) => {
             if refers {
                 referral::refuse_if_referral(context, id, request.entry, None, None)?;
@@ -49,11 +50,11 @@ pub(crate) fn compare(
             if let Some(above) = matched.filter(|_| refers) {
                 referral::refuse_if_referral(context, above, request.entry, Some(depth), None)?;
             }
-            referral::refer_upwards(catalog, &name, request.entry, None)?;
+            referral::refer_upwards(catalog, name, request.entry, None)?;
             return Err(context.no_such_object(matched)?.into());
         }
     };
-    context.require(Right::Compare, &name, Some(description.type_id))?;
+    context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
         assertion::require(context, id, condition)?;
     }

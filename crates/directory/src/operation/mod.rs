@@ -16,6 +16,7 @@ pub(crate) mod extended;
 pub(crate) mod extras;
 pub(crate) mod follow;
 pub(crate) mod kept;
+pub(crate) mod last_name;
 pub(crate) mod limits;
 pub(crate) mod links;
 pub(crate) mod matched_values;

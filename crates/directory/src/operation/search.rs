@@ -1,11 +1,11 @@
 //! Search (RFC 4511 §4.5).
 
-use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::extras::{self, Extras};
+use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
@@ -23,7 +23,7 @@ use protocol::{
     DerefAliases, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, Scope,
     SearchRequest, response,
 };
-use schema::{Name, Schema, Truth, TypeId};
+use schema::{Name, Truth};
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
 use store::{EntryId, Region, RegionScope};
@@ -42,37 +42,12 @@ pub(crate) struct Needs<'n> {
     pub limits: (Limits, Whose),
     /// The words for whom those limits are.
     pub settings: &'n LimitSettings,
-    pub last_base: &'n RefCell<LastBase>,
+    pub last_name: &'n RefCell<LastName>,
     /// Asked only by searches that take more than one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
     /// StartTLS is offered.
     pub tls: bool,
-}
-
-/// The base that the last search of a thread named: clients name the same one again and again,
-/// and resolving it is a tenth of a search.
-#[derive(Default)]
-pub(crate) struct LastBase {
-    text: String,
-    name: Name,
-    /// The schema it was resolved under; kept, so that its address means nothing else.
-    schema: Option<Schema>,
-}
-
-impl LastBase {
-    fn resolve(&mut self, catalog: &Catalog, text: &str) -> Result<&Name, Stop> {
-        let same = |schema: &Schema| {
-            let first = |it: &Schema| std::ptr::from_ref(it.type_of(TypeId(0)));
-            first(schema) == first(&catalog.schema)
-        };
-        if self.text != text || !self.schema.as_ref().is_some_and(same) {
-            self.name = super::resolve_name(&catalog.schema, text)?;
-            text.clone_into(&mut self.text);
-            self.schema = Some(catalog.schema.clone());
-        }
-        Ok(&self.name)
-    }
 }
 
 impl Needs<'_> {
@@ -542,8 +517,8 @@ fn resolve_base(
     controls: &Controls<'_>,
 ) -> Result<EntryId, Stop> {
     let catalog = context.catalog;
-    let mut last_base = needs.last_base.borrow_mut();
-    let name = last_base.resolve(catalog, request.base)?;
+    let mut last_name = needs.last_name.borrow_mut();
+    let name = last_name.resolve(catalog, request.base)?;
     if name.depth() == 0 {
         return Ok(EntryId(0));
     }

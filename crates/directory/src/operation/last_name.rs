@@ -1,0 +1,130 @@
+//! The name that the last search or compare of a thread was about. Clients name the same one again
+//! and again, or entries of the same container, and resolving a name is a tenth of a search.
+
+use crate::catalog::Catalog;
+use crate::stop::Stop;
+use schema::{Name, Schema, TypeId};
+
+#[derive(Default)]
+pub(crate) struct LastName {
+    text: String,
+    name: Name,
+    /// Where the text of the superior begins in `text`; 0 when it is not known.
+    superior_at: usize,
+    superior: Name,
+    /// The schema they were resolved under; kept, so that its address means nothing else.
+    schema: Option<Schema>,
+}
+
+impl LastName {
+    /// The name that a request spells.
+    pub fn resolve(&mut self, catalog: &Catalog, text: &str) -> Result<&Name, Stop> {
+        let schema = &catalog.schema;
+        if !self.schema.as_ref().is_some_and(|it| is_same(it, schema)) {
+            *self = LastName {
+                schema: Some(schema.clone()),
+                ..LastName::default()
+            };
+        } else if self.text == text {
+            return Ok(&self.name);
+        }
+        self.resolve_other(schema, text)?;
+        Ok(&self.name)
+    }
+
+    fn resolve_other(&mut self, schema: &Schema, text: &str) -> Result<(), Stop> {
+        let Some((rdn, superior)) = split(text) else {
+            return self.resolve_whole(schema, text, 0);
+        };
+        let superior_at = text.len() - superior.len();
+        if self.superior_at == 0 || self.text[self.superior_at..] != *superior {
+            return self.resolve_whole(schema, text, superior_at);
+        }
+        let below = schema.resolve_below(&self.superior, rdn, &mut self.name);
+        if below.is_err() {
+            // For the words of the refusal.
+            return self.resolve_whole(schema, text, superior_at);
+        }
+        self.text.clear();
+        self.text.push_str(text);
+        self.superior_at = superior_at;
+        Ok(())
+    }
+
+    fn resolve_whole(
+        &mut self,
+        schema: &Schema,
+        text: &str,
+        superior_at: usize,
+    ) -> Result<(), Stop> {
+        // Nothing is remembered of a name that makes no sense.
+        self.text.clear();
+        self.name = Name::root();
+        self.superior_at = 0;
+        self.name = super::resolve_name(schema, text)?;
+        self.superior = self.name.parent().unwrap_or_default();
+        self.text.push_str(text);
+        self.superior_at = superior_at;
+        Ok(())
+    }
+}
+
+/// The RDN and the superior, if nothing in the RDN could mean that its comma does not end it.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let (rdn, superior) = text.split_once(',')?;
+    let plain = |byte: u8| !matches!(byte, b'\\' | b'"' | b'#' | b'<' | b';');
+    let whole = rdn.bytes().all(plain) && !superior.trim_start_matches(' ').is_empty();
+    whole.then_some((rdn, superior))
+}
+
+fn is_same(one: &Schema, other: &Schema) -> bool {
+    let first = |it: &Schema| std::ptr::from_ref(it.type_of(TypeId(0)));
+    first(one) == first(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a fresh memory and one that has just resolved `before` make of a name.
+    fn both(schema: &Schema, before: &str, text: &str) -> (Option<Name>, Option<Name>) {
+        let mut used = LastName::default();
+        let _ = used.resolve_other(schema, before);
+        let again = used.resolve_other(schema, text).ok().map(|()| used.name);
+        (schema.resolve_name(text).ok(), again)
+    }
+
+    #[test]
+    fn a_superior_that_is_remembered_changes_nothing() {
+        let schema = Schema::standard();
+        let piece = prop_oneof![
+            Just("uid=a"),
+            Just("cn=b"),
+            Just("cn=B+uid=c"),
+            Just("x"),
+            Just(""),
+            Just(" dc=com "),
+            Just("cn=a\\,b"),
+            Just("cn=\"q,r\""),
+            Just("cn=#0401"),
+            Just("o=x;c=DE"),
+            Just("cn="),
+        ];
+        let name = prop::collection::vec(piece, 0..4).prop_map(|it| it.join(","));
+        proptest!(|(before in name.clone(), text in name)| {
+            let (expected, again) = both(&schema, &before, &text);
+            prop_assert_eq!(expected, again, "{} after {}", text, before);
+        });
+        for (before, text) in [
+            ("uid=a,ou=x,dc=com", "uid=b,ou=x,dc=com"),
+            ("uid=a,ou=x,dc=com", "ou=x,dc=com"),
+            ("uid=a,ou=x,dc=com", "uid=b,OU=x,dc=com"),
+            ("uid=a,dc=com", "uid=b,"),
+            ("uid=a, ", "uid=b, "),
+        ] {
+            let (expected, again) = both(&schema, before, text);
+            assert_eq!(expected, again, "{text} after {before}");
+        }
+    }
+}
