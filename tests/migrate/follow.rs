@@ -70,11 +70,13 @@ fn a_server_moves_while_it_changes() {
 fn what_is_gone_is_found_by_what_is_there() {
     let mut moved = Move::new("", 300);
     moved.run(&["--once"]).expect(0);
-    moved.pando.serve();
     let mut admin = moved.old_admin();
     every_kind_of_change(&mut admin);
     away(&mut admin);
+    // Into the folder: nobody serves it yet.
     moved.run(&["--once"]).expect(0).says("caught up");
+    moved.pando.assert_clean();
+    moved.pando.serve();
     moved.assert_same();
 }
 

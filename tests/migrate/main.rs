@@ -2,6 +2,7 @@
 
 mod follow;
 mod interruptions;
+mod kinds;
 mod mistakes;
 mod report;
 mod secure;
@@ -9,7 +10,7 @@ mod secure;
 use kit::process::{Running, until};
 use kit::tools::Answer;
 use kit::{ADMIN, Client, Entry, Folder, PASSWORD, Pando, SUFFIX, Slapd, people};
-use protocol::Scope;
+use protocol::{OwnedControl, Scope, oid};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -129,7 +130,8 @@ pub fn tree(client: &mut Client) -> Vec<Entry> {
         "modifiersName",
     ];
     let all = Scope::WholeSubtree;
-    let found = client.search_with(SUFFIX, all, "(objectClass=*)", &select, &[], |_| {});
+    let referrals = [OwnedControl::new(oid::MANAGE_DSA_IT, true)];
+    let found = client.search_with(SUFFIX, all, "(objectClass=*)", &select, &referrals, |_| {});
     let mut entries = found.entries;
     for entry in &mut entries {
         entry.name = entry.name.to_lowercase();

@@ -265,7 +265,8 @@ impl Applier {
         let inner: Vec<Name> = self.inner_bases(base);
         let mut gone: Vec<(usize, Uuid)> = Vec::new();
         let schema = self.keep.schema().clone();
-        self.here.each(base, &["entryUUID"], |entry| {
+        // Subentries are not mentioned by every server.
+        self.here.each(base, false, &["entryUUID"], |entry| {
             let missing = entry
                 .uuid()
                 .filter(|it| mentioned.binary_search(it).is_err());

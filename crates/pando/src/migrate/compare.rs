@@ -55,6 +55,8 @@ pub struct Compare<'c> {
     pub out: &'c mut dyn Write,
     /// The operator's wish.
     pub stop: &'c Stop,
+    /// Subentries can be asked for.
+    pub subentries: bool,
 }
 
 impl Compare<'_> {
@@ -62,7 +64,10 @@ impl Compare<'_> {
     pub fn run(&mut self, bases: &[String]) -> Result<Differences, Trouble> {
         let mut sum = Differences::default();
         for base in bases {
-            self.base(base, &mut sum)?;
+            self.base(base, &Way::Plain, &mut sum)?;
+            if self.subentries {
+                self.base(base, &Way::Subentries, &mut sum)?;
+            }
         }
         let line = format!(
             "# {} entries are on both sides, {} differ; {} only on the old server, {} only here\n",
@@ -72,27 +77,28 @@ impl Compare<'_> {
         Ok(sum)
     }
 
-    fn base(&mut self, base: &str, sum: &mut Differences) -> Result<(), Trouble> {
+    fn base(&mut self, base: &str, way: &Way, sum: &mut Differences) -> Result<(), Trouble> {
         let mut there: HashMap<u128, u128> = HashMap::new();
         let keep = &mut *self.keep;
-        each_there(self.remote, base, self.stop, |entry| {
+        each_there(self.remote, base, way, self.stop, |entry| {
             there.insert(key(keep, &entry.dn), digest(&keep.writable(&entry)));
             Ok(())
         })?;
         let mut suspects: HashMap<u128, bool> = HashMap::new();
         let mut only_here = Vec::new();
         let keep = &mut *self.keep;
-        self.here.each(base, &["*", "+"], |entry| {
-            let key = key(keep, &entry.dn);
-            match there.remove(&key) {
-                Some(other) if other == digest(&keep.writable(&entry)) => sum.both += 1,
-                Some(_) => {
-                    suspects.insert(key, true);
+        self.here
+            .each(base, *way == Way::Subentries, &["*", "+"], |entry| {
+                let key = key(keep, &entry.dn);
+                match there.remove(&key) {
+                    Some(other) if other == digest(&keep.writable(&entry)) => sum.both += 1,
+                    Some(_) => {
+                        suspects.insert(key, true);
+                    }
+                    None => only_here.push(entry.dn),
                 }
-                None => only_here.push(entry.dn),
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
         suspects.extend(there.into_keys().map(|key| (key, false)));
         for dn in &only_here {
             suspects.insert(key(self.keep, dn), true);
@@ -100,7 +106,7 @@ impl Compare<'_> {
         if suspects.is_empty() {
             return Ok(());
         }
-        self.look_again(base, &mut suspects, sum)?;
+        self.look_again(base, way, &mut suspects, sum)?;
         for dn in only_here {
             let still = suspects.contains_key(&key(self.keep, &dn));
             if still && let Some(entry) = self.here.read(&dn)? {
@@ -116,11 +122,12 @@ impl Compare<'_> {
     fn look_again(
         &mut self,
         base: &str,
+        way: &Way,
         suspects: &mut HashMap<u128, bool>,
         sum: &mut Differences,
     ) -> Result<(), Trouble> {
         let (keep, here, out) = (&mut *self.keep, &mut *self.here, &mut *self.out);
-        each_there(self.remote, base, self.stop, |entry| {
+        each_there(self.remote, base, way, self.stop, |entry| {
             if suspects.remove(&key(keep, &entry.dn)).is_none() {
                 return Ok(());
             }
@@ -208,14 +215,15 @@ fn is_secret(name: &str) -> bool {
     .any(|it| name.contains(it))
 }
 
-/// Hands over every entry below a base of the old server.
+/// Hands over every entry, or every subentry, below a base of the old server.
 fn each_there(
     remote: &mut Remote,
     base: &str,
+    way: &Way,
     stop: &Stop,
     mut take: impl FnMut(Entry) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    let mut id = pull::begin(remote, base, &Way::Plain)?;
+    let mut id = pull::begin(remote, base, way)?;
     loop {
         if stop.is_wished() {
             return Err(Trouble::Stopped);

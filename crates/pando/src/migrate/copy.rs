@@ -1,7 +1,7 @@
 //! The first copy: everything the old server has, through the bulk import into a node that has no
 //! entries yet.
 
-use super::entry::{Uuid, uuid_text};
+use super::entry::{Uuid, parse_uuid, uuid_text};
 use super::keep::Keep;
 use super::pull::{self, Way};
 use super::remote::Remote;
@@ -14,7 +14,7 @@ use protocol::{
     Control, LdapResult, MessageId, PartialAttribute, Response, ResponseMessage, ResultCode, oid,
     put_partial_attribute,
 };
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,9 +39,10 @@ pub struct Findings {
 /// The entries of the old server.
 pub struct Copy {
     remote: Remote,
-    way: Way,
-    waiting: VecDeque<String>,
-    at: Option<(String, MessageId)>,
+    waiting: VecDeque<(String, Way)>,
+    at: Option<At>,
+    /// Subentries that came among the entries: they are not taken twice.
+    subentries: HashSet<Uuid>,
     keep: Keep,
     origin: Arc<str>,
     /// Entries so far.
@@ -50,20 +51,24 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Copies these bases, one after the other. What is found out stands in the other value.
+    /// Copies these bases in these ways, one after the other. What is found out stands in the
+    /// other value.
     pub fn new(
         remote: Remote,
         bases: &[String],
-        way: Way,
+        ways: &[Way],
         keep: Keep,
         origin: &str,
     ) -> (Copy, Arc<Mutex<Findings>>) {
         let findings = Arc::new(Mutex::new(Findings::default()));
         let copy = Copy {
             remote,
-            way,
-            waiting: bases.iter().cloned().collect(),
+            waiting: ways
+                .iter()
+                .flat_map(|way| bases.iter().map(|base| (base.clone(), way.clone())))
+                .collect(),
             at: None,
+            subentries: HashSet::new(),
             keep,
             origin: origin.into(),
             count: 0,
@@ -96,15 +101,15 @@ impl Copy {
 
     /// Takes one message.
     fn step(&mut self, requests: &mut Vec<u8>, meter: &Meter) -> Result<Step, Trouble> {
-        let Some((base, id)) = &self.at else {
-            let Some(base) = self.waiting.pop_front() else {
+        let Some(at) = self.at.clone() else {
+            let Some((base, way)) = self.waiting.pop_front() else {
                 return Ok(Step::End);
             };
-            let id = pull::begin(&mut self.remote, &base, &self.way)?;
-            self.at = Some((base, id));
+            let id = pull::begin(&mut self.remote, &base, &way)?;
+            self.at = Some(At { base, way, id });
             return Ok(Step::More);
         };
-        let (base, id) = (base.clone(), *id);
+        let base = &at.base;
         let who = self.remote.who.clone();
         let Some(bytes) = self.remote.next(LOOK_EVERY)? else {
             return Ok(Step::Quiet);
@@ -114,7 +119,7 @@ impl Copy {
             Ok(message) => message,
             Err(error) => return Err(Trouble::refused(format!("{base}: no response: {error}"))),
         };
-        if message.id != id {
+        if message.id != at.id {
             return Ok(Step::More);
         }
         let broken = |error| Trouble::refused(format!("{base}: no correct response: {error}"));
@@ -122,7 +127,13 @@ impl Copy {
             Response::SearchEntry { name, attributes } => {
                 let state = pull::value_of(&message.controls, oid::SYNC_STATE);
                 let state = state.map(SyncStateValue::decode).transpose();
-                let uuid = state.map_err(broken)?.map(|it| it.entry_uuid);
+                let told = state.map_err(broken)?.map(|it| it.entry_uuid);
+                let uuid = told.or_else(|| uuid_of(attributes));
+                if is_a(attributes, "subentry")
+                    && uuid.is_some_and(|it| !self.subentries.insert(it))
+                {
+                    return Ok(Step::More);
+                }
                 let has_password = put_request(requests, &mut self.keep, name, attributes, uuid);
                 self.count += 1;
                 // Its own password may be the only one that a name can read.
@@ -133,26 +144,27 @@ impl Copy {
             Response::SearchDone(result) => {
                 let ended = Ended::of(result, &message.controls, pull::next_page(&message));
                 let ended = ended.map_err(broken)?;
-                return self.end(base, &who, ended);
+                return self.end(at, &who, ended);
             }
             _ => {}
         }
         Ok(Step::More)
     }
 
-    fn end(&mut self, base: String, who: &str, ended: Ended) -> Result<Step, Trouble> {
+    fn end(&mut self, mut at: At, who: &str, ended: Ended) -> Result<Step, Trouble> {
         if ended.result.code != ResultCode::SUCCESS {
-            return Err(explain(&ended.result, &base, who));
+            return Err(explain(&ended.result, &at.base, who));
         }
-        self.at = match (&self.way, ended.next_page) {
+        self.at = match (&at.way, ended.next_page) {
             (Way::Plain, Some(page)) => {
-                let id = pull::page(&mut self.remote, &base, &page)?;
-                Some((base, id))
+                at.id = pull::page(&mut self.remote, &at.base, &page)?;
+                Some(at)
             }
-            _ => {
-                self.find(|it| it.cookies.push((base, ended.cookie)));
+            (Way::Sync(..), _) => {
+                self.find(|it| it.cookies.push((at.base, ended.cookie)));
                 None
             }
+            _ => None,
         };
         Ok(Step::More)
     }
@@ -160,6 +172,14 @@ impl Copy {
     fn find(&self, act: impl FnOnce(&mut Findings)) {
         act(&mut self.findings.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// The search under way.
+#[derive(Clone)]
+struct At {
+    base: String,
+    way: Way,
+    id: MessageId,
 }
 
 /// What one message was good for.
@@ -220,19 +240,15 @@ fn put_request(
     uuid: Option<Uuid>,
 ) -> bool {
     let is = |it: &PartialAttribute<'_>, name: &str| it.description.eq_ignore_ascii_case(name);
-    let is_source = attributes.iter().any(|it| {
-        let source = b"collectiveAttributeSubentry";
-        let mut classes = it.values.iter();
-        is(it, "objectClass") && classes.any(|class| class.eq_ignore_ascii_case(source))
-    });
+    let is_source = is_a(attributes, "collectiveAttributeSubentry");
     let mut has_password = false;
     put_nested(out, ADD_REQUEST, |out| {
         put_octets(out, OCTET_STRING, name.as_bytes());
         put_nested(out, SEQUENCE, |out| {
             for attribute in attributes {
                 has_password |= is(attribute, "userPassword");
-                let told = uuid.is_some() && is(attribute, "entryUUID");
-                if !told
+                let known = uuid.is_some() && is(attribute, "entryUUID");
+                if !known
                     && !attribute.values.is_empty()
                     && keep.imports(attribute.description, is_source)
                 {
@@ -247,4 +263,20 @@ fn put_request(
         });
     });
     has_password
+}
+
+/// Whether an entry has an object class by this name.
+fn is_a(attributes: &[PartialAttribute<'_>], class: &str) -> bool {
+    attributes.iter().any(|it| {
+        let mut values = it.values.iter();
+        it.description.eq_ignore_ascii_case("objectClass")
+            && values.any(|value| value.eq_ignore_ascii_case(class.as_bytes()))
+    })
+}
+
+/// The value of `entryUUID`.
+fn uuid_of(attributes: &[PartialAttribute<'_>]) -> Option<Uuid> {
+    let named = |it: &&PartialAttribute<'_>| it.description.eq_ignore_ascii_case("entryUUID");
+    let value = attributes.iter().find(named)?.values.iter().next()?;
+    parse_uuid(value)
 }

@@ -39,6 +39,7 @@ pub enum Mode {
 /// One base.
 struct Stream {
     base: String,
+    way: Way,
     id: MessageId,
     /// The old server knows what was here before.
     resumed: bool,
@@ -66,6 +67,8 @@ pub struct Follow<'f> {
     pub mode: Mode,
     /// The operator's wish.
     pub stop: &'f Stop,
+    /// Subentries can be asked for.
+    pub subentries: bool,
     /// Refreshes that are not over.
     pub refreshes: usize,
     /// When the change applied last was made.
@@ -75,9 +78,21 @@ pub struct Follow<'f> {
 impl Follow<'_> {
     /// Follows all bases. Ends without trouble when both are the same and nobody wants more.
     pub fn run(&mut self) -> Result<(), Trouble> {
+        let bases = self.state.bases.clone();
+        if self.mode != Mode::Plain {
+            return self.follow(bases);
+        }
+        // slapd knows the pages of one search on each connection.
+        bases.into_iter().try_for_each(|it| self.follow(vec![it]))
+    }
+
+    fn follow(&mut self, bases: Vec<(String, Option<Vec<u8>>)>) -> Result<(), Trouble> {
         let mut streams = Vec::new();
-        for (base, cookie) in self.state.bases.clone() {
-            streams.push(self.begin(base, cookie)?);
+        for (base, cookie) in bases {
+            streams.push(self.begin(base.clone(), cookie)?);
+            if self.subentries {
+                streams.push(self.begin_as(base, Way::Subentries)?);
+            }
         }
         let mut saved = Instant::now();
         let mut said = Said::new(self.applier.counts);
@@ -113,17 +128,26 @@ impl Follow<'_> {
             Mode::Stay => SyncMode::RefreshAndPersist,
             Mode::Once | Mode::Plain => SyncMode::RefreshOnly,
         };
-        let cookie = cookie.filter(|_| self.mode != Mode::Plain);
         let way = match self.mode {
             Mode::Plain => Way::Plain,
-            _ => Way::Sync(mode, cookie.clone()),
+            _ => Way::Sync(mode, cookie),
         };
+        self.begin_as(base, way)
+    }
+
+    fn begin_as(&mut self, base: String, way: Way) -> Result<Stream, Trouble> {
         let id = pull::begin(self.remote, &base, &way)?;
         self.refreshes += 1;
+        let cookie = match &way {
+            Way::Sync(_, cookie) => cookie.clone(),
+            Way::Plain | Way::Subentries => None,
+        };
         Ok(Stream {
             id,
             base,
-            resumed: cookie.is_some(),
+            // Not mentioning a subentry says nothing: what is not asked for is not swept.
+            resumed: cookie.is_some() || way == Way::Subentries,
+            way,
             refreshing: true,
             mentioned: Vec::new(),
             cookie,
@@ -230,7 +254,9 @@ impl Follow<'_> {
             (ResultCode::SUCCESS, Some(page)) => {
                 stream.id = pull::page(self.remote, &base, &page)?;
             }
-            (ResultCode::SUCCESS, None) if self.mode != Mode::Stay => {
+            (ResultCode::SUCCESS, None)
+                if self.mode != Mode::Stay || stream.way == Way::Subentries =>
+            {
                 if rest_is_gone || !stream.resumed {
                     self.sweep(stream)?;
                 }
@@ -274,6 +300,9 @@ impl Follow<'_> {
         stream.mentioned = Vec::new();
         self.refreshes = self.refreshes.saturating_sub(1);
         self.flush()?;
+        if stream.way == Way::Subentries {
+            return Ok(());
+        }
         note(format_args!(
             "{}: caught up: {}",
             stream.base,
@@ -288,7 +317,8 @@ impl Follow<'_> {
             return Ok(());
         }
         let mut changed = false;
-        for stream in streams.iter().filter(|it| !it.refreshing) {
+        let followed = |it: &&Stream| !it.refreshing && it.way != Way::Subentries;
+        for stream in streams.iter().filter(followed) {
             let cookie = stream.cookie.clone();
             changed |= self.state.set_cookie(&stream.base, cookie);
         }

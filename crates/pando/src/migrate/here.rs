@@ -90,35 +90,33 @@ impl Here {
         Ok(self.entries(request, &[])?.len() < 2)
     }
 
-    /// Hands over everything below a base, page by page.
+    /// Hands over all entries below a base, or all subentries, page by page.
     pub fn each(
         &mut self,
         base: &str,
+        subentries: bool,
         attributes: &[&str],
         mut take: impl FnMut(Entry) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        for subentries in [false, true] {
-            let mut cookie = Vec::new();
-            loop {
-                let page = PagedResults {
-                    size: PAGE_ENTRIES,
-                    cookie: &cookie,
-                };
-                let mut all = controls(subentries);
-                all.push(OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| {
-                    page.encode(out);
-                }));
-                let mut request = search(base, Scope::WholeSubtree, Filter::Present("objectClass"));
-                request.attributes = attributes.to_vec();
-                let (entries, next) = self.search(request, &all)?;
-                entries.into_iter().try_for_each(&mut take)?;
-                match next {
-                    Some(next) => cookie = next,
-                    None => break,
-                }
+        let mut cookie = Vec::new();
+        loop {
+            let page = PagedResults {
+                size: PAGE_ENTRIES,
+                cookie: &cookie,
+            };
+            let mut all = controls(subentries);
+            let control =
+                OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| page.encode(out));
+            all.push(control);
+            let mut request = search(base, Scope::WholeSubtree, Filter::Present("objectClass"));
+            request.attributes = attributes.to_vec();
+            let (entries, next) = self.search(request, &all)?;
+            entries.into_iter().try_for_each(&mut take)?;
+            match next {
+                Some(next) => cookie = next,
+                None => return Ok(()),
             }
         }
-        Ok(())
     }
 
     fn entries(

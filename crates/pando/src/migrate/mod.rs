@@ -107,6 +107,14 @@ fn old(it: &Migrate) -> Result<Old, Problem> {
     })
 }
 
+/// What is needed to look at both servers together.
+struct Both {
+    here: Here,
+    keep: Keep,
+    /// The old server can be asked for subentries.
+    subentries: bool,
+}
+
 /// One run of the command.
 struct Job<'j> {
     it: &'j Migrate,
@@ -170,7 +178,7 @@ impl Job<'_> {
             }
             return Ok(false);
         }
-        self.fill(remote, data, keep, known)?;
+        self.fill(remote, data, keep, provider.subentries, known)?;
         Ok(true)
     }
 
@@ -203,25 +211,35 @@ impl Job<'_> {
         remote: Remote,
         data: &Path,
         keep: Keep,
+        subentries: bool,
         state: &mut State,
     ) -> Result<(), Trouble> {
-        let way = match self.mode {
+        let mut ways = vec![match self.mode {
             Mode::Plain => Way::Plain,
             _ => Way::Sync(SyncMode::RefreshOnly, None),
-        };
+        }];
+        if subentries {
+            ways.push(Way::Subentries);
+        }
         let bases: Vec<String> = state.bases.iter().map(|it| it.0.clone()).collect();
         note(format_args!(
             "copying {} from {}",
             bases.join(" and "),
             self.old.url
         ));
-        let (source, findings) = Copy::new(remote, &bases, way, keep, &self.old.url);
+        let (source, findings) = Copy::new(remote, &bases, &ways, keep, &self.old.url);
         let started = Instant::now();
         let options = ImportOptions::new(self.rejects.clone());
         let imported = crate::import::run(data, Box::new(source), &options, None, true);
         let found = take(&findings);
-        if let Some(trouble) = found.trouble {
-            return Err(trouble);
+        match found.trouble {
+            Some(Trouble::Lost(text)) => {
+                return Err(Trouble::Lost(format!(
+                    "{text}; a copy is whole or not at all: nothing was changed, try again"
+                )));
+            }
+            Some(trouble) => return Err(trouble),
+            None => {}
         }
         let imported = imported.map_err(Trouble::Refused)?;
         for (base, cookie) in found.cookies {
@@ -296,11 +314,11 @@ impl Job<'_> {
 
     fn follow_once(&mut self, state: &mut State) -> Result<(), Trouble> {
         let mut remote = Remote::open(self.old)?;
-        let (here, keep) = self.both(&mut remote)?;
+        let both = self.both(&mut remote)?;
         note(format_args!("following {}", self.old.url));
         let bases = state.bases.iter().map(|it| it.0.clone()).collect();
         let rejects = Rejects::new(self.rejects.clone());
-        let mut applier = Applier::new(here, keep, bases, rejects);
+        let mut applier = Applier::new(both.here, both.keep, bases, rejects);
         applier.asks_for_schema = self.mode == Mode::Stay
             && self
                 .schema_read
@@ -312,6 +330,7 @@ impl Job<'_> {
             dir: &self.it.dir,
             mode: self.mode,
             stop: &self.stop,
+            subentries: both.subentries,
             refreshes: 0,
             changed: None,
         }
@@ -322,7 +341,7 @@ impl Job<'_> {
     }
 
     /// The node, with whatever definitions the old server has got since.
-    fn both(&self, remote: &mut Remote) -> Result<(Here, Keep), Trouble> {
+    fn both(&self, remote: &mut Remote) -> Result<Both, Trouble> {
         let provider = provider::look(remote, self.it)?;
         let mut channel = self.channel()?;
         let taken = take_schema::take_over(remote, &provider.subschema, &mut channel)?;
@@ -330,10 +349,11 @@ impl Job<'_> {
             true => Some(self.channel()?),
             false => None,
         };
-        Ok((
-            Here::with_reader(channel, reader),
-            Keep::new(taken.schema, taken.operational),
-        ))
+        Ok(Both {
+            here: Here::with_reader(channel, reader),
+            keep: Keep::new(taken.schema, taken.operational),
+            subentries: provider.subentries,
+        })
     }
 
     /// The node. One that is just starting has its folder already, but listens not yet.
@@ -379,7 +399,7 @@ impl Job<'_> {
 
     fn compare(&self, path: &Path, state: &State, stop: &Stop) -> Result<u64, Trouble> {
         let mut remote = Remote::open(self.old)?;
-        let (mut here, mut keep) = self.both(&mut remote)?;
+        let mut both = self.both(&mut remote)?;
         let failed = |error| Trouble::Refused(Problem::file(path, error));
         let mut out: Box<dyn Write> = match path == Path::new("-") {
             true => Box::new(std::io::stdout().lock()),
@@ -391,10 +411,11 @@ impl Job<'_> {
         let bases: Vec<String> = state.bases.iter().map(|it| it.0.clone()).collect();
         let found = Compare {
             remote: &mut remote,
-            here: &mut here,
-            keep: &mut keep,
+            here: &mut both.here,
+            keep: &mut both.keep,
             out: &mut *out,
             stop,
+            subentries: both.subentries,
         }
         .run(&bases)?;
         out.flush().map_err(failed)?;

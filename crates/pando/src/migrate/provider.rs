@@ -12,6 +12,8 @@ pub struct Provider {
     pub bases: Vec<String>,
     /// The entry with the schema.
     pub subschema: String,
+    /// Subentries can be asked for.
+    pub subentries: bool,
 }
 
 /// Asks the root DSE.
@@ -38,6 +40,9 @@ pub fn look(remote: &mut Remote, it: &Migrate) -> Result<Provider, Trouble> {
     let subschema = root.texts("subschemaSubentry").next();
     Ok(Provider {
         subschema: subschema.unwrap_or("cn=Subschema").to_owned(),
+        subentries: root
+            .texts("supportedControl")
+            .any(|it| it == oid::SUBENTRIES),
         bases,
     })
 }

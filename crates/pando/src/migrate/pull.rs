@@ -5,7 +5,7 @@ use super::entry::{Entry, Uuid};
 use super::remote::{Remote, everything};
 use super::trouble::Trouble;
 use protocol::control::{
-    PagedResults, SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue,
+    PagedResults, Subentries, SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue,
 };
 use protocol::{
     Control, DecodeError, LdapResult, MessageId, OwnedControl, Request, Response, ResponseMessage,
@@ -22,6 +22,9 @@ pub enum Way {
     Sync(SyncMode, Option<Vec<u8>>),
     /// By ordinary searches.
     Plain,
+    /// By ordinary searches for subentries (RFC 3672), which slapd shows and synchronises to nobody
+    /// who does not ask for them.
+    Subentries,
 }
 
 /// What the old server said.
@@ -62,9 +65,16 @@ pub fn begin(remote: &mut Remote, base: &str, way: &Way) -> Result<MessageId, Tr
             };
             let control =
                 OwnedControl::with_value(oid::SYNC_REQUEST, true, |out| asked.encode(out));
-            search(remote, base, control)
+            search(remote, base, vec![control])
         }
         Way::Plain => page(remote, base, &[]),
+        // They are few: no pages, of which slapd knows one search on each connection.
+        Way::Subentries => {
+            let visible = Subentries { visible: true };
+            let control =
+                OwnedControl::with_value(oid::SUBENTRIES, true, |out| visible.encode(out));
+            search(remote, base, vec![control])
+        }
     }
 }
 
@@ -75,13 +85,17 @@ pub fn page(remote: &mut Remote, base: &str, cookie: &[u8]) -> Result<MessageId,
         cookie,
     };
     let control = OwnedControl::with_value(oid::PAGED_RESULTS, false, |out| asked.encode(out));
-    search(remote, base, control)
+    search(remote, base, vec![control])
 }
 
-fn search(remote: &mut Remote, base: &str, control: OwnedControl) -> Result<MessageId, Trouble> {
+fn search(
+    remote: &mut Remote,
+    base: &str,
+    mut controls: Vec<OwnedControl>,
+) -> Result<MessageId, Trouble> {
     let request = everything(base, Scope::WholeSubtree, &["*", "+"]);
     // Referral objects are entries to be copied.
-    let controls = [control, OwnedControl::new(oid::MANAGE_DSA_IT, false)];
+    controls.push(OwnedControl::new(oid::MANAGE_DSA_IT, false));
     remote.send(&Request::Search(request), &controls)
 }
 
