@@ -2,9 +2,9 @@
 
 use crate::{ALL, Asked};
 use kit::client::{Client, Event, Modification};
-use kit::{Pando, SUFFIX, people};
+use kit::{Entry, Pando, SUFFIX, people};
 use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch};
-use protocol::{MessageId, OwnedControl, oid};
+use protocol::{DerefAliases, MessageId, OwnedControl, Scope, SearchRequest, oid};
 use std::borrow::Cow;
 
 fn control(change_types: u8, changes_only: bool) -> OwnedControl {
@@ -43,6 +43,29 @@ fn told(client: &mut Client, id: MessageId) -> (String, Option<i64>) {
     });
     let text = format!("{:?} {rdn}{before}", notice.change_type);
     (text, notice.change_number)
+}
+
+/// JNDI's listeners ask for `derefAlways` unless they are told otherwise.
+#[test]
+fn aliases_are_told_as_entries() {
+    let pando = Pando::start();
+    let mut client = pando.client();
+    let controls = [control(15, true)];
+    let scope = Scope::WholeSubtree;
+    let always = |it: &mut SearchRequest<'_>| it.deref_aliases = DerefAliases::Always;
+    let filter = "(objectClass=*)";
+    let id = client.send_search(SUFFIX, scope, filter, &["1.1"], &controls, always);
+    let mut admin = pando.admin();
+    let mut alias = Entry::of(
+        &format!("cn=other,{SUFFIX}"),
+        &[
+            ("objectClass", &["alias", "extensibleObject"]),
+            ("cn", &["other"]),
+        ],
+    );
+    alias.push("aliasedObjectName", SUFFIX.into());
+    admin.add(&alias).expect_success();
+    assert_eq!(told(&mut client, id).0, "Add cn=other");
 }
 
 #[test]

@@ -89,10 +89,13 @@ fn refuse_combinations(request: &SearchRequest<'_>, controls: &Controls<'_>) -> 
                     counts, matched values, subentries, dereferencing or account states";
         return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
     }
-    if matches!(
+    // No such rule stands in the draft of persistent search, and JNDI's listeners always ask for
+    // it; aliases are then told as what they are.
+    let derefs = matches!(
         request.deref_aliases,
         DerefAliases::InSearching | DerefAliases::Always
-    ) {
+    );
+    if derefs && controls.sync.is_some() {
         let text = "expected neverDerefAliases or derefFindingBaseObj (RFC 4533 §3.5.2)";
         return Stop::refuse(ResultCode::PROTOCOL_ERROR, text);
     }
