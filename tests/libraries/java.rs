@@ -42,7 +42,7 @@ fn classes() -> &'static Path {
         let (goal, sdk) = (folder.to_string_lossy(), sdk());
         let mut args = vec!["-encoding", "UTF-8", "-Xlint:all", "-Werror", "-cp", &sdk];
         args.extend(["-d", &goal]);
-        let files: Vec<String> = ["site", "unboundid"]
+        let files: Vec<String> = ["site", "unboundid", "jndi"]
             .iter()
             .flat_map(|package| files(&sources().join("java").join(package)))
             .collect();

@@ -4,6 +4,7 @@
 //! the library's own interface. A program ends with 0, or with what it expected and what came.
 
 mod java;
+mod jndi;
 mod ldap3;
 mod python_ldap;
 mod unboundid;

@@ -174,12 +174,12 @@ public final class Following implements AsyncSearchResultListener, IntermediateR
         // A later request of the connection is answered: the search has begun.
         watch.getRootDSE();
         make(admin);
-        admin.modify(EVA, new Modification(ModificationType.REPLACE, "sn", "Ator"));
-        admin.modifyDN(EVA, "uid=lu", true);
-        admin.delete(LU);
         notice(PersistentSearchChangeType.ADD, EVA, null);
+        admin.modify(EVA, new Modification(ModificationType.REPLACE, "sn", "Ator"));
         notice(PersistentSearchChangeType.MODIFY, EVA, null);
+        admin.modifyDN(EVA, "uid=lu", true);
         notice(PersistentSearchChangeType.MODIFY_DN, LU, EVA);
+        admin.delete(LU);
         notice(PersistentSearchChangeType.DELETE, LU, null);
         watch.abandon(id);
         holds("the connection goes on", watch.getEntry(ADA) != null);
