@@ -157,7 +157,7 @@ impl Job<'_> {
         }
         let served = Channel::is_served(self.dir());
         let mut channel = self.channel()?;
-        let taken = take_schema::take_over(&mut remote, &provider.subschema, &mut channel)?;
+        let taken = take_schema::take_over(&mut remote, &provider.subschema, &mut channel, true)?;
         let keep = Keep::new(taken.schema, taken.operational);
         node::add_contexts(&mut channel, keep.schema(), &provider.bases)?;
         node::add_index(&mut channel).map_err(Trouble::Refused)?;
@@ -168,9 +168,14 @@ impl Job<'_> {
         }
         drop(here);
         let known = self.known(state, &provider.bases, empty)?;
+        let mut begun = false;
+        for base in provider.bases.iter().filter(|_| empty) {
+            // Whatever was copied is not in this node: it has been made anew.
+            begun |= known.set_cookie(base, None);
+        }
         known.save(self.dir()).map_err(Trouble::Refused)?;
-        if !empty || served {
-            if empty {
+        if !empty || served || begun {
+            if empty && served {
                 note(
                     "the node is served: its entries are added one by one; stop it first for the \
                      bulk copy, which is many times faster",
@@ -344,7 +349,7 @@ impl Job<'_> {
     fn both(&self, remote: &mut Remote) -> Result<Both, Trouble> {
         let provider = provider::look(remote, self.it)?;
         let mut channel = self.channel()?;
-        let taken = take_schema::take_over(remote, &provider.subschema, &mut channel)?;
+        let taken = take_schema::take_over(remote, &provider.subschema, &mut channel, false)?;
         let reader = match channel.is_online() {
             true => Some(self.channel()?),
             false => None,

@@ -28,14 +28,15 @@ pub struct Taken {
     pub operational: HashSet<String>,
 }
 
-/// Takes over what is missing and says so.
+/// Takes over what is missing and says so; `loud`: also what is not, which stays so the next time.
 pub fn take_over(
     remote: &mut Remote,
     subschema: &str,
     channel: &mut Channel,
+    loud: bool,
 ) -> Result<Taken, Trouble> {
     let there = remote.read(subschema, &["attributeTypes", "objectClasses"])?;
-    let there = definitions(&there);
+    let there = definitions(&there, loud);
     let here = own_schema(channel).map_err(Trouble::here)?;
     let operational = there.iter().filter_map(|it| match it {
         Definition::AttributeType(it) if it.usage != Usage::UserApplications => Some(it),
@@ -45,9 +46,9 @@ pub fn take_over(
     let operational = operational.collect();
     let missing: Vec<Definition> = there
         .into_iter()
-        .filter(|it| is_missing(&here, it))
+        .filter(|it| is_missing(&here, it, loud))
         .collect();
-    let (schema, taken) = extend(here, missing);
+    let (schema, taken) = extend(here, missing, loud);
     store(channel, &taken).map_err(Trouble::Refused)?;
     Ok(Taken {
         schema,
@@ -68,7 +69,7 @@ fn own_schema(channel: &mut Channel) -> Result<Schema, Problem> {
     for answer in channel.call(&request)? {
         let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
         if let Response::SearchEntry { name, attributes } = message.response {
-            all.extend(definitions(&Entry::of(name, &attributes)));
+            all.extend(definitions(&Entry::of(name, &attributes), false));
         }
     }
     let standard = Schema::standard();
@@ -79,7 +80,7 @@ fn own_schema(channel: &mut Channel) -> Result<Schema, Problem> {
 }
 
 /// The definitions of a subschema; what is none is said and left out.
-fn definitions(entry: &Entry) -> Vec<Definition> {
+fn definitions(entry: &Entry, loud: bool) -> Vec<Definition> {
     let mut all = Vec::new();
     for (name, values) in &entry.attributes {
         let Some(kind) = DefinitionKind::of_attribute(name) else {
@@ -88,6 +89,7 @@ fn definitions(entry: &Entry) -> Vec<Definition> {
         for value in values {
             match parse_definition(kind, &String::from_utf8_lossy(value)) {
                 Ok(definition) => all.push(definition),
+                Err(_) if !loud => {}
                 Err(error) => note(format_args!(
                     "schema: left out, not understood: {}: {error}",
                     String::from_utf8_lossy(value)
@@ -99,7 +101,7 @@ fn definitions(entry: &Entry) -> Vec<Definition> {
 }
 
 /// Whether the node should have it and does not.
-fn is_missing(here: &Schema, definition: &Definition) -> bool {
+fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     let oid = definition.identifier();
     let known = |name: &str| match definition {
         Definition::AttributeType(_) => here.attribute_type(name).is_some(),
@@ -117,6 +119,9 @@ fn is_missing(here: &Schema, definition: &Definition) -> bool {
         return false;
     }
     if known(&label) {
+        if !loud {
+            return false;
+        }
         note(format_args!(
             "schema: {label} ({oid}): the node has another definition of this name, which stays"
         ));
@@ -126,7 +131,11 @@ fn is_missing(here: &Schema, definition: &Definition) -> bool {
 }
 
 /// Adds what can be added, whatever the order, and says what cannot.
-fn extend(mut schema: Schema, mut missing: Vec<Definition>) -> (Schema, Vec<Definition>) {
+fn extend(
+    mut schema: Schema,
+    mut missing: Vec<Definition>,
+    loud: bool,
+) -> (Schema, Vec<Definition>) {
     let mut taken = Vec::new();
     let mut reasons;
     loop {
@@ -150,7 +159,7 @@ fn extend(mut schema: Schema, mut missing: Vec<Definition>) -> (Schema, Vec<Defi
             break;
         }
     }
-    for (definition, reason) in missing.iter().zip(reasons) {
+    for (definition, reason) in missing.iter().zip(reasons).filter(|_| loud) {
         note(format_args!(
             "schema: {} is not taken over: {reason}",
             definition.label()
