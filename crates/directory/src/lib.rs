@@ -12,6 +12,7 @@
 //! - no snapshot lives across a wait for a client.
 
 mod apply;
+pub mod backup;
 mod catalog;
 pub mod check;
 mod clock;

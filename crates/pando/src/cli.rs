@@ -2,6 +2,7 @@
 //! definitions.
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// An LDAP directory server: one tree on many identical trunks.
@@ -42,6 +43,12 @@ pub enum Command {
     Bench(Box<Bench>),
     /// Examine any LDAP server: which clauses of the standards does it pass?
     Conformance(Box<Conformance>),
+    /// Copy a node's database, served or not, into a folder with checksums
+    Backup(Backup),
+    /// Make a node out of a backup
+    Restore(Restore),
+    /// Restore a backup into a temporary folder and check every table
+    Verify(Verify),
     /// Compare every table of a database with every other
     Check(Check),
     /// Show or extend the schema
@@ -272,6 +279,43 @@ pub enum GenerateFormat {
     Binds,
     /// Equality filters on the naming attribute, one a line
     Filters,
+}
+
+/// `pando backup`
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The folder to make; it must not exist
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub to: PathBuf,
+    /// Take TO for a folder of backups: make one named after the time in it, and remove the oldest
+    /// beyond N afterwards
+    #[arg(long, value_name = "N")]
+    pub keep: Option<NonZeroUsize>,
+}
+
+/// `pando restore`
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The backup
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub backup: PathBuf,
+    /// The node's folder; made if missing, must not hold a database
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// `pando verify`
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The backup
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub backup: PathBuf,
+    /// Where to restore it for a while [default: beside the backup]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub within: Option<PathBuf>,
 }
 
 /// `pando check`

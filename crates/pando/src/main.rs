@@ -1,5 +1,6 @@
 //! The program: from what was typed to a subcommand to an exit status.
 
+mod backup;
 mod bench;
 mod channel;
 mod check;
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
         Command::Export(it) => export::export(&it),
         Command::Generate(it) => generate::generate(&it),
         Command::Migrate(it) => migrate::migrate(&it),
+        Command::Backup(it) => backup::backup(&it),
+        Command::Restore(it) => backup::restore(&it),
+        Command::Verify(it) => backup::verify(&it),
         Command::Check(it) => check::check(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),

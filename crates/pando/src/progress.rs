@@ -89,16 +89,25 @@ fn new_bar(total: Option<u64>) -> ProgressBar {
     bar
 }
 
-fn redraw(bar: &ProgressBar, standing: &Standing, finishing: &str, elapsed: Duration) {
-    let rate = standing.entries as f64 / elapsed.as_secs_f64().max(0.001);
-    let message = match standing.finishing {
-        true => format!("{} entries, {finishing}", HumanCount(standing.entries)),
-        false => format!(
-            "{} entries, {}, {}/s",
-            HumanCount(standing.entries),
-            HumanBytes(standing.bytes),
-            HumanCount(rate as u64)
+/// What was done, and how fast.
+fn counts(standing: &Standing, elapsed: Duration) -> String {
+    let each_second = |count: u64| (count as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+    let bytes = HumanBytes(standing.bytes);
+    match standing.entries {
+        // Not all work goes by entries.
+        0 => format!("{bytes}, {}/s", HumanBytes(each_second(standing.bytes))),
+        entries => format!(
+            "{} entries, {bytes}, {} entries/s",
+            HumanCount(entries),
+            HumanCount(each_second(entries))
         ),
+    }
+}
+
+fn redraw(bar: &ProgressBar, standing: &Standing, finishing: &str, elapsed: Duration) {
+    let message = match standing.finishing {
+        true => format!("{}, {finishing}", counts(standing, elapsed)),
+        false => counts(standing, elapsed),
     };
     bar.set_message(message);
     match standing.total {
@@ -108,13 +117,7 @@ fn redraw(bar: &ProgressBar, standing: &Standing, finishing: &str, elapsed: Dura
 }
 
 fn line(standing: &Standing, finishing: &str, elapsed: Duration) -> String {
-    let rate = standing.entries as f64 / elapsed.as_secs_f64().max(0.001);
-    let mut line = format!(
-        "{} entries, {}, {} entries/s",
-        standing.entries,
-        HumanBytes(standing.bytes),
-        rate as u64
-    );
+    let mut line = counts(standing, elapsed);
     if standing.finishing {
         line.push_str(&format!(", {finishing}"));
     } else if let Some(total) = standing.total.filter(|total| *total > 0) {

@@ -174,7 +174,7 @@ impl Store {
     ) -> Result<(Store, ReadTransaction), Error> {
         let file = folder.join(DATABASE_FILE);
         allocate_readers(&folder.join(READERS_FILE))?;
-        let environment = Arc::new(open_environment(&file, options)?);
+        let environment = Arc::new(open_environment(&file, options, false)?);
         environment.clear_dead_readers()?;
         let pin = ReadTransaction::begin(&environment)?;
         let mut transaction = WriteTransaction::begin(&environment)?;
@@ -245,25 +245,6 @@ impl Store {
         Batch::begin(&self.shared, indexes)
     }
 
-    /// Writes a copy without free pages into `folder`, which is created and must not hold a
-    /// database. Writes go on meanwhile; the copy is of one state, and synced.
-    ///
-    /// # Errors
-    /// [`Error::Exists`], [`Error::Full`], or what the system says.
-    pub fn copy_compact(&self, folder: &Path) -> Result<(), Error> {
-        std::fs::create_dir_all(folder).map_err(Error::system("creating the folder of a copy"))?;
-        let file = folder.join(DATABASE_FILE);
-        if file.exists() {
-            return Err(Error::Exists { file });
-        }
-        if let Err(error) = self.shared.environment.copy_compact(&file) {
-            // Half a copy must not be taken for one; that it cannot be removed is no news.
-            std::fs::remove_file(&file).unwrap_or_default();
-            return Err(self.shared.explain(error));
-        }
-        sync_folder(folder)
-    }
-
     /// Writes everything that is committed to the disk; needed only after
     /// [`StoreOptions::no_sync`].
     ///
@@ -271,6 +252,10 @@ impl Store {
     /// What the system says.
     pub fn sync(&self) -> Result<(), Error> {
         self.shared.environment.sync()
+    }
+
+    pub(crate) fn environment(&self) -> Arc<Environment> {
+        Arc::clone(&self.shared.environment)
     }
 
     /// The folder.
@@ -391,7 +376,11 @@ fn allocate_readers(file: &Path) -> Result<(), Error> {
 }
 
 /// Opens the environment with the largest map that the address space grants.
-fn open_environment(file: &Path, options: &StoreOptions) -> Result<Environment, Error> {
+pub(crate) fn open_environment(
+    file: &Path,
+    options: &StoreOptions,
+    read_only: bool,
+) -> Result<Environment, Error> {
     let mut map_bytes = options.map_bytes;
     if options.map_adapts {
         let length = std::fs::metadata(file).map_or(0, |it| it.len()) as usize;
@@ -407,6 +396,7 @@ fn open_environment(file: &Path, options: &StoreOptions) -> Result<Environment, 
             readers_max: READERS_MAX,
             tables_max: TABLES_MAX,
             no_sync: options.no_sync,
+            read_only,
         };
         match Environment::open(file, &environment_options) {
             // Linux says ENOMEM; under valgrind a map that large gives EINVAL.

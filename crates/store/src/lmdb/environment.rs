@@ -1,6 +1,7 @@
 //! The environment: one database file and its map.
 
 use std::ffi::CString;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -21,6 +22,8 @@ pub struct EnvironmentOptions {
     pub tables_max: u32,
     /// Leave syncing to [`Environment::sync`]: only for files nobody relies on yet.
     pub no_sync: bool,
+    /// Nothing will be written; another process may have the environment open.
+    pub read_only: bool,
 }
 
 /// An open environment. Closed when dropped; transactions keep it alive.
@@ -64,6 +67,9 @@ impl Environment {
         if options.no_sync {
             flags |= ffi::MDB_NOSYNC;
         }
+        if options.read_only {
+            flags |= ffi::MDB_RDONLY;
+        }
         // SAFETY: the handle is fresh and not shared yet; `text` is NUL-terminated. That the file
         // is not open in this process already is the lock file's doing (see the module).
         unsafe {
@@ -87,20 +93,15 @@ impl Environment {
         check(unsafe { ffi::mdb_env_sync(self.raw.as_ptr(), 1) })
     }
 
-    /// Writes a copy of the newest committed state to `path`, which must not exist, leaving out
-    /// free pages. The copy is synced.
+    /// Writes a copy of the newest committed state to an open file or pipe, leaving out free pages.
     ///
     /// # Errors
     /// What LMDB or the operating system says.
-    pub fn copy_compact(&self, path: &Path) -> Result<(), Error> {
-        let text = c_path(path)?;
-        // SAFETY: the handle is open, `text` is NUL-terminated; the copy is made from a read
-        // transaction of its own.
-        check(unsafe {
-            ffi::mdb_env_copy2(self.raw.as_ptr(), text.as_ptr(), ffi::MDB_CP_COMPACT)
-        })?;
-        let file = std::fs::File::open(path).map_err(Error::system("opening the copy"))?;
-        file.sync_all().map_err(Error::system("syncing the copy"))
+    pub fn write_compact(&self, output: BorrowedFd<'_>) -> Result<(), Error> {
+        let (raw, output) = (self.raw.as_ptr(), output.as_raw_fd());
+        // SAFETY: the handle is open, and so is the descriptor as long as it is borrowed; the copy
+        // is made from a read transaction of its own.
+        check(unsafe { ffi::mdb_env_copyfd2(raw, output, ffi::MDB_CP_COMPACT) })
     }
 
     /// Forgets readers of processes that died. Returns how many there were.

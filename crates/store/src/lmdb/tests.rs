@@ -10,6 +10,7 @@ fn open(folder: &std::path::Path) -> Arc<Environment> {
         readers_max: 8,
         tables_max: 4,
         no_sync: false,
+        read_only: false,
     };
     Arc::new(Environment::open(&folder.join("test.mdb"), &options).unwrap())
 }

@@ -21,6 +21,7 @@ fn open(folder: &Path) -> Arc<Environment> {
         readers_max: 8,
         tables_max: 4,
         no_sync: true,
+        read_only: false,
     };
     Arc::new(Environment::open(&folder.join("test.mdb"), &options).unwrap())
 }

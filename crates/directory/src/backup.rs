@@ -1,0 +1,285 @@
+//! Backups: the whole database as one compressed file beside a manifest that says what it must be.
+//!
+//! A backup is a folder: `pando.mdb.zst` and `manifest.toml`, and `pando.toml` if the node has
+//! one. It is made under another name and takes its own when it is whole and on the disk, so a
+//! folder of the right name is a whole backup.
+
+mod hashing;
+mod manifest;
+
+pub use manifest::Manifest;
+
+use crate::check::{CheckReport, check};
+use crate::clock::{Clock, SystemClock, generalized_time};
+use crate::import::Meter;
+use crate::recover;
+use crate::stop::Failure;
+use hashing::{Hashed, HashingReader, HashingWriter};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use store::{CopySource, DATABASE_FILE, Error, Store};
+
+/// The compressed database in a backup.
+const CONTENT_FILE: &str = "pando.mdb.zst";
+/// The level of zstd at which it keeps up with a disk.
+const ZSTD_LEVEL: i32 = 1;
+/// Bytes between two looks at whether the work is still wanted.
+const STEP_BYTES: usize = 1 << 20;
+
+/// The time now, as a backup's manifest has it; such texts sort by time.
+pub fn time_now() -> String {
+    generalized_time(SystemClock.now_us())
+}
+
+/// A node's database, ready to be backed up, served or not.
+pub struct Source {
+    copy: CopySource,
+    /// Kept open when nobody serves it, so that nobody begins to.
+    _store: Option<Store>,
+}
+
+impl Source {
+    /// Opens the database in a data folder. One that was not closed is recovered first.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn open(data: &Path) -> Result<Source, Failure> {
+        match recover::open_store(data) {
+            Ok((store, _)) => Ok(Source {
+                copy: CopySource::own(&store),
+                _store: Some(store),
+            }),
+            Err(Failure::Store(Error::Locked { .. })) => Ok(Source {
+                copy: CopySource::served(data)?,
+                _store: None,
+            }),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Bytes that the backup takes at most.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn bytes(&self) -> Result<u64, Failure> {
+        Ok(self.copy.bytes()?)
+    }
+
+    /// Writes the backup into the folder `to`, which must not exist; `settings` is a file that
+    /// goes with it, if it is there. The meter counts bytes of the database.
+    ///
+    /// # Errors
+    /// What cannot be read or written; [`Failure::Cancelled`]. Nothing is left behind then.
+    pub fn write(
+        &self,
+        to: &Path,
+        settings: Option<&Path>,
+        meter: &Meter,
+    ) -> Result<Manifest, Failure> {
+        if to.exists() {
+            return Err(Failure::Input(format!(
+                "{}: expected a folder that does not exist yet",
+                to.display()
+            )));
+        }
+        let partial = partial_name(to);
+        // What an interrupted run left there is of no use.
+        let _ = fs::remove_dir_all(&partial);
+        fs::create_dir_all(&partial).map_err(file(&partial))?;
+        let written = self.fill(&partial, settings, meter).and_then(|manifest| {
+            sync(&partial)?;
+            fs::rename(&partial, to).map_err(file(to))?;
+            sync(
+                to.parent()
+                    .filter(|it| !it.as_os_str().is_empty())
+                    .unwrap_or(Path::new(".")),
+            )?;
+            Ok(manifest)
+        });
+        if written.is_err() {
+            let _ = fs::remove_dir_all(&partial);
+        }
+        written
+    }
+
+    fn fill(
+        &self,
+        folder: &Path,
+        settings: Option<&Path>,
+        meter: &Meter,
+    ) -> Result<Manifest, Failure> {
+        let made = time_now();
+        let path = folder.join(CONTENT_FILE);
+        let content = File::create(&path).map_err(file(&path))?;
+        let (database, stored) = self.compress(content, &path, meter)?;
+        if let Some(settings) = settings.filter(|it| it.is_file()) {
+            let name = settings.file_name().unwrap_or_default();
+            fs::copy(settings, folder.join(name)).map_err(file(settings))?;
+        }
+        let manifest = Manifest {
+            pando: env!("CARGO_PKG_VERSION").to_owned(),
+            made,
+            database,
+            stored,
+        };
+        manifest.write(folder)?;
+        Ok(manifest)
+    }
+
+    /// The database through a pipe into a compressed file.
+    fn compress(
+        &self,
+        content: File,
+        path: &Path,
+        meter: &Meter,
+    ) -> Result<(Hashed, Hashed), Failure> {
+        let (from, into) = io::pipe().map_err(file(path))?;
+        std::thread::scope(|scope| {
+            let copying = scope.spawn(move || self.copy.write(into.as_fd()));
+            let compressed = compress(from, content, path, meter);
+            // The pipe's end is closed by now, so the copy ends too.
+            let copied = copying.join().unwrap_or_else(|_| {
+                Err(Error::Conflict {
+                    detail: "the copying thread ended early".to_owned(),
+                })
+            });
+            match (compressed, copied) {
+                // A broken pipe is only the echo of what was wrong at the other end.
+                (Err(failure), _) => Err(failure),
+                (_, Err(error)) => Err(error.into()),
+                (Ok(both), Ok(())) => Ok(both),
+            }
+        })
+    }
+}
+
+fn compress(
+    from: impl Read,
+    content: File,
+    path: &Path,
+    meter: &Meter,
+) -> Result<(Hashed, Hashed), Failure> {
+    let mut from = HashingReader::new(from);
+    let output = HashingWriter::new(content);
+    let mut encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
+    encoder.include_checksum(true).map_err(file(path))?;
+    copy(&mut from, &mut encoder, path, meter)?;
+    let output = encoder.finish().map_err(file(path))?;
+    let (content, stored) = output.finish();
+    content.sync_all().map_err(file(path))?;
+    Ok((from.finish(), stored))
+}
+
+/// Puts a backup back into a data folder, which must not hold a database. It is compared with its
+/// manifest on the way.
+///
+/// # Errors
+/// What cannot be read or written; [`Failure::Input`] when the backup is damaged;
+/// [`Failure::Cancelled`]. Nothing is left behind then.
+pub fn restore(backup: &Path, data: &Path, meter: &Meter) -> Result<Manifest, Failure> {
+    let manifest = Manifest::read(backup)?;
+    let target = data.join(DATABASE_FILE);
+    if target.exists() {
+        return Err(Failure::Input(format!(
+            "{}: expected a node without a database; restore into a new folder",
+            target.display()
+        )));
+    }
+    fs::create_dir_all(data).map_err(file(data))?;
+    let partial = partial_name(&target);
+    let restored = decompress(backup, &manifest, &partial, meter).and_then(|()| {
+        fs::rename(&partial, &target).map_err(file(&target))?;
+        sync(data)
+    });
+    if restored.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    restored.map(|()| manifest)
+}
+
+fn decompress(
+    backup: &Path,
+    manifest: &Manifest,
+    target: &Path,
+    meter: &Meter,
+) -> Result<(), Failure> {
+    let path = backup.join(CONTENT_FILE);
+    let content = File::open(&path).map_err(file(&path))?;
+    let stored = HashingReader::new(content);
+    let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
+    let output = File::create(target).map_err(file(target))?;
+    let mut output = HashingWriter::new(output);
+    copy(&mut decoder, &mut output, &path, meter)?;
+    let mut stored = decoder.finish().into_inner();
+    // What follows the compressed content does not belong there.
+    io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;
+    let (output, database) = output.finish();
+    for (found, expected, what) in [
+        (stored.finish(), &manifest.stored, "the file"),
+        (database, &manifest.database, "the database in it"),
+    ] {
+        if found != *expected {
+            return Err(Failure::Input(format!(
+                "{}: {what} is damaged: expected {expected}, found {found}",
+                path.display()
+            )));
+        }
+    }
+    output.sync_all().map_err(file(target))
+}
+
+/// Restores a backup into a folder `within`, checks every table, and removes it again.
+///
+/// # Errors
+/// As [`restore`], and what a check says.
+pub fn verify(
+    backup: &Path,
+    within: &Path,
+    meter: &Meter,
+) -> Result<(Manifest, CheckReport), Failure> {
+    let place = within.join(format!("pando-verify-{}", std::process::id()));
+    let verified = restore(backup, &place, meter).and_then(|manifest| {
+        meter.finish();
+        Ok((manifest, check(&place)?))
+    });
+    let _ = fs::remove_dir_all(&place);
+    verified
+}
+
+fn copy(
+    from: &mut impl Read,
+    to: &mut impl Write,
+    path: &Path,
+    meter: &Meter,
+) -> Result<(), Failure> {
+    let mut buffer = vec![0; STEP_BYTES];
+    loop {
+        meter.check()?;
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                to.write_all(&buffer[..count]).map_err(file(path))?;
+                meter.add_bytes(count as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(file(path)(error)),
+        }
+    }
+}
+
+fn partial_name(of: &Path) -> PathBuf {
+    let mut name = of.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+fn sync(folder: &Path) -> Result<(), Failure> {
+    let opened = File::open(folder).and_then(|it| it.sync_all());
+    opened.map_err(file(folder))
+}
+
+fn file(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+    move |error| Failure::file(path.display().to_string(), error)
+}

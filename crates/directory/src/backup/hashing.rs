@@ -1,0 +1,100 @@
+//! Counts and hashes what passes by.
+
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, Read, Write};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// How long something is, and what it hashes to (XXH3, 128 bits): enough to find damage, which is
+/// all that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hashed {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its hash.
+    pub xxh3: u128,
+}
+
+impl Display for Hashed {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{} bytes with the hash {:032x}", self.bytes, self.xxh3)
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    bytes: u64,
+    hasher: Xxh3Default,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.hasher.update(bytes);
+    }
+
+    fn finish(&self) -> Hashed {
+        Hashed {
+            bytes: self.bytes,
+            xxh3: self.hasher.digest128(),
+        }
+    }
+}
+
+/// A source that is hashed as it is read.
+pub(super) struct HashingReader<R> {
+    inner: R,
+    sum: Sum,
+}
+
+impl<R: Read> HashingReader<R> {
+    pub fn new(inner: R) -> HashingReader<R> {
+        HashingReader {
+            inner,
+            sum: Sum::default(),
+        }
+    }
+
+    pub fn finish(self) -> Hashed {
+        self.sum.finish()
+    }
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.sum.add(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// A sink that is hashed as it is written.
+pub(super) struct HashingWriter<W> {
+    inner: W,
+    sum: Sum,
+}
+
+impl<W: Write> HashingWriter<W> {
+    pub fn new(inner: W) -> HashingWriter<W> {
+        HashingWriter {
+            inner,
+            sum: Sum::default(),
+        }
+    }
+
+    pub fn finish(self) -> (W, Hashed) {
+        let hashed = self.sum.finish();
+        (self.inner, hashed)
+    }
+}
+
+impl<W: Write> Write for HashingWriter<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(buffer)?;
+        self.sum.add(&buffer[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

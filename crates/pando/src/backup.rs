@@ -1,0 +1,197 @@
+//! `pando backup`, `pando restore` and `pando verify`.
+
+use crate::cli::{Backup, Restore, Verify};
+use crate::generate::interrupted;
+use crate::init::data_folder;
+use crate::progress::{Progress, Standing};
+use crate::report::{Problem, note, say};
+use directory::Failure;
+use directory::backup::{
+    Manifest, Source, restore as restore_database, time_now, verify as verify_backup,
+};
+use directory::import::Meter;
+use server::settings::FILE_NAME;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Letters of the name of a backup in a folder of backups, a GeneralizedTime to the second.
+const NAME_LETTERS: usize = 15;
+
+/// Makes a backup of a node, served or not.
+pub fn backup(it: &Backup) -> Result<(), Problem> {
+    let data = data_folder(&it.dir)?;
+    let source = Source::open(&data).map_err(Problem::failed)?;
+    let bytes = source.bytes().map_err(Problem::failed)?;
+    let settings = it.dir.join(FILE_NAME);
+    let to = match it.keep {
+        None => it.to.clone(),
+        Some(_) => it.to.join(time_now()),
+    };
+    let above = above(&to);
+    fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
+    require_room(above, bytes, "backup")?;
+    let started = Instant::now();
+    let manifest = watched(bytes, "", |meter| source.write(&to, Some(&settings), meter))?;
+    note(format_args!(
+        "{} backed up as {} in {}",
+        indicatif::HumanBytes(manifest.database.bytes),
+        indicatif::HumanBytes(manifest.stored.bytes),
+        pace(started, &manifest),
+    ));
+    say(to.display())?;
+    match it.keep {
+        Some(keep) => rotate(&it.to, keep.get()),
+        None => Ok(()),
+    }
+}
+
+/// Makes a node out of a backup.
+pub fn restore(it: &Restore) -> Result<(), Problem> {
+    let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
+    let data = it.dir.join("data");
+    let existed = it.dir.exists();
+    fs::create_dir_all(&it.dir).map_err(|error| Problem::file(&it.dir, error))?;
+    let started = Instant::now();
+    let restored = require_room(&it.dir, manifest.database.bytes, "database").and_then(|()| {
+        let bytes = manifest.database.bytes;
+        watched(bytes, "", |meter| {
+            restore_database(&it.backup, &data, meter)
+        })
+    });
+    if let Err(problem) = restored {
+        // Only what was made here goes away: a folder with something in it stays.
+        let _ = fs::remove_dir(&data);
+        if !existed {
+            let _ = fs::remove_dir(&it.dir);
+        }
+        return Err(problem);
+    }
+    let (kept, settings) = (it.backup.join(FILE_NAME), it.dir.join(FILE_NAME));
+    if !settings.exists() {
+        let written = match kept.is_file() {
+            true => fs::copy(&kept, &settings).map(|_| ()),
+            false => fs::write(&settings, server::settings::sample()),
+        };
+        written.map_err(|error| Problem::file(&settings, error))?;
+    }
+    note(format_args!(
+        "{} of {} restored in {}\nstart it with: pando serve {}",
+        indicatif::HumanBytes(manifest.database.bytes),
+        manifest.made,
+        pace(started, &manifest),
+        it.dir.display()
+    ));
+    Ok(())
+}
+
+/// Restores a backup into a temporary folder, checks it, and removes it again.
+pub fn verify(it: &Verify) -> Result<(), Problem> {
+    let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
+    let within = it.within.as_deref().unwrap_or(above(&it.backup));
+    let bytes = manifest.database.bytes;
+    require_room(within, bytes, "database")?;
+    let (manifest, report) = watched(bytes, "checking", |meter| {
+        verify_backup(&it.backup, within, meter)
+    })?;
+    for problem in &report.problems {
+        note(problem);
+    }
+    if report.problem_count == 0 {
+        return say(format_args!(
+            "{}, digest {}, of {}: no problem found",
+            entries(report.entries),
+            report.digest,
+            manifest.made
+        ));
+    }
+    note(format_args!(
+        "pando: {} problems in {}",
+        report.problem_count,
+        entries(report.entries)
+    ));
+    Err(Problem::Reported)
+}
+
+fn entries(count: u64) -> String {
+    format!("{count} entries")
+}
+
+fn pace(started: Instant, manifest: &Manifest) -> String {
+    let seconds = started.elapsed().as_secs_f64();
+    let rate = manifest.database.bytes as f64 / seconds.max(0.001);
+    format!("{seconds:.1} s ({}/s)", indicatif::HumanBytes(rate as u64))
+}
+
+/// Runs a long work with a progress bar; an interrupt cancels it.
+fn watched<T>(
+    total: u64,
+    finishing: &'static str,
+    work: impl FnOnce(&Meter) -> Result<T, Failure>,
+) -> Result<T, Problem> {
+    let meter = Arc::new(Meter::default());
+    let cancelled = Arc::clone(&meter);
+    let interrupts = interrupted(move || cancelled.cancel())?;
+    let looked = Arc::clone(&meter);
+    let look = move || Standing {
+        bytes: looked.bytes(),
+        done: looked.bytes(),
+        total: Some(total).filter(|it| *it > 0),
+        finishing: looked.finishing(),
+        ..Standing::default()
+    };
+    let progress = Progress::show(finishing, Arc::new(look));
+    let done = work(&meter);
+    drop(progress);
+    drop(interrupts);
+    done.map_err(Problem::failed)
+}
+
+/// Refuses before anything is written when the file system has not enough room.
+fn require_room(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
+    let found = rustix::fs::statvfs(folder);
+    let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;
+    let room = found.f_bavail * found.f_frsize;
+    if room >= bytes {
+        return Ok(());
+    }
+    Err(Problem::failed(format_args!(
+        "{}: the {what} may take {}, and {} are free",
+        folder.display(),
+        indicatif::HumanBytes(bytes),
+        indicatif::HumanBytes(room)
+    )))
+}
+
+fn above(path: &Path) -> &Path {
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty());
+    above.unwrap_or(Path::new("."))
+}
+
+/// Whether a folder of backups holds this one by rotation: nothing else is ever removed.
+fn is_name(name: &str) -> bool {
+    let (digits, end) = name.split_at_checked(NAME_LETTERS - 1).unwrap_or_default();
+    end == "Z" && digits.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// Removes the oldest backups, and what interrupted ones left.
+fn rotate(folder: &Path, keep: usize) -> Result<(), Problem> {
+    let mut whole: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| Problem::file(folder, error))? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|it| it.to_str()).unwrap_or("");
+        if is_name(name) {
+            whole.push(path);
+        } else if name.strip_suffix(".partial").is_some_and(is_name) {
+            fs::remove_dir_all(&path).map_err(|error| Problem::file(&path, error))?;
+        }
+    }
+    whole.sort();
+    for path in whole.iter().take(whole.len().saturating_sub(keep)) {
+        fs::remove_dir_all(path).map_err(|error| Problem::file(path, error))?;
+        note(format_args!("{} removed", path.display()));
+    }
+    Ok(())
+}

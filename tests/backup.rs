@@ -1,0 +1,190 @@
+//! Backups of a node that serves, and what becomes of them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use kit::client::Modification;
+use kit::{Pando, SUFFIX, people};
+use protocol::Scope;
+
+/// A node with some hundred people that serves.
+fn served() -> Pando {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    admin.add(&people::unit("People")).expect_success();
+    for number in 0..300 {
+        admin
+            .add(&people::person(&format!("user{number}")))
+            .expect_success();
+    }
+    pando
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let name = |it: fs::DirEntry| it.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = entries.map(|it| name(it.expect("an entry"))).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_backup_is_made_while_writes_go_on() {
+    let pando = served();
+    let backup = text(&pando.folder.join("backup"));
+    let stop = AtomicBool::new(false);
+    let before = thread::scope(|scope| {
+        let (mut admin, stop) = (pando.admin(), &stop);
+        let (begun, wait) = mpsc::channel();
+        let writer = scope.spawn(move || {
+            let mut count = 0_u32;
+            while !stop.load(Ordering::Relaxed) {
+                count += 1;
+                let name = people::person(&format!("user{}", count % 300)).name;
+                let change = Modification::replace("description", &[&count.to_string()]);
+                admin.modify(&name, &[change]).expect_success();
+                begun.send(()).unwrap_or_default();
+            }
+        });
+        wait.recv().expect("writes go on");
+        let mut admin = pando.admin();
+        let marker = people::person("marker");
+        admin.add(&marker).expect_success();
+        pando
+            .run_on_node(&["backup"], &[&backup])
+            .expect(0)
+            .says("backed up as");
+        stop.store(true, Ordering::Relaxed);
+        writer.join().expect("the writer ends");
+        marker.name
+    });
+    let kept = ["manifest.toml", "pando.mdb.zst", "pando.toml"];
+    assert_eq!(names(&pando.folder.join("backup")), kept);
+    pando
+        .run(&["verify", &backup])
+        .expect(0)
+        .says("no problem found");
+    assert_eq!(names(&pando.folder.join("backup")), kept);
+    // What was acknowledged before is in it.
+    let restored = text(&pando.folder.join("restored"));
+    pando.run(&["restore", &backup, &restored]).expect(0);
+    let found = pando.run(&["export", &restored, &before, "--attributes", "uid"]);
+    found.expect(0).says("uid: marker");
+    assert_eq!(
+        pando
+            .admin()
+            .search(SUFFIX, Scope::BaseObject, "(dc=*)", &[])
+            .entries
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_backup_of_a_stopped_node_is_the_same_database() {
+    let mut pando = served();
+    pando.stop();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let restored = text(&pando.folder.join("restored"));
+    pando.run(&["restore", &backup, &restored]).expect(0);
+    let digest = |node: &str| {
+        let said = pando.run(&["check", node]).expect(0).out;
+        let digest = said.split("digest ").nth(1).map(str::to_owned);
+        digest.unwrap_or_else(|| panic!("no digest in {said}"))
+    };
+    assert_eq!(digest(&restored), digest(&text(&pando.node())));
+}
+
+#[test]
+fn a_backup_after_a_crash_has_what_was_acknowledged() {
+    let mut pando = served();
+    pando.kill();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let verified = pando.run(&["verify", &backup]).expect(0);
+    verified.says("no problem found");
+}
+
+#[test]
+fn damage_is_found_and_nothing_is_left() {
+    let pando = served();
+    let folder = pando.folder.join("backup");
+    let backup = text(&folder);
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let content = folder.join("pando.mdb.zst");
+    let whole = fs::read(&content).expect("the content");
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    let longer = [&whole[..], b"more"].concat();
+    for damaged in [&flipped[..], &whole[..whole.len() / 2], &longer] {
+        fs::write(&content, damaged).expect("written");
+        let restored = text(&pando.folder.join("restored"));
+        let answer = pando.run(&["restore", &backup, &restored]).expect(1);
+        assert!(answer.err.contains("pando.mdb.zst"), "{}", answer.err);
+        assert!(!Path::new(&restored).exists());
+        pando.run(&["verify", &backup]).expect(1);
+    }
+    fs::write(&content, whole).expect("written");
+    pando.run(&["verify", &backup]).expect(0);
+    assert_eq!(names(&pando.folder.join("backup")).len(), 3);
+}
+
+#[test]
+fn mistakes_are_said_and_change_nothing() {
+    let pando = served();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    pando
+        .run_on_node(&["backup"], &[&backup])
+        .expect(1)
+        .says("expected a folder that does not exist yet");
+    let node = text(&pando.node());
+    pando
+        .run(&["restore", &backup, &node])
+        .expect(1)
+        .says("expected a node without a database");
+    let nothing = text(&pando.folder.join("nothing"));
+    pando
+        .run(&["restore", &nothing, &node])
+        .expect(1)
+        .says("expected the manifest of a backup");
+    let manifest = pando.folder.join("backup").join("manifest.toml");
+    let read = fs::read_to_string(&manifest).expect("the manifest");
+    fs::write(&manifest, read.replace("format = 1", "format = 7")).expect("written");
+    pando
+        .run(&["verify", &backup])
+        .expect(1)
+        .says("format is not 1");
+}
+
+#[test]
+fn old_backups_go_in_rotation() {
+    let pando = served();
+    let folder = pando.folder.join("backups");
+    let old = ["20240101000000Z", "20250101000000Z", "20260101000000Z"];
+    let others = ["20250101000000Z.partial", "notes", "2025"];
+    for name in old.iter().chain(&others) {
+        fs::create_dir_all(folder.join(name)).expect("made");
+    }
+    let to = text(&folder);
+    pando
+        .run_on_node(&["backup"], &[&to, "--keep", "2"])
+        .expect(0);
+    let left = names(&folder);
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(left[0], "2025");
+    assert_eq!(left[1], "20260101000000Z");
+    assert_eq!(left[3], "notes");
+    pando
+        .run(&["verify", &text(&folder.join(&left[2]))])
+        .expect(0);
+}
