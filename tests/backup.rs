@@ -1,4 +1,4 @@
-//! Backups of a node that serves, and what becomes of them.
+//! Backups and exports of a node that serves, and what becomes of them.
 
 use std::fs;
 use std::path::Path;
@@ -86,6 +86,41 @@ fn a_backup_is_made_while_writes_go_on() {
             .len(),
         1
     );
+}
+
+#[test]
+fn an_export_is_of_one_state_while_writes_go_on() {
+    let mut pando = served();
+    let stop = AtomicBool::new(false);
+    let ldif = thread::scope(|scope| {
+        let (mut admin, stop) = (pando.admin(), &stop);
+        let (begun, wait) = mpsc::channel();
+        // One after the other, so that no state has one without those before it.
+        let writer = scope.spawn(move || {
+            for number in 0_u32.. {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let person = people::person(&format!("late{number}"));
+                admin.add(&person).expect_success();
+                begun.send(()).unwrap_or_default();
+            }
+        });
+        wait.recv().expect("writes go on");
+        let ldif = pando.run_on_node(&["export"], &[]).expect(0).out;
+        stop.store(true, Ordering::Relaxed);
+        writer.join().expect("the writer ends");
+        ldif
+    });
+    let late = ldif.matches("\ndn: uid=late").count();
+    assert!(late > 0);
+    for number in 0..late {
+        let dn = format!("\ndn: uid=late{number},");
+        assert!(ldif.contains(&dn), "{late} entries without number {number}");
+    }
+    assert_eq!(ldif.matches("\ndn: uid=user").count(), 300);
+    pando.stop();
+    pando.assert_clean();
 }
 
 #[test]

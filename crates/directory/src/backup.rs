@@ -19,7 +19,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use store::{CopySource, DATABASE_FILE, Error, Store};
+use store::{DATABASE_FILE, Error, Store};
 
 /// The compressed database in a backup.
 const CONTENT_FILE: &str = "pando.mdb.zst";
@@ -34,11 +34,7 @@ pub fn time_now() -> String {
 }
 
 /// A node's database, ready to be backed up, served or not.
-pub struct Source {
-    copy: CopySource,
-    /// Kept open when nobody serves it, so that nobody begins to.
-    _store: Option<Store>,
-}
+pub struct Source(Store);
 
 impl Source {
     /// Opens the database in a data folder. One that was not closed is recovered first.
@@ -46,17 +42,7 @@ impl Source {
     /// # Errors
     /// There is none, or it cannot be read.
     pub fn open(data: &Path) -> Result<Source, Failure> {
-        match recover::open_store(data) {
-            Ok((store, _)) => Ok(Source {
-                copy: CopySource::own(&store),
-                _store: Some(store),
-            }),
-            Err(Failure::Store(Error::Locked { .. })) => Ok(Source {
-                copy: CopySource::served(data)?,
-                _store: None,
-            }),
-            Err(failure) => Err(failure),
-        }
+        Ok(Source(recover::open_or_beside(data)?))
     }
 
     /// Bytes that the backup takes at most.
@@ -64,7 +50,7 @@ impl Source {
     /// # Errors
     /// The database cannot be read.
     pub fn bytes(&self) -> Result<u64, Failure> {
-        Ok(self.copy.bytes()?)
+        Ok(self.0.sizes()?.0)
     }
 
     /// Writes the backup into the folder `to`, which must not exist; `settings` is a file that
@@ -137,7 +123,7 @@ impl Source {
     ) -> Result<(Hashed, Hashed), Failure> {
         let (from, into) = io::pipe().map_err(file(path))?;
         std::thread::scope(|scope| {
-            let copying = scope.spawn(move || self.copy.write(into.as_fd()));
+            let copying = scope.spawn(move || self.0.copy_to(into.as_fd()));
             let compressed = compress(from, content, path, meter);
             // The pipe's end is closed by now, so the copy ends too.
             let copied = copying.join().unwrap_or_else(|_| {
@@ -149,7 +135,10 @@ impl Source {
                 // A broken pipe is only the echo of what was wrong at the other end.
                 (Err(failure), _) => Err(failure),
                 (_, Err(error)) => Err(error.into()),
-                (Ok(both), Ok(())) => Ok(both),
+                (Ok(both), Ok(())) => {
+                    self.0.require_same_holder()?;
+                    Ok(both)
+                }
             }
         })
     }

@@ -83,7 +83,7 @@ pub struct Exported {
 /// Exports from the database in `data`.
 ///
 /// # Errors
-/// There is no database, or a server has it open; the base does not exist; the filter cannot be
+/// There is no database; the base does not exist; the filter cannot be
 /// read; the output cannot be written.
 pub fn export(
     data: &Path,
@@ -91,10 +91,18 @@ pub fn export(
     output: &mut dyn Write,
     meter: &Meter,
 ) -> Result<Exported, Failure> {
-    let (store, _) = recover::open_store(data)?;
-    let mut reader = store.reader()?;
+    let store = recover::open_or_beside(data)?;
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    // What is read and what it is read by are of one state.
+    let mut readers = store.readers(threads + 1)?;
+    let mut own = readers.pop().ok_or_else(|| {
+        Failure::Configuration("there is no read transaction for the export".to_owned())
+    })?;
     let (rules, last) = {
-        let snapshot = reader.snapshot()?;
+        let snapshot = own.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
         let catalog = config::load(&snapshot, &dictionary)?;
         meter.expect_entries(snapshot.entry_count()?);
@@ -103,15 +111,6 @@ pub fn export(
             snapshot.last_id()?,
         )
     };
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
-    drop(reader);
-    let mut readers = store.readers(threads + 1)?;
-    let own = readers.pop().ok_or_else(|| {
-        Failure::Configuration("there is no read transaction for the export".to_owned())
-    })?;
     let parts = Parts {
         line: Line::new(),
         next: AtomicU64::new(0),
@@ -126,7 +125,9 @@ pub fn export(
         let done = write(&parts, &mut writer, meter);
         // Threads that wait for room must not wait for ever.
         parts.line.stop(None);
-        done.map(|()| writer.exported())
+        done?;
+        store.require_same_holder()?;
+        Ok(writer.exported())
     })
 }
 

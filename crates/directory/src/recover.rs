@@ -48,6 +48,18 @@ pub(crate) fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Fail
     Ok((store, Some(recovered)))
 }
 
+/// The same for who only reads: a database that another process has open is read beside it.
+///
+/// # Errors
+/// As [`open_store`].
+pub(crate) fn open_or_beside(data: &Path) -> Result<Store, Failure> {
+    match open_store(data) {
+        Ok((store, _)) => Ok(store),
+        Err(Failure::Store(store::Error::Locked { .. })) => Ok(Store::beside(data)?),
+        Err(failure) => Err(failure),
+    }
+}
+
 fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
     let (mut catalog, checkpoint) = {
         let mut reader = store.reader()?;

@@ -216,7 +216,7 @@ pub struct Migrate {
 /// `pando export`
 #[derive(Debug, Args)]
 pub struct Export {
-    /// The node's folder
+    /// The node's folder; it may be served meanwhile
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
     /// Export this entry and what is below it [default: every naming context]

@@ -1,4 +1,4 @@
-//! `pando export`: entries of a node that is not running, as LDIF.
+//! `pando export`: entries of a node, served or not, as LDIF.
 
 use crate::cli::Export;
 use crate::generate::interrupted;
@@ -103,10 +103,6 @@ fn problem(failure: Failure) -> Problem {
         Failure::File { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
             Problem::OutputClosed
         }
-        Failure::Store(store::Error::Locked { .. }) => Problem::failed(format_args!(
-            "{failure}; export from the running server with `ldapsearch -LLL -E pr=1000/noprompt \
-             -b BASE '*' '+'`, or stop it first"
-        )),
         failure => Problem::failed(failure),
     }
 }

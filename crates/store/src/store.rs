@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +55,16 @@ pub(crate) struct Shared {
     pub holders_max: u64,
     folder: PathBuf,
     durability: AtomicU8,
-    _lock: File,
+    lock: Lock,
+}
+
+/// Whose the folder is.
+#[derive(Debug)]
+enum Lock {
+    /// This process's, as long as it holds the file.
+    Own(#[expect(dead_code, reason = "held, not looked at")] File),
+    /// Another process's: what the lock file said of it.
+    Other(Vec<u8>),
 }
 
 /// What makes commits durable.
@@ -162,6 +172,51 @@ impl Store {
         Ok((store, recovery.transpose()?))
     }
 
+    /// The database in a folder that another process has open, to be read: the table of readers
+    /// keeps the other process from overwriting what is looked at here. When all is read,
+    /// [`Store::require_same_holder`] says whether it counts.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without a database, [`Error::Format`] for one of another format, or what
+    /// the system says.
+    pub fn beside(folder: &Path) -> Result<Store, Error> {
+        let file = folder.join(DATABASE_FILE);
+        if !file.is_file() {
+            return Err(Error::Missing { file });
+        }
+        let lock = Lock::Other(holder(folder)?);
+        let environment = Arc::new(open_environment(&file, &StoreOptions::default(), true)?);
+        let tables = ReadTransaction::open_tables(&environment, |open| Tables::open(open))?;
+        let read = ReadTransaction::begin(&environment)?;
+        let format = read.get(tables.meta, FORMAT_KEY)?;
+        require_format(format.unwrap_or_default())?;
+        drop(read);
+        let shared = Shared {
+            environment,
+            tables,
+            holders_max: u64::from(HOLDERS_MAX),
+            folder: folder.to_path_buf(),
+            durability: AtomicU8::new(Durability::Halted as u8),
+            lock,
+        };
+        let shared = Arc::new(shared);
+        Ok(Store { shared })
+    }
+
+    /// Refuses when the process that has the folder is no longer the one it was when the store was
+    /// opened beside it: its start may have gone back behind what was read here.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]
+    pub fn require_same_holder(&self) -> Result<(), Error> {
+        match &self.shared.lock {
+            Lock::Other(before) if holder(&self.shared.folder)? != *before => Err(Error::conflict(
+                "the server was restarted while its database was read; try again",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
         Ok(Store::open_pinned(folder, lock, options)?.0)
     }
@@ -178,7 +233,7 @@ impl Store {
         environment.clear_dead_readers()?;
         let pin = ReadTransaction::begin(&environment)?;
         let mut transaction = WriteTransaction::begin(&environment)?;
-        let tables = Tables::open(&mut transaction)?;
+        let tables = Tables::open(&mut |name, options| transaction.open_table(name, options))?;
         check_format(&mut transaction, &tables)?;
         transaction.commit()?;
         let folder = folder.to_path_buf();
@@ -189,7 +244,7 @@ impl Store {
             holders_max,
             folder,
             durability: AtomicU8::new(Durability::Synced as u8),
-            _lock: lock,
+            lock: Lock::Own(lock),
         };
         let shared = Arc::new(shared);
         Ok((Store { shared }, pin))
@@ -254,8 +309,13 @@ impl Store {
         self.shared.environment.sync()
     }
 
-    pub(crate) fn environment(&self) -> Arc<Environment> {
-        Arc::clone(&self.shared.environment)
+    /// Writes the newest committed state to an open file or pipe, without free pages, from its
+    /// first byte to its last. Reads and writes go on meanwhile.
+    ///
+    /// # Errors
+    /// What LMDB or the operating system says; the copy is of no use then.
+    pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Error> {
+        self.shared.environment.write_compact(output)
     }
 
     /// The folder.
@@ -376,7 +436,7 @@ fn allocate_readers(file: &Path) -> Result<(), Error> {
 }
 
 /// Opens the environment with the largest map that the address space grants.
-pub(crate) fn open_environment(
+fn open_environment(
     file: &Path,
     options: &StoreOptions,
     read_only: bool,
@@ -411,21 +471,28 @@ pub(crate) fn open_environment(
     }
 }
 
+/// What the lock file of a folder says of its holder.
+fn holder(folder: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(folder.join(LOCK_FILE)).map_err(Error::system("reading the lock file"))
+}
+
+fn require_format(bytes: &[u8]) -> Result<(), Error> {
+    let damaged = || Error::corrupt("meta", "the format version cannot be read");
+    let found = u32::from_le_bytes(bytes.try_into().map_err(|_| damaged())?);
+    if found == FORMAT {
+        return Ok(());
+    }
+    Err(Error::Format {
+        what: "the database",
+        found,
+        expected: FORMAT,
+    })
+}
+
 /// Checks the format version, or writes it into a new database.
 fn check_format(transaction: &mut WriteTransaction, tables: &Tables) -> Result<(), Error> {
     match transaction.get(tables.meta, FORMAT_KEY)? {
-        Some(bytes) => {
-            let damaged = || Error::corrupt("meta", "the format version cannot be read");
-            let found = u32::from_le_bytes(bytes.try_into().map_err(|_| damaged())?);
-            if found != FORMAT {
-                return Err(Error::Format {
-                    what: "the database",
-                    found,
-                    expected: FORMAT,
-                });
-            }
-            Ok(())
-        }
+        Some(bytes) => require_format(bytes),
         None => {
             let format = FORMAT.to_le_bytes();
             transaction.put(tables.meta, FORMAT_KEY, &format, Put::Upsert)?;

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::lmdb::{Table, TableOptions, WriteTransaction};
+use crate::lmdb::{Table, TableOptions};
 
 /// The handles of all tables.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +26,11 @@ pub(crate) struct Tables {
 pub(crate) const TABLES_MAX: u32 = 16;
 
 impl Tables {
-    /// Opens all tables, creating those that are missing.
-    pub fn open(transaction: &mut WriteTransaction) -> Result<Tables, Error> {
-        let mut plain = |name| transaction.open_table(name, TableOptions::Plain);
+    /// Opens all tables by the function given.
+    pub fn open(
+        open: &mut dyn FnMut(&'static str, TableOptions) -> Result<Table, Error>,
+    ) -> Result<Tables, Error> {
+        let mut plain = |name| open(name, TableOptions::Plain);
         Ok(Tables {
             entry: plain("entry")?,
             name: plain("name")?,
@@ -38,7 +40,7 @@ impl Tables {
             dictionary: plain("dictionary")?,
             history: plain("history")?,
             meta: plain("meta")?,
-            index: transaction.open_table("index", TableOptions::FixedDuplicates)?,
+            index: open("index", TableOptions::FixedDuplicates)?,
         })
     }
 }

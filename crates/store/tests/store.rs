@@ -7,8 +7,7 @@ mod kit;
 use kit::*;
 use std::os::fd::AsFd;
 use store::{
-    Candidates, CopySource, EntryId, Error, IndexKind, IndexKinds, Lookup, Region, RegionScope,
-    Store,
+    Candidates, EntryId, Error, IndexKind, IndexKinds, Lookup, Region, RegionScope, Store,
 };
 
 const EVERY_KIND: IndexKinds = IndexKinds {
@@ -387,7 +386,7 @@ fn a_copy_is_the_same_database() {
     let (store, indexes) = small(folder.path());
     let to = tempfile::tempdir().unwrap();
     let file = std::fs::File::create(to.path().join(store::DATABASE_FILE)).unwrap();
-    CopySource::own(&store).write(file.as_fd()).unwrap();
+    store.copy_to(file.as_fd()).unwrap();
     let copy = Store::open(to.path()).unwrap();
     let (mut one, mut other) = (store.reader().unwrap(), copy.reader().unwrap());
     let other = other.snapshot().unwrap();

@@ -30,6 +30,15 @@ pub enum TableOptions {
     FixedDuplicates,
 }
 
+impl TableOptions {
+    fn flags(self) -> u32 {
+        match self {
+            TableOptions::Plain => 0,
+            TableOptions::FixedDuplicates => ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED,
+        }
+    }
+}
+
 /// How to put a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
@@ -225,6 +234,21 @@ fn begin(
     NonNull::new(raw).ok_or_else(|| Error::corrupt("environment", "mdb_txn_begin gave no handle"))
 }
 
+fn open_table(
+    transaction: NonNull<ffi::MDB_txn>,
+    name: &'static str,
+    flags: u32,
+) -> Result<Table, Error> {
+    let text = CString::new(name).map_err(|_| Error::conflict("zero byte in a table name"))?;
+    let mut handle = 0;
+    let raw = transaction.as_ptr();
+    // SAFETY: the handle is valid, the name NUL-terminated, `handle` a valid place. No two
+    // transactions open tables at once: the write transaction does, or the one that looks into an
+    // environment which only reads, before anybody else knows of it.
+    check(unsafe { ffi::mdb_dbi_open(raw, text.as_ptr(), flags, &mut handle) })?;
+    Ok(Table { handle, name })
+}
+
 /// A read transaction: one snapshot, until it is reset and renewed.
 #[derive(Debug)]
 pub struct ReadTransaction {
@@ -257,6 +281,29 @@ impl ReadTransaction {
         };
         it.look();
         Ok(it)
+    }
+
+    /// Opens tables of an environment that was opened for reading only and is not shared yet.
+    /// Tables that are missing are an error.
+    ///
+    /// # Errors
+    /// What LMDB says, and what `open` does.
+    pub fn open_tables<T>(
+        environment: &Environment,
+        open: impl FnOnce(
+            &mut dyn FnMut(&'static str, TableOptions) -> Result<Table, Error>,
+        ) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let raw = begin(environment, None, ffi::MDB_RDONLY)?;
+        let opened = open(&mut |name, options| open_table(raw, name, options.flags()));
+        // SAFETY: the transaction is valid and not used again. Its commit keeps the tables open.
+        unsafe {
+            match &opened {
+                Ok(_) => check(ffi::mdb_txn_commit(raw.as_ptr()))?,
+                Err(_) => ffi::mdb_txn_abort(raw.as_ptr()),
+            }
+        }
+        opened
     }
 
     /// Looks at the pages of the snapshot from now on.
@@ -410,18 +457,7 @@ impl WriteTransaction {
         name: &'static str,
         options: TableOptions,
     ) -> Result<Table, Error> {
-        let text = CString::new(name).map_err(|_| Error::conflict("zero byte in a table name"))?;
-        let flags = ffi::MDB_CREATE
-            | match options {
-                TableOptions::Plain => 0,
-                TableOptions::FixedDuplicates => ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED,
-            };
-        let mut handle = 0;
-        // SAFETY: the handle is valid, the name NUL-terminated, `handle` a valid place; tables are
-        // opened in the write transaction only, so no two transactions do it at once.
-        let raw = self.inner.raw.as_ptr();
-        check(unsafe { ffi::mdb_dbi_open(raw, text.as_ptr(), flags, &mut handle) })?;
-        Ok(Table { handle, name })
+        open_table(self.inner.raw, name, options.flags() | ffi::MDB_CREATE)
     }
 
     /// Puts a row.
