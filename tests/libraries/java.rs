@@ -40,8 +40,7 @@ fn classes() -> &'static Path {
     CLASSES.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libraries-java");
         let (goal, sdk) = (folder.to_string_lossy(), sdk());
-        let mut args = vec!["-encoding", "UTF-8", "-Xlint:all", "-Werror", "-cp", &sdk];
-        args.extend(["-d", &goal]);
+        let mut args = vec!["-encoding", "UTF-8", "-cp", &sdk, "-d", &goal];
         let files: Vec<String> = ["site", "unboundid", "jndi"]
             .iter()
             .flat_map(|package| files(&sources().join("java").join(package)))

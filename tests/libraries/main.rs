@@ -1,8 +1,10 @@
 //! LDAP libraries that applications use, as clients of a running Pando.
 //!
-//! Each test starts a server and runs one small program of `python/` or `java/`, written against
-//! the library's own interface. A program ends with 0, or with what it expected and what came.
+//! Each test starts a server and runs one small program of `python/`, `java/` or `go/`, written
+//! against the library's own interface. A program ends with 0, or with what it expected and what
+//! came.
 
+mod go_ldap;
 mod java;
 mod jndi;
 mod ldap3;
@@ -76,15 +78,21 @@ fn installed(part: &str) -> PathBuf {
     folder
 }
 
+/// A command in a folder that ends after two minutes.
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "120"]).arg(program);
+    command.current_dir(folder);
+    command
+}
+
 /// Runs a program, for at most two minutes, that knows the site from its environment.
 #[track_caller]
 fn run(program: &Path, args: &[&str], environment: &[(&str, &str)]) -> Answer {
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "120"]);
-    command.arg(program).args(args).current_dir(sources());
+    let mut command = command(program, &sources());
+    command.args(args).envs(environment.iter().copied());
     command.envs([("SUFFIX", SUFFIX), ("ADMIN", ADMIN), ("PASSWORD", PASSWORD)]);
     command.envs([("LDAPNOINIT", "1"), ("LC_ALL", "C.UTF-8")]);
-    command.envs(environment.iter().copied());
     tools::run_command(&mut command, "")
 }
 
