@@ -176,7 +176,7 @@ impl<'s> Batch<'s> {
         entry: &[u8],
     ) -> Result<(), Error> {
         let (old_key, new_key) = (NameKey::new(old.0, old.1), NameKey::new(new.0, new.1));
-        self.check_name(id, &old_key)?;
+        self.check_name(id, old_key.bytes())?;
         if EntryView::new(entry)?.parent() != new.0 {
             return Err(Error::conflict("the entry row names another parent"));
         }
@@ -185,7 +185,7 @@ impl<'s> Batch<'s> {
         if moved && new.0 == id {
             return Err(Error::conflict("an entry cannot move below itself"));
         }
-        if moved && has_children && !new.0.is_root() && self.snapshot().is_at_or_below(new.0, id)? {
+        if moved && has_children && new.0.is_entry() && self.snapshot().is_at_or_below(new.0, id)? {
             return Err(Error::conflict("an entry cannot move below itself"));
         }
         if old_key.bytes() != new_key.bytes() {
@@ -214,7 +214,13 @@ impl<'s> Batch<'s> {
     /// [`Error::Conflict`] when the name is not the entry's or it has children.
     pub fn delete(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Error> {
         let key = NameKey::new(name.0, name.1);
-        self.check_name(id, &key)?;
+        self.check_name(id, key.bytes())?;
+        self.remove(id, key.bytes())?;
+        self.add_to_count(name.0, -1)
+    }
+
+    /// Removes an entry without children and its name, but not from its superior's count.
+    pub(crate) fn remove(&mut self, id: EntryId, name_key: &[u8]) -> Result<(), Error> {
         if self.snapshot().child_count(id)? > 0 {
             return Err(Error::conflict("the entry has children"));
         }
@@ -228,10 +234,10 @@ impl<'s> Batch<'s> {
         });
         self.scratch = scratch;
         result?;
-        self.transaction.delete(self.tables.name, key.bytes())?;
+        self.transaction.delete(self.tables.name, name_key)?;
         EntryTree(self.tables.entry).delete(&mut self.transaction, id)?;
         self.pending.state.entries -= 1;
-        self.add_to_count(name.0, -1)
+        Ok(())
     }
 
     /// Uses another schema for index keys from now on; a schema that extends the one before.
@@ -424,7 +430,7 @@ impl<'s> Batch<'s> {
         successor: Option<(EntryId, &EntryView<'_>)>,
         scratch: &mut Scratch,
     ) -> Result<u128, Error> {
-        let stored = self.snapshot().entry(id)?;
+        let stored = self.snapshot().stored_entry(id)?;
         let stored = stored.ok_or_else(|| Error::conflict(format!("there is no entry {id}")))?;
         let schema = &self.indexes.schema;
         let Scratch {
@@ -449,8 +455,8 @@ impl<'s> Batch<'s> {
     }
 
     /// Checks that a name row leads to this entry.
-    fn check_name(&self, id: EntryId, key: &NameKey) -> Result<(), Error> {
-        let row = self.transaction.get(self.tables.name, key.bytes())?;
+    pub(crate) fn check_name(&self, id: EntryId, key: &[u8]) -> Result<(), Error> {
+        let row = self.transaction.get(self.tables.name, key)?;
         match row.map(|value| id_of_value(value, "name")).transpose()? {
             Some(found) if found == id => Ok(()),
             _ => Err(Error::conflict(format!(
@@ -461,6 +467,15 @@ impl<'s> Batch<'s> {
 
     /// Changes the number of children of an entry by one.
     fn add_to_count(&mut self, parent: EntryId, difference: i64) -> Result<(), Error> {
+        if self.change_count(parent, difference)? == 0 {
+            // Without children it can be deleted, so readers must forget it.
+            self.pending.state.rename_counter += 1;
+        }
+        Ok(())
+    }
+
+    /// The same, and returns how many are left. Readers are told nothing.
+    pub(crate) fn change_count(&mut self, parent: EntryId, difference: i64) -> Result<u64, Error> {
         let key = id_key(parent);
         let stored = self.transaction.get(self.tables.count, &key)?;
         let count = stored
@@ -468,16 +483,12 @@ impl<'s> Batch<'s> {
             .checked_add_signed(difference);
         let count = count.ok_or_else(|| Error::corrupt("count", "fewer than no children"))?;
         if count > 0 {
-            return self.transaction.put(
-                self.tables.count,
-                &key,
-                &count.to_le_bytes(),
-                Put::Upsert,
-            );
+            let value = count.to_le_bytes();
+            self.transaction
+                .put(self.tables.count, &key, &value, Put::Upsert)?;
+        } else {
+            self.transaction.delete(self.tables.count, &key)?;
         }
-        self.transaction.delete(self.tables.count, &key)?;
-        // Without children it can be deleted, so readers must forget it.
-        self.pending.state.rename_counter += 1;
-        Ok(())
+        Ok(count)
     }
 }

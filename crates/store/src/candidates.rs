@@ -5,7 +5,7 @@ use roaring::RoaringTreemap;
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Sight, Snapshot};
 
 /// Ids of entries that may match. They own nothing of a snapshot, so a parked search keeps them and
 /// goes on with a newer one: entries that are gone are skipped, the filter is evaluated on what the
@@ -59,6 +59,25 @@ impl Candidates {
         snapshot: Snapshot<'c>,
         after: EntryId,
     ) -> CandidateEntries<'c> {
+        self.walk(snapshot, after, Sight::Visible)
+    }
+
+    /// The same with those that are detached, for who counts what is looked at: of a large subtree
+    /// that was deleted there may be many in a row.
+    pub fn stored_after<'c>(
+        &'c self,
+        snapshot: Snapshot<'c>,
+        after: EntryId,
+    ) -> CandidateEntries<'c> {
+        self.walk(snapshot, after, Sight::Stored)
+    }
+
+    fn walk<'c>(
+        &'c self,
+        snapshot: Snapshot<'c>,
+        after: EntryId,
+        sight: Sight,
+    ) -> CandidateEntries<'c> {
         let ids = match self {
             Candidates::None => Source::Ids([].iter()),
             Candidates::One(id) => Source::One(Some(*id).filter(|id| *id > after)),
@@ -70,11 +89,15 @@ impl Candidates {
                 iter.advance_to(after.0.saturating_add(1));
                 Source::Set(Box::new(iter))
             }
-            Candidates::Scan => Source::Scan(Box::new(snapshot.entries_after(after))),
+            Candidates::Scan => {
+                let from = EntryId(after.0.saturating_add(1));
+                Source::Scan(Box::new(snapshot.scan(from, EntryId(u64::MAX), sight)))
+            }
         };
         CandidateEntries {
             snapshot,
             source: ids,
+            sight,
         }
     }
 
@@ -167,6 +190,7 @@ impl Candidates {
 pub struct CandidateEntries<'c> {
     snapshot: Snapshot<'c>,
     source: Source<'c>,
+    sight: Sight,
 }
 
 type EntryIterator<'c> = dyn Iterator<Item = Result<(EntryId, EntryView<'c>), Error>> + 'c;
@@ -190,7 +214,11 @@ impl<'c> Iterator for CandidateEntries<'c> {
                 Source::Set(ids) => EntryId(ids.next()?),
                 Source::Scan(entries) => return entries.next(),
             };
-            match self.snapshot.entry(id) {
+            let found = match self.sight {
+                Sight::Stored => self.snapshot.stored_entry(id),
+                Sight::Visible => self.snapshot.entry(id),
+            };
+            match found {
                 Ok(Some(view)) => return Some(Ok((id, view))),
                 Ok(None) => {}
                 Err(error) => return Some(Err(error)),

@@ -67,7 +67,7 @@ pub fn check(
     check_dictionary(snapshot, &indexes.schema, &mut report)?;
     let mut rows = indexes::Rows::new(*snapshot, indexes)?;
     let mut digest = 0_u128;
-    for row in snapshot.entries_after(EntryId::ROOT) {
+    for row in snapshot.stored_entries_from(EntryId(1)) {
         let (id, view) = match row {
             Ok(row) => row,
             Err(error) => {
@@ -132,9 +132,9 @@ fn check_names(
         };
         names.last_id = names.last_id.max(id);
         *names.children.entry(parent.0).or_default() += 1;
-        match snapshot.entry(id) {
+        match snapshot.stored_entry(id) {
             Ok(Some(view)) => {
-                let expected = name_key(schema, &view);
+                let expected = name_key(schema, id, &view);
                 report.expect(expected.is_some_and(|it| it.bytes() == key), || {
                     format!(
                         "the name row of entry {id} ({}) has another name",
@@ -150,7 +150,10 @@ fn check_names(
 }
 
 /// The key of the row an entry should have.
-fn name_key(schema: &Schema, view: &EntryView<'_>) -> Option<NameKey> {
+fn name_key(schema: &Schema, id: EntryId, view: &EntryView<'_>) -> Option<NameKey> {
+    if view.parent() == EntryId::DETACHED {
+        return Some(NameKey::new(view.parent(), &id.packed()));
+    }
     if view.parent().is_root() {
         let name = schema.resolve_name(view.rdn()).ok()?;
         return Some(NameKey::new(EntryId::ROOT, name.bytes()));
@@ -174,7 +177,7 @@ fn check_counts(
         report.expect(counted == stored, || {
             format!("entry {parent} has {counted} children, its count says {stored}")
         });
-        let exists = parent.is_root() || snapshot.entry(parent)?.is_some();
+        let exists = !parent.is_entry() || snapshot.stored_entry(parent)?.is_some();
         report.expect(exists, || {
             format!("{parent} has children but does not exist")
         });

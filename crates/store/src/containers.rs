@@ -34,6 +34,8 @@ pub(crate) struct Containers {
     /// The transaction id at which the counter was read last.
     version: u64,
     counter: u64,
+    /// Some entries are detached.
+    hides_some: bool,
     by_id: HashMap<u64, Container, BuildHasherDefault<Spread>>,
     /// Under the hash of the normalised name: the name and the entry.
     by_name: HashMap<u64, (Box<[u8]>, EntryId), BuildHasherDefault<Spread>>,
@@ -47,13 +49,28 @@ impl Containers {
         self.version == version
     }
 
-    /// Compares with the counter of a version, and forgets everything if it is another one.
-    pub fn validate(&mut self, version: u64, counter: u64) {
-        if self.counter != counter {
-            self.clear();
-            self.counter = counter;
-        }
+    /// Whether what is remembered is true of states with this counter.
+    pub fn is_of(&self, counter: u64) -> bool {
+        self.counter == counter
+    }
+
+    /// Has been compared with the counter of a version, and is true of it.
+    pub fn hold_for(&mut self, version: u64) {
         self.version = version;
+    }
+
+    /// Forgets everything that another counter stood for.
+    pub fn renew(&mut self, counter: u64, hides_some: bool) {
+        self.clear();
+        self.counter = counter;
+        self.hides_some = hides_some;
+    }
+
+    /// Whether some entries are detached: told by the counter, too, which is raised when the first
+    /// one comes and when the last one goes.
+    #[inline]
+    pub fn hides_some(&self) -> bool {
+        self.hides_some
     }
 
     #[inline]

@@ -15,6 +15,15 @@ impl EntryId {
     /// The largest id that index rows can hold.
     pub const MAX: EntryId = EntryId((1 << (8 * ID_BYTES)) - 1);
 
+    /// What stands above subtrees that are deleted and not reclaimed yet. No entry either: the
+    /// first id that none can have.
+    pub const DETACHED: EntryId = EntryId(EntryId::MAX.0 + 1);
+
+    /// Whether this can be the id of an entry.
+    pub fn is_entry(self) -> bool {
+        !self.is_root() && self <= EntryId::MAX
+    }
+
     /// Whether this is the root, which is no entry.
     pub fn is_root(self) -> bool {
         self.0 == 0

@@ -94,12 +94,25 @@ impl<'a> Snapshot<'a> {
         self.version
     }
 
-    /// An entry.
+    /// An entry, unless it is detached.
     ///
     /// # Errors
     /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
     #[inline]
     pub fn entry(&self, id: EntryId) -> Result<Option<EntryView<'a>>, Error> {
+        let stored = self.stored_entry(id)?;
+        if self.validate()? {
+            return self.unless_detached(stored);
+        }
+        Ok(stored)
+    }
+
+    /// An entry, detached or not.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry`].
+    #[inline]
+    pub fn stored_entry(&self, id: EntryId) -> Result<Option<EntryView<'a>>, Error> {
         self.entries()
             .get(self.transaction, id)?
             .map(EntryView::new)
@@ -231,10 +244,28 @@ impl<'a> Snapshot<'a> {
         from: EntryId,
         to: EntryId,
     ) -> impl Iterator<Item = Result<(EntryId, EntryView<'a>), Error>> + use<'a> {
-        Entries::new(*self, from, to)
+        self.scan(from, to, Sight::Visible)
     }
 
-    /// How many entries there are.
+    /// The entries with ids from `from` on by id, detached or not.
+    pub(crate) fn stored_entries_from(
+        &self,
+        from: EntryId,
+    ) -> impl Iterator<Item = Result<(EntryId, EntryView<'a>), Error>> + use<'a> {
+        self.scan(from, EntryId(u64::MAX), Sight::Stored)
+    }
+
+    /// The entries with ids from `from` to `to`, both included, by id.
+    pub(crate) fn scan(
+        &self,
+        from: EntryId,
+        to: EntryId,
+        sight: Sight,
+    ) -> impl Iterator<Item = Result<(EntryId, EntryView<'a>), Error>> + use<'a> {
+        Entries::new(*self, from, to, sight)
+    }
+
+    /// How many entries are stored, those that are detached included.
     ///
     /// # Errors
     /// What LMDB says; [`Error::Corrupt`] for a state row that cannot be read. So do the other
@@ -339,7 +370,7 @@ impl<'a> Snapshot<'a> {
     pub fn write_name(&self, view: &EntryView<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
         out.extend_from_slice(view.rdn_bytes());
         let parent = view.parent();
-        if parent.is_root() {
+        if !parent.is_entry() {
             return Ok(());
         }
         self.validate()?;
@@ -387,7 +418,7 @@ impl<'a> Snapshot<'a> {
         }
         self.validate()?;
         for _ in 0..DEPTH_MAX {
-            if id.is_root() {
+            if !id.is_entry() {
                 return Ok(false);
             }
             let known = self.containers.borrow().by_id(id).map(|it| it.parent);
@@ -408,7 +439,8 @@ impl<'a> Snapshot<'a> {
     /// Remembers an entry that has children, and returns its parent.
     #[cold]
     fn learn(&self, id: EntryId) -> Result<EntryId, Error> {
-        let mut chain = vec![(id, self.entry(id)?.ok_or_else(|| missing(id))?)];
+        let stored = |id| self.stored_entry(id)?.ok_or_else(|| missing(id));
+        let mut chain = vec![(id, stored(id)?)];
         let mut name = Vec::new();
         loop {
             let (_, last) = chain[chain.len() - 1];
@@ -417,7 +449,7 @@ impl<'a> Snapshot<'a> {
                 name.extend_from_slice(&known.name);
                 break;
             }
-            if parent.is_root() {
+            if !parent.is_entry() {
                 break;
             }
             if chain.len() > DEPTH_MAX {
@@ -426,7 +458,7 @@ impl<'a> Snapshot<'a> {
                     "the superiors of an entry form a circle",
                 ));
             }
-            chain.push((parent, self.entry(parent)?.ok_or_else(|| missing(parent))?));
+            chain.push((parent, stored(parent)?));
         }
         let parent = chain[0].1.parent();
         for (id, view) in chain.into_iter().rev() {
@@ -445,15 +477,26 @@ impl<'a> Snapshot<'a> {
         Ok(parent)
     }
 
-    /// Makes sure that what is remembered of containers is true of this state.
+    /// Makes sure that what is remembered of containers is true of this state. Returns whether
+    /// some entries are detached.
     #[inline]
-    fn validate(&self) -> Result<(), Error> {
-        let mut containers = self.containers.borrow_mut();
+    pub(crate) fn validate(&self) -> Result<bool, Error> {
+        let containers = self.containers.borrow();
         if self.pending.is_none() && containers.is_current(self.version) {
-            return Ok(());
+            return Ok(containers.hides_some());
         }
-        containers.validate(self.version, self.state()?.rename_counter);
-        Ok(())
+        drop(containers);
+        self.validate_anew()
+    }
+
+    fn validate_anew(&self) -> Result<bool, Error> {
+        let counter = self.state()?.rename_counter;
+        let mut containers = self.containers.borrow_mut();
+        if !containers.is_of(counter) {
+            containers.renew(counter, self.child_count(EntryId::DETACHED)? > 0);
+        }
+        containers.hold_for(self.version);
+        Ok(containers.hides_some())
     }
 
     pub(crate) fn state(&self) -> Result<State, Error> {
@@ -466,7 +509,7 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    fn entries(&self) -> EntryTree {
+    pub(crate) fn entries(&self) -> EntryTree {
         EntryTree(self.tables.entry)
     }
 }
@@ -516,22 +559,44 @@ impl Iterator for Children<'_> {
     }
 }
 
+/// Which entries a walk shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Those that are not detached.
+    Visible,
+    /// All of them.
+    Stored,
+}
+
 /// See [`Snapshot::entries_range`].
 struct Entries<'a> {
     snapshot: Snapshot<'a>,
     from: EntryId,
     to: EntryId,
+    sight: Sight,
     scan: Option<TreeScan<'a>>,
 }
 
 impl<'a> Entries<'a> {
-    fn new(snapshot: Snapshot<'a>, from: EntryId, to: EntryId) -> Entries<'a> {
+    fn new(snapshot: Snapshot<'a>, from: EntryId, to: EntryId, sight: Sight) -> Entries<'a> {
         Entries {
             snapshot,
             from,
             to,
+            sight,
             scan: None,
         }
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        let snapshot = &self.snapshot;
+        // Without detached entries there is no difference, and rows need not be asked.
+        if self.sight == Sight::Visible && !snapshot.validate()? {
+            self.sight = Sight::Stored;
+        }
+        let scan = snapshot.entries().scan(snapshot.transaction, self.from)?;
+        self.scan = Some(scan);
+        Ok(())
     }
 }
 
@@ -539,17 +604,26 @@ impl<'a> Iterator for Entries<'a> {
     type Item = Result<(EntryId, EntryView<'a>), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.scan.is_none() {
-            let snapshot = &self.snapshot;
-            match snapshot.entries().scan(snapshot.transaction, self.from) {
-                Ok(scan) => self.scan = Some(scan),
+        if self.scan.is_none()
+            && let Err(error) = self.begin()
+        {
+            return Some(Err(error));
+        }
+        loop {
+            let row = self.scan.as_mut()?.next()?;
+            let (id, view) = match row.and_then(|(id, bytes)| Ok((id, EntryView::new(bytes)?))) {
+                Ok((id, _)) if id > self.to => return None,
+                Ok(row) => row,
+                Err(error) => return Some(Err(error)),
+            };
+            if self.sight == Sight::Stored {
+                return Some(Ok((id, view)));
+            }
+            match self.snapshot.is_detached(&view) {
+                Ok(false) => return Some(Ok((id, view))),
+                Ok(true) => {}
                 Err(error) => return Some(Err(error)),
             }
-        }
-        let row = self.scan.as_mut()?.next()?;
-        match row.and_then(|(id, bytes)| Ok((id, EntryView::new(bytes)?))) {
-            Ok((id, _)) if id > self.to => None,
-            item => Some(item),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 mod kit;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use kit::*;
@@ -18,6 +18,8 @@ const INDEXED: [&str; 5] = ["cn", "sn", "mail", "l", "uidNumber"];
 #[derive(Clone, Default, PartialEq, Debug)]
 struct Model {
     entries: BTreeMap<EntryId, Entry>,
+    /// What the entries that are deleted and not reclaimed were called.
+    detached: BTreeMap<EntryId, String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -151,11 +153,15 @@ impl Run {
         let before = self.model.clone();
         let mut batch = self.store.begin(&self.indexes).unwrap();
         for _ in 0..1 + self.random.below(30) {
-            let outcome = match self.random.below(10) {
+            let outcome = match self.random.below(12) {
                 0..=4 => add(&mut batch, &schema, &mut self.model, &mut self.random),
                 5 | 6 => modify(&mut batch, &schema, &mut self.model, &mut self.random),
                 7 => rename(&mut batch, &schema, &mut self.model, &mut self.random),
                 8 => delete(&mut batch, &schema, &mut self.model, &mut self.random),
+                9 if self.random.chance(30) => {
+                    detach(&mut batch, &schema, &mut self.model, &mut self.random)
+                }
+                10 => reclaim(&mut batch, &mut self.model, &mut self.random),
                 _ => index(&mut batch, &mut self.random),
             };
             match outcome {
@@ -185,8 +191,22 @@ impl Run {
         assert_sound(&snapshot, &self.indexes);
         assert_eq!(
             snapshot.entry_count().unwrap(),
-            self.model.entries.len() as u64
+            (self.model.entries.len() + self.model.detached.len()) as u64
         );
+        let visible = snapshot.entries_after(EntryId::ROOT);
+        let visible: Vec<EntryId> = visible.map(|it| it.unwrap().0).collect();
+        let expected: Vec<EntryId> = self.model.entries.keys().copied().collect();
+        assert_eq!(visible, expected);
+        for (id, dn) in &self.model.detached {
+            assert!(snapshot.entry(*id).unwrap().is_none());
+            let view = snapshot.stored_entry(*id).unwrap().unwrap();
+            let mut text = Vec::new();
+            snapshot.write_name(&view, &mut text).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), *dn);
+        }
+        let left = snapshot.next_detached(usize::MAX).unwrap();
+        let left: BTreeSet<EntryId> = left.iter().map(|it| it.id).collect();
+        assert_eq!(left, self.model.detached.keys().copied().collect());
         let schema = &self.indexes.schema;
         for (id, entry) in &self.model.entries {
             let view = snapshot.entry(*id).unwrap().expect("an entry of the model");
@@ -224,7 +244,10 @@ fn compare_searches(
             RegionScope::Subtree,
             RegionScope::Subordinates,
         ];
-        let base = model.any(random);
+        let base = match random.chance(20) {
+            true => EntryId::ROOT,
+            false => model.any(random),
+        };
         let region = Region {
             base,
             scope: *random.of(&scopes),
@@ -339,6 +362,52 @@ fn delete(
     assert_eq!(result.is_ok(), !model.has_children(id));
     result?;
     model.entries.remove(&id);
+    Ok(())
+}
+
+fn detach(
+    batch: &mut store::Batch<'_>,
+    schema: &schema::Schema,
+    model: &mut Model,
+    random: &mut Random,
+) -> Result<(), Error> {
+    if model.entries.is_empty() {
+        return Ok(());
+    }
+    let id = model.any(random);
+    let (entry, dn) = (&model.entries[&id], model.dn(id));
+    let normal = match entry.parent {
+        EntryId::ROOT => name(schema, &entry.rdn).bytes().to_vec(),
+        _ => rdn_normal(schema, &entry.rdn),
+    };
+    let bytes = row(schema, EntryId::DETACHED, &dn, &entry.attributes);
+    batch.detach(id, (entry.parent, &normal), &bytes)?;
+    let all = model.entries.keys().copied();
+    let gone: Vec<EntryId> = all.filter(|it| model.is_below(*it, id)).collect();
+    for gone in gone {
+        model.detached.insert(gone, model.dn(gone));
+        assert!(batch.snapshot().entry(gone)?.is_none());
+    }
+    model
+        .entries
+        .retain(|id, _| !model.detached.contains_key(id));
+    let found = batch.snapshot().find(&name(schema, &dn))?;
+    assert!(matches!(found, Lookup::Missing { .. }));
+    Ok(())
+}
+
+fn reclaim(
+    batch: &mut store::Batch<'_>,
+    model: &mut Model,
+    random: &mut Random,
+) -> Result<(), Error> {
+    let most = 1 + random.below(8);
+    let doomed = batch.snapshot().next_detached(most)?;
+    assert_eq!(doomed.len(), most.min(model.detached.len()));
+    for entry in doomed {
+        batch.reclaim(&entry)?;
+        model.detached.remove(&entry.id);
+    }
     Ok(())
 }
 

@@ -78,7 +78,7 @@ fn add(batch: &mut Batch<'_>, state: &mut IndexState, entries_max: usize) -> Res
     let mut next = None;
     for entry in batch
         .snapshot()
-        .entries_after(EntryId(state.next.0.saturating_sub(1)))
+        .stored_entries_from(EntryId(state.next.0.max(1)))
     {
         let (id, view) = entry?;
         // Without a number no entry has the attribute: the first one that gets it has both.

@@ -1,0 +1,221 @@
+//! Subtrees that are deleted at once and reclaimed bit by bit.
+//!
+//! To detach a subtree is to move its top below [`EntryId::DETACHED`]: one name and one row,
+//! however large it is. From then on no reader finds an entry of it, while its rows and keys are
+//! still there. Reclaiming removes them, what stands below others first, so that each entry that
+//! is left is still known to be detached.
+//!
+//! Invariants:
+//! - the top of a detached subtree has its whole DN as RDN, so that the names of its entries are
+//!   what they were;
+//! - readers learn from the rename counter that there is something detached, and that nothing is.
+
+use crate::batch::Batch;
+use crate::entry::EntryView;
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::lmdb::Cursor;
+use crate::snapshot::Snapshot;
+use crate::tables::{NameKey, id_of_value, parent_of_name_key};
+
+/// A detached entry whose turn it is to be reclaimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detached {
+    /// The entry.
+    pub id: EntryId,
+    /// The top of the subtree it was deleted with.
+    pub top: EntryId,
+    parent: EntryId,
+    name_key: Vec<u8>,
+}
+
+impl Batch<'_> {
+    /// Takes an entry with everything below it out of sight, in constant time. `entry` is the row
+    /// it has from now on: its RDN is its whole DN, its parent [`EntryId::DETACHED`].
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the name is not the entry's or `entry` has another parent.
+    pub fn detach(
+        &mut self,
+        id: EntryId,
+        name: (EntryId, &[u8]),
+        entry: &[u8],
+    ) -> Result<(), Error> {
+        self.rename(id, name, (EntryId::DETACHED, &id.packed()), entry)?;
+        // A leaf was remembered by nobody, but now there is something to hide.
+        self.pending.state.rename_counter += 1;
+        Ok(())
+    }
+
+    /// Removes a detached entry, below which nothing is left.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it is another entry by now or has children.
+    pub fn reclaim(&mut self, entry: &Detached) -> Result<(), Error> {
+        self.check_name(entry.id, &entry.name_key)?;
+        self.remove(entry.id, &entry.name_key)?;
+        let left = self.change_count(entry.parent, -1)?;
+        // Nobody looks up a detached superior, so it need not be forgotten when it is empty.
+        if left == 0 && entry.parent == EntryId::DETACHED {
+            self.pending.state.rename_counter += 1;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Snapshot<'a> {
+    /// How many detached subtrees there are.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn detached_count(&self) -> Result<u64, Error> {
+        self.child_count(EntryId::DETACHED)
+    }
+
+    /// The next detached entries in the order in which they are reclaimed, at most so many.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn next_detached(&self, most: usize) -> Result<Vec<Detached>, Error> {
+        let mut found = Vec::new();
+        let mut levels = vec![Level {
+            rows: NameRows::below(self, EntryId::DETACHED)?,
+            own: None,
+        }];
+        while found.len() < most
+            && let Some(level) = levels.last_mut()
+        {
+            let Some((key, id)) = level.rows.next()? else {
+                // Everything below is on the list already.
+                found.extend(levels.pop().and_then(|it| it.own));
+                continue;
+            };
+            let own = Detached {
+                id,
+                top: level.own.as_ref().map_or(id, |it| it.top),
+                parent: level.rows.parent,
+                name_key: key.to_vec(),
+            };
+            if self.child_count(id)? == 0 {
+                found.push(own);
+            } else {
+                let rows = NameRows::below(self, id)?;
+                let own = Some(own);
+                levels.push(Level { rows, own });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether some entries are detached.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    #[inline]
+    pub fn hides_some(&self) -> Result<bool, Error> {
+        self.validate()
+    }
+
+    /// Whether an entry is detached.
+    ///
+    /// # Errors
+    /// As [`Snapshot::write_name`].
+    pub fn is_detached(&self, view: &EntryView<'_>) -> Result<bool, Error> {
+        self.is_at_or_below(view.parent(), EntryId::DETACHED)
+    }
+
+    /// The entry, if it is there and not detached.
+    #[cold]
+    pub(crate) fn unless_detached(
+        &self,
+        stored: Option<EntryView<'a>>,
+    ) -> Result<Option<EntryView<'a>>, Error> {
+        match stored {
+            Some(view) if self.is_detached(&view)? => Ok(None),
+            stored => Ok(stored),
+        }
+    }
+}
+
+/// A level of the tree on the way to the next entries.
+struct Level<'a> {
+    rows: NameRows<'a>,
+    /// The entry whose children these are.
+    own: Option<Detached>,
+}
+
+/// The names below an entry.
+struct NameRows<'a> {
+    parent: EntryId,
+    cursor: Cursor<'a>,
+    begun: bool,
+}
+
+impl<'a> NameRows<'a> {
+    fn below(snapshot: &Snapshot<'a>, parent: EntryId) -> Result<NameRows<'a>, Error> {
+        Ok(NameRows {
+            parent,
+            cursor: snapshot.transaction.cursor(snapshot.tables.name)?,
+            begun: false,
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<(&'a [u8], EntryId)>, Error> {
+        let row = match self.begun {
+            true => self.cursor.next()?,
+            false => self.cursor.seek(NameKey::new(self.parent, &[]).bytes())?,
+        };
+        self.begun = true;
+        let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
+        row.map(|(key, value)| Ok((key, id_of_value(value, "name")?)))
+            .transpose()
+    }
+}
+
+/// A way through a detached subtree, from the leaves to the top, that can be interrupted and go on
+/// in a later state. Entries that were reclaimed in between are left out.
+#[derive(Debug, Clone)]
+pub struct DetachedWalk {
+    /// The entries on the way down, each with the name that came last below it.
+    levels: Vec<(EntryId, Vec<u8>)>,
+}
+
+impl DetachedWalk {
+    /// Through everything below an entry and the entry itself.
+    pub fn of(top: EntryId) -> DetachedWalk {
+        DetachedWalk {
+            levels: vec![(top, NameKey::new(top, &[]).bytes().to_vec())],
+        }
+    }
+
+    /// The next entry.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    pub fn next<'a>(
+        &mut self,
+        snapshot: &Snapshot<'a>,
+    ) -> Result<Option<(EntryId, EntryView<'a>)>, Error> {
+        while let Some((parent, last)) = self.levels.last_mut() {
+            let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
+            let row = match cursor.seek(last)? {
+                Some((key, _)) if key == last.as_slice() => cursor.next()?,
+                row => row,
+            };
+            let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(*parent));
+            if let Some((key, value)) = row {
+                let id = id_of_value(value, "name")?;
+                *last = key.to_vec();
+                self.levels
+                    .push((id, NameKey::new(id, &[]).bytes().to_vec()));
+                continue;
+            }
+            let id = *parent;
+            self.levels.pop();
+            if let Some(view) = snapshot.stored_entry(id)? {
+                return Ok(Some((id, view)));
+            }
+        }
+        Ok(None)
+    }
+}
