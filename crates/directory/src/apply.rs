@@ -19,6 +19,10 @@ pub(crate) struct Applied {
     pub catalog: Option<Catalog>,
     /// Dynamic entries that were written, and when they end.
     pub ending: Vec<(u64, EntryId)>,
+    /// A subtree was detached.
+    pub detaches: bool,
+    /// Entries of detached subtrees that were removed.
+    pub reclaimed: u32,
 }
 
 /// Executes a record. A failure leaves a transaction that can only be dropped.
@@ -43,13 +47,15 @@ pub(crate) fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
-    let changed = noticed.changed;
+    let (changed, detaches, reclaimed) = (noticed.changed, noticed.detaches, noticed.reclaimed);
     if changed == 0 {
         return Ok(Applied {
             results,
             changed,
             catalog: None,
             ending,
+            detaches,
+            reclaimed,
         });
     }
     match next_catalog(batch, before, noticed) {
@@ -58,6 +64,8 @@ pub(crate) fn apply(
             changed,
             catalog,
             ending,
+            detaches,
+            reclaimed,
         }),
         // A configuration that cannot be used is the client's mistake, and taken back whole.
         Err(Failure::Configuration(text)) => {
@@ -67,6 +75,8 @@ pub(crate) fn apply(
                 changed: 0,
                 catalog: None,
                 ending: Vec::new(),
+                detaches: false,
+                reclaimed: 0,
             })
         }
         Err(failure) => Err(failure),

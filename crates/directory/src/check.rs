@@ -16,6 +16,8 @@ pub struct CheckReport {
     pub problem_count: u64,
     /// Entries looked at.
     pub entries: u64,
+    /// Deleted subtrees of which entries are still stored, and among those that were looked at.
+    pub deleted_subtrees: u64,
     /// The state digest, 32 hexadecimal digits.
     pub digest: String,
     /// The log beyond the last checkpoint, all of which could be read and executed; `None` for a
@@ -42,6 +44,7 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
         problems: report.problems,
         problem_count: report.problem_count,
         entries: report.entries,
+        deleted_subtrees: snapshot.detached_count()?,
         digest: format!("{:032x}", snapshot.digest()?),
         recovered,
     })

@@ -19,8 +19,8 @@ use protocol::ResultCode;
 use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
 use smallvec::SmallVec;
 use store::{
-    Candidates, EntryId, EntryView, Lookup, OrderRows, OrderStart, Plan, Region, RegionScope,
-    Snapshot,
+    Candidates, DetachedWalk, EntryId, EntryView, Lookup, OrderRows, OrderStart, Plan, Region,
+    RegionScope, Snapshot,
 };
 
 /// One operation's view of the directory.
@@ -41,6 +41,13 @@ pub(crate) struct VisibleEntry<'c, 'a> {
     pub id: EntryId,
     view: EntryView<'a>,
     context: &'c Context<'a>,
+}
+
+/// A candidate of a search.
+pub(crate) struct Met<'c, 'a> {
+    pub id: EntryId,
+    /// Nothing when it was deleted with its subtree.
+    pub entry: Option<VisibleEntry<'c, 'a>>,
 }
 
 /// Where a name leads.
@@ -195,6 +202,26 @@ impl<'a> Context<'a> {
             })
     }
 
+    /// The same for searches that run in slices: deleted entries that are still stored are met,
+    /// and cost a turn each.
+    pub fn met<'c>(
+        &'c self,
+        candidates: &'c Candidates,
+        after: EntryId,
+    ) -> Result<impl Iterator<Item = Result<Met<'c, 'c>, Stop>>, Stop> {
+        let hides_some = self.snapshot.hides_some()?;
+        let stored = candidates.stored_after(*self.snapshot, after);
+        Ok(stored.map(move |found| {
+            let (id, view) = found?;
+            let context = self;
+            let entry = match hides_some && self.snapshot.is_detached(&view)? {
+                true => None,
+                false => Some(VisibleEntry { id, view, context }),
+            };
+            Ok(Met { id, entry })
+        }))
+    }
+
     /// Whether an entry of a search lies in its region and in what the subject may search.
     pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
         let inside = self.snapshot.is_within(entry.id, &entry.view, region)?;
@@ -235,6 +262,23 @@ impl<'a> Context<'a> {
         each: impl FnMut(Occasion, Change<'a>) -> Result<bool, Stop>,
     ) -> Result<(), Stop> {
         history::changes_after(self.snapshot, after, each)
+    }
+
+    /// The next entry of a deleted subtree, if it is not reclaimed: its id, UUID and former name.
+    /// Whether the subject may hear of it is for the caller to ask.
+    pub fn next_fallen(
+        &self,
+        walk: &mut DetachedWalk,
+    ) -> Result<Option<(EntryId, [u8; 16], String)>, Stop> {
+        let Some((id, view)) = walk.next(self.snapshot)? else {
+            return Ok(None);
+        };
+        let uuid = view.attribute(self.catalog.known.entry_uuid.number);
+        let uuid = uuid.and_then(|it| clock::parse_uuid(it.values().into_iter().next()?));
+        let mut name = Vec::with_capacity(64);
+        self.snapshot.write_name(&view, &mut name)?;
+        let name = String::from_utf8_lossy(&name).into_owned();
+        Ok(Some((id, uuid.unwrap_or_default(), name)))
     }
 
     /// Whether the subject may learn that there is, or was, an entry of this name.

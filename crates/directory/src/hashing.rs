@@ -185,7 +185,7 @@ pub(crate) fn passwords(
             .filter(|it| matches!(it.operation, Add | Replace))
             .map(|it| &mut it.given)
             .collect(),
-        Change::Delete | Change::Rename(_) => Vec::new(),
+        Change::Delete | Change::Rename(_) | Change::Reclaim(_) => Vec::new(),
     };
     given
         .into_iter()
@@ -210,6 +210,6 @@ fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bo
         Change::Modify(changes) => changes
             .iter()
             .any(|it| matches!(it.operation, Add | Replace) && clear(&it.given)),
-        Change::Delete | Change::Rename(_) => false,
+        Change::Delete | Change::Rename(_) | Change::Reclaim(_) => false,
     }
 }

@@ -8,6 +8,8 @@
 pub(crate) mod check;
 #[cfg(test)]
 mod following;
+#[cfg(test)]
+mod subtrees;
 
 use crate::clock;
 use crate::execute::META_TIME;
@@ -31,6 +33,9 @@ const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + 8 + 8 + 4;
 /// Flag of a rename: the entry had children.
 const HAD_CHILDREN: u8 = 1;
+/// Kinds of changes beside those that clients know (draft-ietf-ldapext-psearch-03).
+const SUBTREE_DELETED: u8 = 16;
+const RECLAIMED: u8 = 32;
 
 /// A place in the order of all changes: the state after one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -75,6 +80,16 @@ pub(crate) enum Detail<'a> {
     None,
     /// The entry is gone.
     Gone { uuid: [u8; 16], name: &'a str },
+    /// The entry is gone with everything below it: that is still stored, or said to be reclaimed by
+    /// later changes.
+    Subtree { uuid: [u8; 16], name: &'a str },
+    /// What was left of an entry that went with the subtree of `top` is removed. No news to those
+    /// who were told of the subtree.
+    Reclaimed {
+        top: EntryId,
+        uuid: [u8; 16],
+        name: &'a str,
+    },
     /// The entry had another name.
     Was {
         name: &'a str,
@@ -136,6 +151,21 @@ impl Recorder {
         self.put_name(name);
     }
 
+    /// The entry has gone out of sight with everything below it.
+    pub fn subtree_deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
+        self.put_kind(SUBTREE_DELETED, entry);
+        self.changes.extend_from_slice(&uuid);
+        self.put_name(name);
+    }
+
+    /// What was left of an entry below `top`, or of `top`, is removed.
+    pub fn reclaimed(&mut self, entry: EntryId, top: EntryId, uuid: [u8; 16], name: &str) {
+        self.put_kind(RECLAIMED, entry);
+        self.put_id(top);
+        self.changes.extend_from_slice(&uuid);
+        self.put_name(name);
+    }
+
     /// `superior` is the one before; `has_children` when the entry moves with what is below it.
     pub fn renamed(&mut self, entry: EntryId, name: &str, superior: EntryId, moved_subtree: bool) {
         self.put(ChangeType::ModifyDn, entry);
@@ -146,9 +176,17 @@ impl Recorder {
     }
 
     fn put(&mut self, kind: ChangeType, entry: EntryId) {
-        self.changes.push(kind as u8);
-        self.changes.extend_from_slice(&entry.0.to_le_bytes()[..6]);
+        self.put_kind(kind as u8, entry);
+    }
+
+    fn put_kind(&mut self, kind: u8, entry: EntryId) {
+        self.changes.push(kind);
+        self.put_id(entry);
         self.count += 1;
+    }
+
+    fn put_id(&mut self, entry: EntryId) {
+        self.changes.extend_from_slice(&entry.0.to_le_bytes()[..6]);
     }
 
     fn put_name(&mut self, name: &str) {
@@ -270,9 +308,7 @@ impl<'a> Changes<'a> {
             return Ok(None);
         }
         let [kind] = self.rest.take()?;
-        let mut id = [0; 8];
-        id[..6].copy_from_slice(&self.rest.take::<6>()?);
-        let entry = EntryId(u64::from_le_bytes(id));
+        let entry = self.rest.id()?;
         let (kind, detail) = match kind {
             1 => (ChangeType::Add, Detail::None),
             4 => (ChangeType::Modify, Detail::None),
@@ -280,6 +316,16 @@ impl<'a> Changes<'a> {
                 let uuid = self.rest.take()?;
                 let name = self.rest.name()?;
                 (ChangeType::Delete, Detail::Gone { uuid, name })
+            }
+            SUBTREE_DELETED => {
+                let uuid = self.rest.take()?;
+                let name = self.rest.name()?;
+                (ChangeType::Delete, Detail::Subtree { uuid, name })
+            }
+            RECLAIMED => {
+                let (top, uuid) = (self.rest.id()?, self.rest.take()?);
+                let name = self.rest.name()?;
+                (ChangeType::Delete, Detail::Reclaimed { top, uuid, name })
             }
             8 => {
                 let [flags] = self.rest.take()?;
@@ -308,6 +354,12 @@ impl<'a> Rest<'a> {
         let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(damaged)?;
         self.0 = rest;
         Ok(*taken)
+    }
+
+    fn id(&mut self) -> Result<EntryId, Failure> {
+        let mut id = [0; 8];
+        id[..6].copy_from_slice(&self.take::<6>()?);
+        Ok(EntryId(u64::from_le_bytes(id)))
     }
 
     fn name(&mut self) -> Result<&'a str, Failure> {
@@ -440,7 +492,9 @@ mod tests {
         recorder.modified(EntryId((1 << 48) - 1));
         recorder.deleted(EntryId(9), [5; 16], "cn=gone,dc=example");
         recorder.renamed(EntryId(3), "cn=before,dc=example", EntryId(2), true);
-        assert_eq!(recorder.count(), 4);
+        recorder.subtree_deleted(EntryId(4), [6; 16], "cn=top");
+        recorder.reclaimed(EntryId(5), EntryId(4), [7; 16], "cn=leaf,cn=top");
+        assert_eq!(recorder.count(), 6);
         let header = Header {
             ordinal: 100,
             position: 42,
@@ -462,11 +516,22 @@ mod tests {
             superior: EntryId(2),
             moved_subtree: true,
         };
+        let subtree = Detail::Subtree {
+            uuid: [6; 16],
+            name: "cn=top",
+        };
+        let reclaimed = Detail::Reclaimed {
+            top: EntryId(4),
+            uuid: [7; 16],
+            name: "cn=leaf,cn=top",
+        };
         let expected = [
             (1, 7, Detail::None),
             (4, (1 << 48) - 1, Detail::None),
             (2, 9, gone),
             (8, 3, was),
+            (2, 4, subtree),
+            (2, 5, reclaimed),
         ];
         assert_eq!(kinds, expected);
         for length in 0..row.len() {
@@ -478,7 +543,7 @@ mod tests {
             while let Ok(Some(_)) = cut.next() {
                 seen += 1;
             }
-            assert!(seen < 4, "{length} bytes of {}", row.len());
+            assert!(seen < 6, "{length} bytes of {}", row.len());
         }
     }
 

@@ -17,7 +17,7 @@ use crate::rules::RULES_NAME;
 use crate::stop::{Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
-use crate::writer::{Desk, Writer};
+use crate::writer::{Desk, Reclaiming, Writer};
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
@@ -155,7 +155,7 @@ pub(crate) struct Shared {
 /// What an operator asks first.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Entries, configuration included.
+    /// Entries, configuration included, and those of deleted subtrees that are not removed yet.
     pub entries: u64,
     /// Place of the last record in the order.
     pub position: u64,
@@ -165,6 +165,8 @@ pub struct Status {
     pub indexes: Vec<store::IndexState>,
     /// Writes that wait.
     pub waiting_writes: usize,
+    /// Deleted subtrees whose entries, invisible already, are still being removed.
+    pub deleted_subtrees: u64,
 }
 
 impl Directory {
@@ -260,6 +262,7 @@ impl Directory {
             encoded: Vec::new(),
             feed: Arc::clone(&feed),
             expiry: Schedule::default(),
+            reclaiming: Reclaiming::default(),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
@@ -300,6 +303,7 @@ impl Directory {
             digest: format!("{:032x}", snapshot.digest()?),
             indexes: snapshot.index_states()?,
             waiting_writes: self.shared.writer.waiting(),
+            deleted_subtrees: snapshot.detached_count()?,
         })
     }
 

@@ -34,6 +34,7 @@ mod field {
     pub const DELETE: u8 = 18;
     pub const RENAME: u8 = 19;
     pub const TOGETHER: u8 = 20;
+    pub const RECLAIM: u8 = 21;
 }
 
 /// A record read back.
@@ -153,6 +154,7 @@ fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
             out.push(field::RENAME);
             sized(out, |out| put_renaming(out, renaming, schema));
         }
+        Change::Reclaim(most) => put_field(out, field::RECLAIM, &most.to_le_bytes()),
     }
 }
 
@@ -171,6 +173,11 @@ fn take_together(content: &[u8]) -> Result<usize, String> {
         0 | 1 => Err(format!("expected a unit of 2 or more writes, got {length}")),
         _ => Ok(length),
     }
+}
+
+fn take_most(content: &[u8]) -> Result<u32, String> {
+    let most = content.try_into().map(u32::from_le_bytes);
+    most.map_err(|_| format!("expected a number of 4 bytes, got {}", content.len()))
 }
 
 fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
@@ -232,6 +239,7 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), S
             field::ADD => change = Some(Change::Add(take_addition(content, schema)?)),
             field::MODIFY => change = Some(Change::Modify(take_changes(content, schema)?)),
             field::DELETE => change = Some(Change::Delete),
+            field::RECLAIM => change = Some(Change::Reclaim(take_most(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, schema)?)),
             other if take_option(other, content, &mut options) => {}
@@ -240,7 +248,7 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), S
     }
     let change = change.ok_or_else(|| "expected a change, got none".to_owned())?;
     // Execution counts on it: the root is refused when a write is resolved.
-    if name.depth() == 0 {
+    if name.depth() == 0 && !matches!(change, Change::Reclaim(_)) {
         return Err("expected the name of an entry, got the root".to_owned());
     }
     let write = Write {

@@ -77,6 +77,9 @@ pub(crate) enum Change {
     Modify(Vec<Modification>),
     Delete,
     Rename(Renaming),
+    /// Removes entries of detached subtrees, at most so many: the writer's own, about no entry that
+    /// has a name.
+    Reclaim(u32),
 }
 
 /// A new entry.
@@ -146,7 +149,7 @@ impl Write {
         let change = match &self.change {
             Change::Add(addition) => addition.attributes.iter().map(given).sum(),
             Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
-            Change::Delete => 0,
+            Change::Delete | Change::Reclaim(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
         size_of::<Write>() + self.by.len() + 2 * self.spelled.len() + change

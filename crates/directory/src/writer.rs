@@ -9,6 +9,7 @@
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
+mod reclaim;
 mod rehearsal;
 
 use crate::apply::apply;
@@ -24,6 +25,7 @@ use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
 use arc_swap::ArcSwap;
 use protocol::ResultCode;
+pub(crate) use reclaim::Reclaiming;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -74,6 +76,8 @@ pub(crate) struct Desk {
     pub encoded: Vec<u8>,
     /// When dynamic entries end.
     pub expiry: Schedule,
+    /// Entries of deleted subtrees, still to be removed.
+    pub reclaiming: Reclaiming,
 }
 
 impl Writer {
@@ -173,8 +177,11 @@ impl Desk {
     fn run(mut self, queue: &Queue) {
         let mut building = self.has_unfinished_index();
         self.load_expiry();
-        while let Some(group) = queue.take(building, self.due_in()) {
+        self.load_reclaiming();
+        while let Some(group) = queue.take(building || self.reclaiming.is_due(), self.due_in()) {
             self.remove_expired();
+            // Takes its turn whether or not others come.
+            self.reclaim_some(!group.is_empty());
             if group.is_empty() {
                 self.keep_up();
                 building = building && self.build_indexes();
@@ -188,6 +195,7 @@ impl Desk {
                 rest = later;
             }
             building = self.has_unfinished_index();
+            self.reclaiming.try_again();
         }
         if let Err(error) = self.journal.seal() {
             tracing::error!(%error, "the next start executes the log again");
@@ -305,6 +313,7 @@ impl Desk {
         }
         self.feed.announce();
         self.expiry.note(applied.ending);
+        self.reclaiming.note(applied.detaches, applied.reclaimed);
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
         Ok(applied.results)

@@ -1,15 +1,20 @@
 //! Execution of a delete: of one entry, or of an entry with everything below it.
+//!
+//! A large subtree is detached: out of sight at once, whatever its size. Its entries are reclaimed
+//! by later writes, which the writer makes for as long as there are any.
 
 use super::Execution;
+use super::draft::Draft;
 use crate::clock::parse_uuid;
-use crate::stop::{Refusal, Stop};
+use crate::stop::Stop;
 use crate::write::Write;
 use protocol::ResultCode;
+use std::borrow::Cow;
 use store::EntryId;
 
-/// Entries that one tree delete removes. They go in one transaction, so that nobody sees half of
-/// it, and so other writes wait for them: the bound keeps that wait short and the memory small.
-const TREE_ENTRIES_MAX: usize = 50_000;
+/// Entries up to which a subtree is removed at once: other writes wait that long. Few in unit
+/// tests, which look at what happens beyond.
+const AT_ONCE_MAX: usize = if cfg!(test) { 8 } else { 1_000 };
 
 /// An entry that is going to be deleted.
 struct Doomed {
@@ -49,44 +54,93 @@ impl Execution<'_, '_> {
             write.name.leaf().unwrap_or(&[])
         };
         if children > 0 {
+            let Some(below) = self.below(id, write)? else {
+                return self.detach(id, (parent, row));
+            };
             // From the last one found to the first: nothing is deleted before what is below it.
-            for doomed in self.below(id)?.iter().rev() {
+            for doomed in below.iter().rev() {
                 self.remove(doomed.id, doomed.parent, &doomed.row)?;
             }
+            self.noticed.changed += below.len() as u32;
         }
         self.remove(id, parent, row)
     }
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
-        let (uuid, spelled) = (self.uuid_of(id)?, self.spelled_name(id)?);
+        let (uuid, spelled) = self.remains(id)?;
         self.batch.delete(id, (parent, row))?;
         self.history.deleted(id, uuid, &spelled);
         Ok(())
     }
 
-    /// The entry's UUID; zero in an entry that was imported with something else in its place.
-    fn uuid_of(&self, id: EntryId) -> Result<[u8; 16], Stop> {
-        let Some(view) = self.batch.snapshot().entry(id)? else {
+    /// Takes an entry with everything below it out of sight.
+    fn detach(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Stop> {
+        let (uuid, spelled) = self.remains(id)?;
+        let bytes = {
+            let snapshot = self.batch.snapshot();
+            let Some(view) = snapshot.entry(id)? else {
+                return Err(super::missing_row(id));
+            };
+            let mut draft = Draft::of(&view, &self.schema);
+            draft.parent = EntryId::DETACHED;
+            draft.rdn = Cow::Borrowed(&spelled);
+            draft.encode(&self.schema, self.position)
+        };
+        self.batch.detach(id, name, &bytes)?;
+        self.history.subtree_deleted(id, uuid, &spelled);
+        self.noticed.detaches = true;
+        Ok(())
+    }
+
+    /// Removes the next entries of detached subtrees, at most so many.
+    pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
+        let doomed = self.batch.snapshot().next_detached(most as usize)?;
+        if doomed.is_empty() {
+            let text = "nothing of deleted subtrees is left";
+            return Stop::refuse(ResultCode::NO_SUCH_OBJECT, text);
+        }
+        for entry in &doomed {
+            let (uuid, spelled) = self.remains(entry.id)?;
+            self.batch.reclaim(entry)?;
+            self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
+        }
+        self.noticed.changed += doomed.len() as u32;
+        self.noticed.reclaimed += doomed.len() as u32;
+        Ok(())
+    }
+
+    /// What is told of an entry that goes: its UUID, zero in an entry that was imported with
+    /// something else in its place, and its name as spelled.
+    fn remains(&self, id: EntryId) -> Result<([u8; 16], String), Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.stored_entry(id)? else {
             return Err(super::missing_row(id));
         };
         let uuid = view.attribute(self.catalog.known.entry_uuid.number);
         let uuid = uuid.and_then(|it| parse_uuid(it.values().into_iter().next()?));
-        Ok(uuid.unwrap_or_default())
+        let mut name = Vec::new();
+        snapshot.write_name(&view, &mut name)?;
+        let name = String::from_utf8_lossy(&name).into_owned();
+        Ok((uuid.unwrap_or_default(), name))
     }
 
-    /// Everything below an entry, superiors first. Naming contexts of their own are not below it.
-    fn below(&self, top: EntryId) -> Result<Vec<Doomed>, Stop> {
+    /// Everything below an entry, superiors first; `None` when that is too much to be removed at
+    /// once. Naming contexts of their own are not below it. The configuration is never detached:
+    /// what it was made of must be gone when it is read again.
+    fn below(&self, top: EntryId, write: &Write) -> Result<Option<Vec<Doomed>>, Stop> {
+        let bounded = !write.name.is_within(&self.catalog.config);
         let snapshot = self.batch.snapshot();
         let mut found: Vec<Doomed> = Vec::new();
         let mut parent = top;
         let mut at = 0;
         loop {
-            if snapshot.child_count(parent)? > 0 {
+            let children = snapshot.child_count(parent)?;
+            if bounded && found.len() as u64 + children >= AT_ONCE_MAX as u64 {
+                return Ok(None);
+            }
+            if children > 0 {
                 for child in snapshot.children(parent) {
                     let id = child?;
-                    if found.len() + 1 == TREE_ENTRIES_MAX {
-                        return Err(too_many());
-                    }
                     let Some(view) = snapshot.entry(id)? else {
                         return Err(super::missing_row(id));
                     };
@@ -98,20 +152,12 @@ impl Execution<'_, '_> {
                 }
             }
             let Some(next) = found.get(at) else {
-                return Ok(found);
+                return Ok(Some(found));
             };
             parent = next.id;
             at += 1;
         }
     }
-}
-
-fn too_many() -> Stop {
-    let text = format!(
-        "the subtree has more than {TREE_ENTRIES_MAX} entries, which is what one operation \
-         deletes; nothing was changed: delete smaller subtrees of it first"
-    );
-    Refusal::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text).into()
 }
 
 fn unnamed(id: EntryId, error: &schema::NameError) -> Stop {

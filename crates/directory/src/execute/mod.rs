@@ -48,7 +48,7 @@ pub(crate) struct Execution<'x, 'b> {
 pub(crate) struct Noticed {
     /// The schema with every attribute number that is now in use.
     pub schema: Schema,
-    /// Writes that changed something.
+    /// Writes that changed something; what a write of many entries does counts for each of them.
     pub changed: u32,
     /// Attribute numbers were assigned, or the first alias, referral or subentry was stored.
     pub new_knowledge: bool,
@@ -61,6 +61,10 @@ pub(crate) struct Noticed {
     pub configuration: bool,
     /// Dynamic entries that were written, with the second since 1970 in which each ends.
     pub ending: Vec<(u64, EntryId)>,
+    /// A subtree was detached.
+    pub detaches: bool,
+    /// Entries of detached subtrees that were removed.
+    pub reclaimed: u32,
 }
 
 /// Meta keys of this layer.
@@ -93,6 +97,8 @@ impl<'x, 'b> Execution<'x, 'b> {
                 subentries: false,
                 configuration: false,
                 ending: Vec::new(),
+                detaches: false,
+                reclaimed: 0,
             },
         }
     }
@@ -109,6 +115,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Modify(changes) => self.modify(write, changes)?,
             Change::Delete => self.delete(write)?,
             Change::Rename(renaming) => self.rename(write, renaming)?,
+            Change::Reclaim(most) => self.reclaim(*most)?,
         }
         self.noticed.changed += 1;
         self.noticed.configuration |= write.name.is_within(&self.catalog.config);

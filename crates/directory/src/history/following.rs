@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use tempfile::TempDir;
 
-const SUFFIX: &str = "dc=example,dc=com";
+pub(super) const SUFFIX: &str = "dc=example,dc=com";
 
 #[derive(Default)]
 struct Inbox {
@@ -33,8 +33,8 @@ impl Mailbox for Inbox {
 }
 
 /// One client of a directory.
-struct World {
-    directory: Directory,
+pub(super) struct World {
+    pub directory: Directory,
     worker: Worker,
     session: Session,
     inbox: Arc<Inbox>,
@@ -42,13 +42,13 @@ struct World {
 }
 
 impl World {
-    fn create(folder: &Path) -> World {
+    pub fn create(folder: &Path) -> World {
         let password = policy::password::hash(Scheme::Ssha, b"secret").expect("hashes");
         Directory::create(folder, &InitOptions::new(SUFFIX, password)).expect("created");
         World::open(folder)
     }
 
-    fn open(folder: &Path) -> World {
+    pub fn open(folder: &Path) -> World {
         let directory = Directory::open(folder, &Options::default()).expect("opens");
         let inbox = Arc::new(Inbox::default());
         let mailbox: Arc<dyn Mailbox> = inbox.clone();
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    fn sync(&mut self, mode: SyncMode, cookie: Option<&str>, base: &str) -> Vec<String> {
+    pub fn sync(&mut self, mode: SyncMode, cookie: Option<&str>, base: &str) -> Vec<String> {
         let mut value = Vec::new();
         let cookie = cookie.map(str::as_bytes);
         let reload_hint = false;
@@ -135,14 +135,14 @@ impl World {
         said(&self.call(&Request::Search(search), &[control]))
     }
 
-    fn news(&mut self) -> (Vec<String>, Followed) {
+    pub fn news(&mut self) -> (Vec<String>, Followed) {
         let mut out = Vec::new();
         let followed = self.go_on(&mut out);
         self.worker.sleep();
         (said(&out), followed)
     }
 
-    fn add(&mut self, ou: &str, below: &str) {
+    pub fn add(&mut self, ou: &str, below: &str) {
         let entry = format!("ou={ou},{below}");
         let mut attributes = [Vec::new(), Vec::new()];
         let class: &[u8] = b"organizationalUnit";
@@ -159,12 +159,25 @@ impl World {
         success(&self.call(&Request::Add(request), &[]));
     }
 
-    fn delete(&mut self, entry: &str) {
+    pub fn delete(&mut self, entry: &str) {
         success(&self.call(&Request::Delete(DeleteRequest { entry }), &[]));
     }
 
+    /// Deletes an entry with everything below it.
+    pub fn delete_tree(&mut self, entry: &str) {
+        let control = OwnedControl::new(oid::TREE_DELETE, true);
+        success(&self.call(&Request::Delete(DeleteRequest { entry }), &[control]));
+    }
+
+    /// Lets the writer remove what is left of deleted subtrees.
+    pub fn await_reclaim(&self) {
+        while self.directory.status().expect("readable").deleted_subtrees > 0 {
+            std::thread::yield_now();
+        }
+    }
+
     /// Changes enough for everything before to be forgotten.
-    fn make_forget(&mut self) {
+    pub fn make_forget(&mut self) {
         for _ in 0..=CHANGES_MAX / 2 {
             self.add("passing", SUFFIX);
             self.delete(&format!("ou=passing,{SUFFIX}"));
@@ -224,7 +237,7 @@ fn said(mut out: &[u8]) -> Vec<String> {
 }
 
 /// The cookie said last, cut off from what was said.
-fn cookie(said: &mut [String]) -> String {
+pub(super) fn cookie(said: &mut [String]) -> String {
     let last = said.last_mut().expect("something was said");
     let (word, cookie) = last.split_once(' ').expect("a cookie");
     let (word, cookie) = (word.to_owned(), cookie.to_owned());

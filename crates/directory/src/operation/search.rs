@@ -209,10 +209,10 @@ pub(crate) fn step(
             Some(candidates) => candidates,
             None => plan_area(context, &cursor, &area)?,
         };
-        let mut entries = context.entries(&candidates, cursor.after);
+        let mut entries = context.met(&candidates, cursor.after)?;
         let mut slice_over = false;
-        for entry in &mut entries {
-            let entry = entry?;
+        for met in &mut entries {
+            let met = met?;
             if let Some(end) = page_or_limit(&cursor) {
                 return end.write(needs, &cursor, out);
             }
@@ -221,7 +221,10 @@ pub(crate) fn step(
                 break;
             }
             slice.turn();
-            cursor.after = entry.id;
+            cursor.after = met.id;
+            let Some(entry) = met.entry else {
+                continue;
+            };
             cursor.limits.examined += 1;
             if !context.in_region(&entry, &area.region)? {
                 continue;

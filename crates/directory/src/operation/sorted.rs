@@ -282,8 +282,8 @@ impl Sorted {
                 }
             };
             let mut over = false;
-            for entry in context.entries(&candidates, it.after) {
-                let entry = entry?;
+            for met in context.met(&candidates, it.after)? {
+                let met = met?;
                 if let Some(end) = search::candidate_limit(cursor) {
                     return Ok(Progress::Ended(Ended::Limit(end)));
                 }
@@ -292,7 +292,10 @@ impl Sorted {
                     break;
                 }
                 slice.turn();
-                it.after = entry.id;
+                it.after = met.id;
+                let Some(entry) = met.entry else {
+                    continue;
+                };
                 cursor.limits.examined += 1;
                 if !context.in_region(&entry, &region)?
                     || !search::is_wanted(context, cursor, region.base, &entry)

@@ -78,6 +78,7 @@ fn change() -> impl Strategy<Value = Change> {
             })
         }),
         Just(Change::Delete),
+        any::<u32>().prop_map(Change::Reclaim),
     ]
 }
 
@@ -199,6 +200,25 @@ fn a_field_of_a_later_build_is_refused() {
     assert_eq!(error, "field 200 is of a later build");
     let error = decode(&[9], &schema).expect_err("an unknown version");
     assert!(error.contains("version 9"), "{error}");
+}
+
+#[test]
+fn what_is_reclaimed_has_no_name() {
+    let schema = schema();
+    let write = |name: &[u8], most: &[u8]| {
+        let mut out = Vec::new();
+        put_field(&mut out, field::NAME, name);
+        put_field(&mut out, field::RECLAIM, most);
+        take_write(&out, &schema).map(|(it, _)| it)
+    };
+    let read = write(&[], &[1, 2, 0, 0]).expect("a whole one");
+    assert!(matches!(read.change, Change::Reclaim(513)));
+    let error = write(&[], &[1, 2]).expect_err("half a number");
+    assert_eq!(error, "expected a number of 4 bytes, got 2");
+    let mut other = Vec::new();
+    put_field(&mut other, field::DELETE, &[]);
+    let error = take_write(&other, &schema).expect_err("a delete of nothing");
+    assert!(error.contains("got the root"), "{error}");
 }
 
 #[test]

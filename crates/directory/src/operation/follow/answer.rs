@@ -206,7 +206,7 @@ impl Follower {
     /// The end, with what the client has got if it may go on from there.
     pub(super) fn put_stopped(&mut self, result: &LdapResult, out: &mut Vec<u8>) {
         self.put_gone(out);
-        let part = self.walk.is_some() || !self.is_persisting();
+        let part = self.walk.is_some() || self.lost.is_some() || !self.is_persisting();
         if part || !matches!(self.kind, Kind::Sync { .. }) {
             return self.put_end(result, None, out);
         }

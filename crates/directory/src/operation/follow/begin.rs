@@ -48,6 +48,7 @@ pub(crate) fn begin(
         members: RoaringTreemap::new(),
         learned: Moment::default(),
         walk: None,
+        lost: None,
         gone: Vec::new(),
         unchanged: Vec::new(),
         silent: 0,

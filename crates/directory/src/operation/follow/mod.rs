@@ -14,6 +14,7 @@ mod begin;
 mod cookie;
 mod persist;
 mod refresh;
+mod subtree;
 
 pub(crate) use begin::begin;
 
@@ -33,6 +34,7 @@ use roaring::RoaringTreemap;
 use schema::{Name, Truth};
 use std::rc::Rc;
 use store::{Candidates, EntryId, Region, RegionScope};
+use subtree::Lost;
 
 /// A search that follows the directory, between two of its slices. It holds no snapshot.
 #[derive(Debug)]
@@ -58,6 +60,8 @@ pub struct Follower {
     learned: Moment,
     /// Entries below one that has moved, still to be looked at.
     walk: Option<Walk>,
+    /// Entries of a deleted subtree, still to be told.
+    lost: Option<Lost>,
     gone: Vec<Gone>,
     unchanged: Vec<[u8; 16]>,
     /// Changes since the client last got a cookie.
@@ -271,7 +275,8 @@ impl Follower {
                 };
                 context.in_region(&entry, &below)
             }
-            Detail::None => Ok(false),
+            // What was below is told first, and then it is seen whether the base was there.
+            Detail::None | Detail::Subtree { .. } | Detail::Reclaimed { .. } => Ok(false),
         }
     }
 

@@ -3,6 +3,14 @@
 use super::*;
 use protocol::control::{ChangeType, EntryChangeNotification, SyncState};
 
+/// How far what lies below the entry of a change has been told.
+enum Below {
+    Told,
+    More,
+    /// All of it, and the base was among it.
+    BaseLost,
+}
+
 impl Follower {
     /// Tells what has happened since, as far as the slice goes.
     pub(super) fn persist(
@@ -16,9 +24,13 @@ impl Follower {
             let text = "this search is too far behind: more happened than is remembered";
             return Ok(self.stop(ResultCode::E_SYNC_REFRESH_REQUIRED, text, out));
         }
-        let mut lost = None;
-        let mut over = !self.persist_walk(context, slice, out)?;
-        if !over {
+        let (mut lost, mut over) = (None, false);
+        match self.persist_below(context, slice, out)? {
+            Below::Told => {}
+            Below::More => over = true,
+            Below::BaseLost => lost = Some(ChangeType::Delete),
+        }
+        if !over && lost.is_none() {
             context.changes_after(self.at, |occasion, change| {
                 if !slice.step(out) {
                     over = true;
@@ -30,8 +42,12 @@ impl Follower {
                     lost = Some(change.kind);
                     return Ok(false);
                 }
-                over = !self.persist_walk(context, slice, out)?;
-                Ok(!over)
+                match self.persist_below(context, slice, out)? {
+                    Below::Told => return Ok(true),
+                    Below::More => over = true,
+                    Below::BaseLost => lost = Some(ChangeType::Delete),
+                }
+                Ok(false)
             })?;
         }
         match lost {
@@ -80,6 +96,23 @@ impl Follower {
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         let (moment, unsure) = (occasion.moment, occasion.moment <= self.learned);
+        match change.detail {
+            Detail::Subtree { .. } => {
+                self.lost = Some(self.lost_with(change.entry, occasion));
+                return Ok(());
+            }
+            // With the last of them the client is up to date again.
+            Detail::Reclaimed { top, .. } if change.entry == top => {
+                self.at = moment;
+                self.put_cookie(out);
+                return Ok(());
+            }
+            Detail::Reclaimed { .. } => {
+                self.put_nothing(out);
+                return Ok(());
+            }
+            _ => {}
+        }
         if self.must_walk(context, change, moment)? {
             self.walk = Some(Walk::below(change.entry));
         }
@@ -153,6 +186,14 @@ impl Follower {
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         let wanted = asked.wants(change.kind);
+        match change.detail {
+            Detail::Subtree { .. } => {
+                self.lost = Some(self.lost_with(change.entry, occasion));
+                return Ok(());
+            }
+            Detail::Reclaimed { .. } => return Ok(()),
+            _ => {}
+        }
         if let Detail::Gone { name, .. } = change.detail {
             let had = self.members.remove(change.entry.0)
                 || occasion.moment <= self.learned && self.names_content(context, name);
@@ -185,7 +226,7 @@ impl Follower {
 
     /// Whether an entry of this name would lie in the region. What it was before it was deleted is
     /// not known, so its filter cannot be asked.
-    fn names_content(&self, context: &Context<'_>, name: &str) -> bool {
+    pub(super) fn names_content(&self, context: &Context<'_>, name: &str) -> bool {
         let below = context.may_hear_of(name);
         let Ok(name) = context.catalog.schema.resolve_name(name) else {
             return false;
@@ -201,13 +242,28 @@ impl Follower {
             }
     }
 
-    /// Goes on below an entry that moved; true when there is nothing left to do there.
-    fn persist_walk(
+    /// Goes on below an entry that moved or was deleted with its subtree.
+    fn persist_below(
         &mut self,
         context: &Context<'_>,
         slice: &mut Slice,
         out: &mut Vec<u8>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Below, Stop> {
+        if self.lost.is_some() {
+            let done = self.lost_on(context, slice, out, |this, lost, fallen, out| {
+                this.tell_fallen(context, lost, &fallen, out);
+            })?;
+            if !done {
+                return Ok(Below::More);
+            }
+            if matches!(self.kind, Kind::Sync { .. }) {
+                self.put_cookie(out);
+            }
+            let base = self.region.base;
+            if base.0 != 0 && context.entry(base)?.is_none() {
+                return Ok(Below::BaseLost);
+            }
+        }
         let walks = self.walk.is_some();
         let done = self.walk_on(context, slice, out, |this, entry, out| {
             if this.members.contains(entry.id.0) != this.matches(context, entry)? {
@@ -218,6 +274,6 @@ impl Follower {
         if walks && done {
             self.put_cookie(out);
         }
-        Ok(done)
+        Ok(if done { Below::Told } else { Below::More })
     }
 }

@@ -25,14 +25,16 @@ impl Follower {
         };
         let mut after = scan.after;
         let mut over = false;
-        for entry in context.entries(&candidates, after) {
-            let entry = entry?;
+        for met in context.met(&candidates, after)? {
+            let met = met?;
             if !slice.step(out) {
                 over = true;
                 break;
             }
-            after = entry.id;
-            self.scan_one(context, &entry, purpose, out)?;
+            after = met.id;
+            if let Some(entry) = met.entry {
+                self.scan_one(context, &entry, purpose, out)?;
+            }
         }
         if over {
             self.stage = Stage::Scan(Scan {
@@ -117,6 +119,10 @@ impl Follower {
             return Ok(None);
         };
         let (mut told, mut seen, until) = (*from, std::mem::take(seen), self.at);
+        if told.time_us < context.extent()?.oldest_us {
+            let text = "more happened during the refresh than is remembered";
+            return Stop::refuse(ResultCode::E_SYNC_REFRESH_REQUIRED, text);
+        }
         let mut over = !self.delta_walk(context, slice, &mut seen, out)?;
         if !over {
             context.changes_after(told, |occasion, change| {
@@ -154,6 +160,15 @@ impl Follower {
         seen: &mut RoaringTreemap,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
+        match change.detail {
+            Detail::Subtree { .. } => {
+                self.lost = Some(Lost::of(change.entry, moment));
+                return Ok(());
+            }
+            // Told with the subtree, which was before or after the client last came.
+            Detail::Reclaimed { .. } => return Ok(()),
+            _ => {}
+        }
         if self.must_walk(context, change, moment)? {
             self.walk = Some(Walk::below(change.entry));
         }
@@ -199,7 +214,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Goes on below an entry that moved; true when there is nothing left to do there.
+    /// Goes on below an entry that moved or was deleted with its subtree; true when there is
+    /// nothing left to do there.
     fn delta_walk(
         &mut self,
         context: &Context<'_>,
@@ -207,6 +223,17 @@ impl Follower {
         seen: &mut RoaringTreemap,
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
+        let told = self.lost_on(context, slice, out, |this, _, fallen, out| {
+            // An entry that came and went since is no news.
+            if !seen.contains(fallen.id.0) && context.may_hear_of(fallen.name) {
+                let (uuid, name) = (fallen.uuid, fallen.name.to_owned());
+                let moment = None;
+                this.put_left(Gone { uuid, name, moment }, out);
+            }
+        })?;
+        if !told {
+            return Ok(false);
+        }
         self.walk_on(context, slice, out, |this, entry, out| {
             this.delta_entry(context, entry, seen, out)
         })
@@ -226,14 +253,16 @@ impl Follower {
         };
         let candidates = walk.candidates(context)?;
         let mut over = false;
-        for entry in context.entries(&candidates, walk.after) {
-            let entry = entry?;
+        for met in context.met(&candidates, walk.after)? {
+            let met = met?;
             over = !slice.step(out);
             if over {
                 break;
             }
-            walk.after = entry.id;
-            if context.in_region(&entry, &walk.region())? {
+            walk.after = met.id;
+            if let Some(entry) = met.entry
+                && context.in_region(&entry, &walk.region())?
+            {
                 each(self, &entry, out)?;
             }
         }

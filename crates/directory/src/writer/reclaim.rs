@@ -1,0 +1,147 @@
+//! Removing what is left of deleted subtrees: writes like any other, some hundred entries each,
+//! which the writer makes for as long as there is something left.
+//!
+//! What is left says so by itself: it stands below [`store::EntryId::DETACHED`]. So nothing has to
+//! be remembered over a restart, and after a crash the work goes on where the log ends.
+
+use super::Desk;
+use crate::flow::{Completion, Mailbox, Reply};
+use crate::stop::Failure;
+use crate::write::{Bundle, Change, Submission, Write};
+use protocol::{ResultCode, ResultKind};
+use schema::Name;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Entries removed by one record while nothing else is to do: what comes meanwhile waits that long,
+/// some 50 ms. Few in unit tests, which want several records.
+const IDLE_ENTRIES: u32 = if cfg!(test) { 4 } else { 512 };
+/// The same while others write: the sync takes as long as the removal.
+const BUSY_ENTRIES: u32 = if cfg!(test) { 4 } else { 64 };
+
+/// How far the removal has come.
+#[derive(Debug, Default)]
+pub(crate) struct Reclaiming {
+    /// Something is left.
+    left: bool,
+    /// The last try failed: it waits for the next write.
+    stalled: bool,
+    /// That was said already.
+    complained: bool,
+    /// Others wrote since the last slice.
+    busy: bool,
+    /// Since when the writer is at it.
+    since: Option<Instant>,
+    entries: u64,
+}
+
+impl Reclaiming {
+    /// Whether the writer should go on with it when nothing else is to do.
+    pub fn is_due(&self) -> bool {
+        self.left && !self.stalled
+    }
+
+    /// A write went through: perhaps this does, too.
+    pub fn try_again(&mut self) {
+        self.stalled = false;
+    }
+
+    /// What a commit brought.
+    pub fn note(&mut self, detaches: bool, reclaimed: u32) {
+        if detaches {
+            self.begin();
+        }
+        self.entries += u64::from(reclaimed);
+    }
+
+    fn begin(&mut self) {
+        self.left = true;
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn end(&mut self) {
+        tracing::info!(
+            entries = self.entries,
+            seconds = self.since.map_or(0.0, |it| it.elapsed().as_secs_f64()),
+            "the entries of deleted subtrees are removed"
+        );
+        *self = Reclaiming::default();
+    }
+}
+
+/// Nobody waits for the result.
+struct Nobody;
+
+impl Mailbox for Nobody {
+    fn deliver(&self, _: Vec<Completion>) {}
+}
+
+impl Desk {
+    /// Learns whether something was left by the run before.
+    pub(super) fn load_reclaiming(&mut self) {
+        match self.detached_count() {
+            Ok(0) => {}
+            Ok(subtrees) => {
+                tracing::info!(
+                    subtrees,
+                    "going on to remove the entries of deleted subtrees"
+                );
+                self.reclaiming.begin();
+            }
+            Err(failure) => tracing::error!(%failure, "deleted subtrees could not be found"),
+        }
+    }
+
+    /// Removes one slice, if something is left; a small one when others wait or have just written.
+    pub(super) fn reclaim_some(&mut self, others_wait: bool) {
+        if !self.reclaiming.is_due() {
+            return;
+        }
+        let busy = std::mem::replace(&mut self.reclaiming.busy, others_wait) || others_wait;
+        let most = if busy { BUSY_ENTRIES } else { IDLE_ENTRIES };
+        let left = self
+            .perform(&[submission(most)])
+            .map(|done| {
+                done.iter()
+                    .all(|it| it.outcome.result.code == ResultCode::SUCCESS)
+            })
+            .and_then(|more| Ok(more && self.detached_count()? > 0));
+        match left {
+            Ok(true) => self.reclaiming.complained = false,
+            Ok(false) => self.reclaiming.end(),
+            Err(failure) => {
+                if !self.reclaiming.complained {
+                    tracing::error!(
+                        %failure,
+                        "removing the entries of deleted subtrees is tried again after each write"
+                    );
+                }
+                self.reclaiming.stalled = true;
+                self.reclaiming.complained = true;
+            }
+        }
+    }
+
+    fn detached_count(&self) -> Result<u64, Failure> {
+        Ok(self.store.reader()?.snapshot()?.detached_count()?)
+    }
+}
+
+fn submission(most: u32) -> Submission {
+    let write = Write {
+        by: String::new(),
+        name: Name::root(),
+        spelled: String::new(),
+        manage_dsa_it: true,
+        options: None,
+        change: Change::Reclaim(most),
+    };
+    Submission {
+        bundle: Bundle::One(write),
+        session: 0,
+        id: 0,
+        kind: ResultKind::Delete,
+        reply: Reply::default(),
+        mailbox: Arc::new(Nobody),
+    }
+}
