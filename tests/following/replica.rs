@@ -3,7 +3,7 @@
 use kit::client::{Client, Modification};
 use kit::process::until;
 use kit::{Entry, Pando, Replica, SUFFIX, people};
-use protocol::Scope;
+use protocol::{DeleteRequest, OwnedControl, Request, Scope, oid};
 
 /// All entries with everything that a copy must have, sorted by name.
 fn tree(client: &mut Client) -> Vec<Entry> {
@@ -96,6 +96,48 @@ fn slapd_follows_live_and_after_every_interruption() {
     let mut admin = pando.admin();
     admin.add(&people::person("frances")).expect_success();
     admin.delete(&name("margaret")).expect_success();
+    converges(&pando, &replica);
+}
+
+/// More than 1,000 entries: they go as one, and are cleared away later.
+const MANY: usize = 1_010;
+
+#[test]
+fn slapd_follows_a_subtree_that_goes_as_one() {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    let people = format!("ou=People,{SUFFIX}");
+    let add_people = |admin: &mut Client, count: usize| {
+        admin.add(&people::unit("People")).expect_success();
+        let mut ids = Vec::new();
+        for number in 0..count {
+            let entry = people::person(&format!("many{number}"));
+            ids.push(admin.try_send_add(&entry, &[]).expect("taken"));
+        }
+        for id in ids {
+            let found = admin.try_finish(id).expect("answered");
+            found.outcome.expect_success();
+        }
+    };
+    let delete_people = |admin: &mut Client| {
+        let controls = [OwnedControl::new(oid::TREE_DELETE, true)];
+        let request = Request::Delete(DeleteRequest { entry: &people });
+        admin.call(&request, &controls).outcome.expect_success();
+    };
+    add_people(&mut admin, MANY);
+    // Before the first database it is for all: without it the comparison ends at 500 entries.
+    let unlimited = |it: String| it.replacen("database", "sizelimit unlimited\ndatabase", 1);
+    let mut replica = Replica::start(pando.address(), unlimited);
+    converges(&pando, &replica);
+    // The names are used again at once.
+    delete_people(&mut admin);
+    add_people(&mut admin, 5);
+    converges(&pando, &replica);
+    // While the replica is away.
+    replica.stop();
+    delete_people(&mut admin);
+    add_people(&mut admin, 3);
+    replica.serve();
     converges(&pando, &replica);
 }
 
