@@ -3,7 +3,7 @@
 use super::{Move, assert_same, person, tree};
 use kit::client::{Client, Modification};
 use kit::process::until;
-use kit::{Pando, SUFFIX, people};
+use kit::{ADMIN, PASSWORD, Pando, SUFFIX, people};
 
 /// People on the old server besides the sample.
 const PEOPLE: usize = 2_000;
@@ -69,15 +69,46 @@ fn a_server_moves_while_it_changes() {
 #[test]
 fn what_is_gone_is_found_by_what_is_there() {
     let mut moved = Move::new("", 300);
-    moved.run(&["--once"]).expect(0);
     let mut admin = moved.old_admin();
     every_kind_of_change(&mut admin);
+    moved.run(&["--once"]).expect(0);
     away(&mut admin);
     // Into the folder: nobody serves it yet.
     moved.run(&["--once"]).expect(0).says("caught up");
     moved.pando.assert_clean();
     moved.pando.serve();
     moved.assert_same();
+}
+
+/// Entries come back below a new unit of an old name. A provider that goes by its own identifiers
+/// tells them before it, and they must not go with the one that had the name.
+#[test]
+fn a_name_goes_to_another_unit() {
+    let old = Pando::start();
+    let mut admin = old.admin();
+    admin.add(&people::unit("People")).expect_success();
+    for (unit, uid) in [("Desk", "ellen"), ("Lab", "rosalind")] {
+        admin.add(&people::unit(unit)).expect_success();
+        let mut entry = people::person(uid);
+        entry.name = format!("uid={uid},ou={unit},{SUFFIX}");
+        admin.add(&entry).expect_success();
+    }
+    let mut new = Pando::init();
+    new.folder.write("password", PASSWORD);
+    let url = old.url();
+    let args = ["--from", &url, "-D", ADMIN, "-y", "password", "--once"];
+    new.run_on_node(&["migrate"], &args).expect(0);
+    take_over(&mut admin, "Desk", "ellen", |admin, unit| {
+        admin.delete(unit).expect_success();
+    });
+    take_over(&mut admin, "Lab", "rosalind", |admin, unit| {
+        admin
+            .rename(unit, "ou=Workshop", true, None)
+            .expect_success();
+    });
+    new.run_on_node(&["migrate"], &args).expect(0);
+    new.serve();
+    assert_same(&tree(&mut admin), &tree(&mut new.admin()), "");
 }
 
 #[test]
@@ -112,8 +143,9 @@ fn a_node_that_is_not_served_is_waited_for() {
     assert!(command.stop().success());
 }
 
+/// After what is like a power cut.
 fn restart(pando: &mut Pando) {
-    assert!(pando.stop().success());
+    pando.kill();
     pando.serve();
 }
 
@@ -165,6 +197,21 @@ fn every_kind_of_change(admin: &mut Client) {
         "ou=Team",
         Some(&groups),
     );
+}
+
+/// A unit goes, another one takes its name, and gets its entry.
+fn take_over(admin: &mut Client, name: &str, uid: &str, go: impl Fn(&mut Client, &str)) {
+    let unit = format!("ou={name},{SUFFIX}");
+    let people = format!("ou=People,{SUFFIX}");
+    let (rdn, below) = (format!("uid={uid}"), format!("uid={uid},{unit}"));
+    admin
+        .rename(&below, &rdn, false, Some(&people))
+        .expect_success();
+    go(admin, &unit);
+    admin.add(&people::unit(name)).expect_success();
+    admin
+        .rename(&person(uid), &rdn, false, Some(&unit))
+        .expect_success();
 }
 
 /// What happens while nobody follows: an order that a refresh does not keep.

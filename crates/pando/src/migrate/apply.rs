@@ -16,7 +16,7 @@ use crate::report::note;
 use policy::password;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode};
 use schema::Name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// From this many values on, single values are changed instead of all.
@@ -52,6 +52,8 @@ pub struct Applier {
     leaving: Vec<Uuid>,
     /// What has been done.
     pub counts: Counts,
+    /// Where entries are told in an order of their own, those that have their place.
+    placed: Option<HashSet<Uuid>>,
     /// An unknown definition is trouble, not yet a reason to refuse the entry.
     pub asks_for_schema: bool,
 }
@@ -92,7 +94,22 @@ impl Applier {
             waiting: Vec::new(),
             leaving: Vec::new(),
             counts: Counts::default(),
+            placed: None,
             asks_for_schema: false,
+        }
+    }
+
+    /// From now on entries come in an order of their own, or not any more.
+    pub fn set_refreshing(&mut self, refreshing: bool) {
+        match refreshing {
+            true => drop(self.placed.get_or_insert_default()),
+            false => self.placed = None,
+        }
+    }
+
+    fn has_its_place(&mut self, uuid: Uuid) {
+        if let Some(placed) = &mut self.placed {
+            placed.insert(uuid);
         }
     }
 
@@ -111,6 +128,7 @@ impl Applier {
                 let edits = self.edits(&found, &wanted);
                 if edits.is_empty() {
                     self.counts.same += 1;
+                    self.has_its_place(uuid);
                     return Ok(());
                 }
                 let id = self.here.send(&Write::Modify(&found.dn, &edits))?;
@@ -160,12 +178,22 @@ impl Applier {
             let (id, result) = self.here.receive()?;
             results.insert(id, result.code);
         }
-        for Sent { id, uuid, what } in std::mem::take(&mut self.sent) {
-            let done = results.get(&id) == Some(&ResultCode::SUCCESS);
+        // What is done first: it must be known before names change.
+        let mut refused = Vec::new();
+        for it in std::mem::take(&mut self.sent) {
+            if results.get(&it.id) != Some(&ResultCode::SUCCESS) {
+                refused.push(it);
+                continue;
+            }
+            match it.what {
+                What::Add(_) => self.counts.added += 1,
+                What::Change(_) => self.counts.changed += 1,
+                What::Remove => self.counts.deleted += 1,
+            }
+            self.has_its_place(it.uuid);
+        }
+        for Sent { uuid, what, .. } in refused {
             match what {
-                What::Add(_) if done => self.counts.added += 1,
-                What::Change(_) if done => self.counts.changed += 1,
-                What::Remove if done => self.counts.deleted += 1,
                 What::Add(entry) | What::Change(entry) => self.put_now(uuid, entry)?,
                 What::Remove => self.remove_now(uuid)?,
             }
@@ -175,7 +203,10 @@ impl Applier {
 
     fn put_now(&mut self, uuid: Uuid, entry: Entry) -> Result<(), Trouble> {
         match self.bring(&uuid, &entry)? {
-            Done::Yes => Ok(()),
+            Done::Yes => {
+                self.has_its_place(uuid);
+                Ok(())
+            }
             Done::Later(_) => {
                 self.waiting.push((uuid, entry));
                 Ok(())
@@ -377,6 +408,7 @@ impl Applier {
         if self.name(&found.dn) == self.name(dn) {
             return self.adjust(&found, wanted);
         }
+        self.keep_places_below(&found)?;
         let mut result = self.here.write(&Write::Rename(&found.dn, dn))?;
         if result.code == ResultCode::ENTRY_ALREADY_EXISTS
             && let Some(other) = self.here.read(dn)?
@@ -398,6 +430,7 @@ impl Applier {
     /// Frees the name of an entry that has another one on the old server by now, or is gone: the
     /// old server is going to tell which.
     fn set_aside(&mut self, other: &Entry) -> Result<(), Trouble> {
+        self.keep_places_below(other)?;
         let (rdn, superior) = split(&other.dn);
         let attribute = rdn.split('=').next().unwrap_or("cn").trim();
         let mark = other
@@ -410,6 +443,23 @@ impl Applier {
             self.here.write(&Write::Delete(&other.dn))?;
         }
         Ok(())
+    }
+
+    /// An entry goes away from its name. What has been told to lie below that name belongs to the
+    /// one that comes there next, and comes back then; the rest goes with it.
+    fn keep_places_below(&mut self, leaving: &Entry) -> Result<(), Trouble> {
+        let Some(placed) = &mut self.placed else {
+            return Ok(());
+        };
+        let own = leaving.uuid();
+        let waiting = &mut self.waiting;
+        self.here.each(&leaving.dn, false, &["*", "+"], |entry| {
+            let uuid = entry.uuid().filter(|it| Some(*it) != own);
+            if let Some(uuid) = uuid.filter(|it| placed.remove(it)) {
+                waiting.push((uuid, entry));
+            }
+            Ok(())
+        })
     }
 
     /// Gives an entry the attributes it should have.

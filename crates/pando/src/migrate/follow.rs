@@ -138,6 +138,7 @@ impl Follow<'_> {
     fn begin_as(&mut self, base: String, way: Way) -> Result<Stream, Trouble> {
         let id = pull::begin(self.remote, &base, &way)?;
         self.refreshes += 1;
+        self.applier.set_refreshing(true);
         let cookie = match &way {
             Way::Sync(_, cookie) => cookie.clone(),
             Way::Plain | Way::Subentries => None,
@@ -239,7 +240,11 @@ impl Follow<'_> {
     /// were made: nothing is left to wait for.
     fn flush(&mut self) -> Result<(), Trouble> {
         self.applier.flush()?;
-        self.applier.settle(self.refreshes == 0)
+        self.applier.settle(self.refreshes == 0)?;
+        if self.refreshes == 0 {
+            self.applier.set_refreshing(false);
+        }
+        Ok(())
     }
 
     fn end(
