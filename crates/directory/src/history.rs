@@ -20,8 +20,9 @@ use store::{Batch, EntryId, Snapshot};
 /// Changes kept. A follower that is further behind compares entries instead.
 /// Few in unit tests, which look at what happens beyond.
 pub(crate) const CHANGES_MAX: u64 = if cfg!(test) { 32 } else { 1 << 18 };
-/// Old rows removed by one record at most; more than one, so that the number comes down.
-const TRIM_MAX: usize = 4;
+/// Old rows that one record may remove, whatever it changed; more than one, so that the number
+/// comes down. A record of many changes may remove as many.
+const TRIM_MIN: u32 = 4;
 
 /// From which time on this database has gone its own way: cookies from before are not its own.
 const META_BORN: &[u8] = b"history-born";
@@ -212,7 +213,8 @@ impl Recorder {
         if self.moved {
             batch.put_meta(META_MOVED, &time_us.to_be_bytes())?;
         }
-        trim(batch, ordinal + u64::from(self.count))
+        let most = self.count.max(TRIM_MIN);
+        trim(batch, ordinal + u64::from(self.count), most)
     }
 }
 
@@ -234,8 +236,8 @@ fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Fail
 
 /// Removes rows from the old end while more than [`CHANGES_MAX`] changes follow them. The oldest
 /// row left tells how far back the history reaches.
-fn trim(batch: &mut Batch<'_>, next: u64) -> Result<(), Failure> {
-    for _ in 0..TRIM_MAX {
+fn trim(batch: &mut Batch<'_>, next: u64, most: u32) -> Result<(), Failure> {
+    for _ in 0..most {
         let oldest = {
             let snapshot = batch.snapshot();
             let row = snapshot.history_from(0).next().transpose()?;
