@@ -4,6 +4,7 @@ use super::entry::Entry;
 use protocol::ldif::LdifWriter;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// The file; what an earlier command left in it stays.
@@ -34,7 +35,12 @@ impl Rejects {
             }
         }
         writer.end_record(&mut text);
-        let mut file = File::options().create(true).append(true).open(&self.path)?;
+        // Entries have passwords.
+        let mut file = File::options()
+            .mode(0o600)
+            .create(true)
+            .append(true)
+            .open(&self.path)?;
         file.write_all(&text)
     }
 }
