@@ -37,12 +37,13 @@ pub fn time_now() -> String {
 pub struct Source(Store);
 
 impl Source {
-    /// Opens the database in a data folder. One that was not closed is recovered first.
+    /// Opens the database in a data folder. One that was not closed is recovered first; one that
+    /// is `served` is read beside the server.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
-    pub fn open(data: &Path) -> Result<Source, Failure> {
-        Ok(Source(recover::open_or_beside(data)?))
+    /// There is none, it cannot be read, or a process has it open that does not serve it.
+    pub fn open(data: &Path, served: bool) -> Result<Source, Failure> {
+        Ok(Source(recover::open_to_read(data, served)?))
     }
 
     /// Bytes that the backup takes at most.

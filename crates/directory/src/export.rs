@@ -54,6 +54,8 @@ pub struct ExportOptions {
     pub compression: Compression,
     /// Threads; 0: one per core.
     pub threads: usize,
+    /// A process serves the database: it is read beside that one.
+    pub served: bool,
 }
 
 impl Default for ExportOptions {
@@ -66,6 +68,7 @@ impl Default for ExportOptions {
             operational: true,
             fold_columns: 76,
             compression: Compression::Plain,
+            served: false,
             threads: 0,
         }
     }
@@ -91,7 +94,7 @@ pub fn export(
     output: &mut dyn Write,
     meter: &Meter,
 ) -> Result<Exported, Failure> {
-    let store = recover::open_or_beside(data)?;
+    let store = recover::open_to_read(data, options.served)?;
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,

@@ -48,16 +48,18 @@ pub(crate) fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Fail
     Ok((store, Some(recovered)))
 }
 
-/// The same for who only reads: a database that another process has open is read beside it.
+/// The same for who reads everything and writes nothing. With `beside` the database may be one
+/// that another process serves; that one has executed its log, so nothing acknowledged is missing.
 ///
 /// # Errors
-/// As [`open_store`].
-pub(crate) fn open_or_beside(data: &Path) -> Result<Store, Failure> {
+/// As [`open_store`]; a process that has it open is an error only without `beside`.
+pub(crate) fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> {
     match open_store(data) {
-        Ok((store, _)) => Ok(store),
-        Err(Failure::Store(store::Error::Locked { .. })) => Ok(Store::beside(data)?),
-        Err(failure) => Err(failure),
+        Ok(_) => {}
+        Err(Failure::Store(store::Error::Locked { .. })) if beside => {}
+        Err(failure) => return Err(failure),
     }
+    Ok(Store::read_only(data, beside)?)
 }
 
 fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {

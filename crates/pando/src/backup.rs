@@ -1,5 +1,6 @@
 //! `pando backup`, `pando restore` and `pando verify`.
 
+use crate::channel::Channel;
 use crate::cli::{Backup, Restore, Verify};
 use crate::generate::interrupted;
 use crate::init::data_folder;
@@ -23,7 +24,8 @@ const NAME_LETTERS: usize = 15;
 /// Makes a backup of a node, served or not.
 pub fn backup(it: &Backup) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    let source = Source::open(&data).map_err(Problem::failed)?;
+    let served = Channel::is_served(&it.dir);
+    let source = Source::open(&data, served).map_err(Problem::failed)?;
     let bytes = source.bytes().map_err(Problem::failed)?;
     let settings = it.dir.join(FILE_NAME);
     let to = match it.keep {

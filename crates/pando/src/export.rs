@@ -1,5 +1,6 @@
 //! `pando export`: entries of a node, served or not, as LDIF.
 
+use crate::channel::Channel;
 use crate::cli::Export;
 use crate::generate::interrupted;
 use crate::init::data_folder;
@@ -33,6 +34,7 @@ pub fn export(it: &Export) -> Result<(), Problem> {
         fold_columns: it.fold,
         compression: it.output.as_deref().map_or(Compression::Plain, compression),
         threads: 0,
+        served: Channel::is_served(&it.dir),
     };
     let Some(path) = &it.output else {
         return run(&data, &options, &mut io::stdout().lock());

@@ -172,19 +172,26 @@ impl Store {
         Ok((store, recovery.transpose()?))
     }
 
-    /// The database in a folder that another process has open, to be read: the table of readers
-    /// keeps the other process from overwriting what is looked at here. When all is read,
+    /// Opens a database to read all of it. With `beside` another process may have it open: then the
+    /// table of readers keeps that one from overwriting what is looked at here, and when all is read,
     /// [`Store::require_same_holder`] says whether it counts.
     ///
     /// # Errors
-    /// [`Error::Missing`] without a database, [`Error::Format`] for one of another format, or what
-    /// the system says.
-    pub fn beside(folder: &Path) -> Result<Store, Error> {
+    /// As [`Store::open`]; [`Error::Locked`] only without `beside`.
+    pub fn read_only(folder: &Path, beside: bool) -> Result<Store, Error> {
         let file = folder.join(DATABASE_FILE);
         if !file.is_file() {
             return Err(Error::Missing { file });
         }
-        let lock = Lock::Other(holder(folder)?);
+        let lock = match lock_folder(folder) {
+            Err(Error::Locked { .. }) if beside => Lock::Other(holder(folder)?),
+            Ok(_) if journal::is_open(folder) => {
+                return Err(Error::Unrecovered {
+                    folder: folder.to_path_buf(),
+                });
+            }
+            lock => Lock::Own(lock?),
+        };
         let environment = Arc::new(open_environment(&file, &StoreOptions::default(), true)?);
         let tables = ReadTransaction::open_tables(&environment, |open| Tables::open(open))?;
         let read = ReadTransaction::begin(&environment)?;

@@ -63,13 +63,15 @@ impl Environment {
             .ok_or_else(|| Error::corrupt("environment", "mdb_env_create gave no handle"))?;
         // From here on dropping closes the handle, which LMDB asks for also after a failed open.
         let environment = Environment { raw };
-        let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NOTLS | ffi::MDB_NORDAHEAD;
+        let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NOTLS;
         if options.no_sync {
             flags |= ffi::MDB_NOSYNC;
         }
-        if options.read_only {
-            flags |= ffi::MDB_RDONLY;
-        }
+        // Who only reads reads everything; servers look up a page here and there.
+        flags |= match options.read_only {
+            true => ffi::MDB_RDONLY,
+            false => ffi::MDB_NORDAHEAD,
+        };
         // SAFETY: the handle is fresh and not shared yet; `text` is NUL-terminated. That the file
         // is not open in this process already is the lock file's doing (see the module).
         unsafe {
