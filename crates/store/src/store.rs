@@ -172,9 +172,9 @@ impl Store {
         Ok((store, recovery.transpose()?))
     }
 
-    /// Opens a database to read all of it. With `beside` another process may have it open: then the
-    /// table of readers keeps that one from overwriting what is looked at here, and when all is read,
-    /// [`Store::require_same_holder`] says whether it counts.
+    /// Opens a database to read all of it. With `beside` another process may have it open: then
+    /// the table of readers keeps that one from overwriting what is looked at here, and when all
+    /// is read, [`Store::require_same_holder`] says whether it counts.
     ///
     /// # Errors
     /// As [`Store::open`]; [`Error::Locked`] only without `beside`.
