@@ -78,15 +78,15 @@ fn installed(part: &str) -> PathBuf {
     folder
 }
 
-/// A command in a folder that ends after two minutes.
+/// A command in a folder that ends after five minutes: a loaded machine compiles slowly.
 fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "120"]).arg(program);
+    command.args(["--kill-after=5", "300"]).arg(program);
     command.current_dir(folder);
     command
 }
 
-/// Runs a program, for at most two minutes, that knows the site from its environment.
+/// Runs a program, for at most five minutes, that knows the site from its environment.
 #[track_caller]
 fn run(program: &Path, args: &[&str], environment: &[(&str, &str)]) -> Answer {
     let mut command = command(program, &sources());
