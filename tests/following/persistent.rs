@@ -88,6 +88,8 @@ fn each_change_is_told_with_its_kind() {
     let mut picky = pando.client();
     let wanted = ChangeType::Delete as u8 + ChangeType::ModifyDn as u8;
     let some = asked.send(&mut picky, &control(wanted, true));
+    // Answered behind the search: from here on that hears of changes.
+    picky.who_am_i();
 
     let name = |uid: &str| format!("uid={uid},ou=People,{SUFFIX}");
     admin.add(&people::person("alan")).expect_success();
