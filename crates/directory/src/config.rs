@@ -104,19 +104,22 @@ fn config_texts(
     config: &Name,
     attribute: &str,
 ) -> Result<Vec<String>, Failure> {
-    let setting = schema.attribute_type(attribute);
-    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
     let Lookup::Found(id) = snapshot.find(config)? else {
         return Ok(Vec::new());
     };
-    let Some(view) = snapshot.entry(id)? else {
-        return Ok(Vec::new());
-    };
+    let view = snapshot.entry(id)?;
+    Ok(view.map_or_else(Vec::new, |view| texts_of(schema, &view, attribute)))
+}
+
+/// The values of an attribute that need not have been used in this database yet.
+pub(crate) fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
+    let setting = schema.attribute_type(attribute);
+    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
     let stored = numbers.iter().filter_map(|it| view.attribute(*it));
     let values = stored.flat_map(|it| it.values().into_iter());
-    Ok(values
+    values
         .map(|value| String::from_utf8_lossy(value).into_owned())
-        .collect())
+        .collect()
 }
 
 /// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.
@@ -252,27 +255,16 @@ fn load_contexts(
     Ok(contexts)
 }
 
-/// The entries that may act as others (RFC 4370). A database that never named one has no number
-/// for the attribute.
+/// The entries that may act as others (RFC 4370).
 fn load_proxies(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
     config: &Name,
 ) -> Result<Vec<Name>, Failure> {
-    let description = schema.describe("pandoProxy").ok();
-    let number = description.and_then(|it| schema.number(&it));
-    let (Some(number), Lookup::Found(id)) = (number, snapshot.find(config)?) else {
-        return Ok(Vec::new());
-    };
-    let view = snapshot.entry(id)?;
-    let Some(attribute) = view.and_then(|view| view.attribute(number)) else {
-        return Ok(Vec::new());
-    };
-    let values = attribute.values().into_iter();
-    let names = values.map(|value| {
-        let spelled = String::from_utf8_lossy(value);
+    let spelled = config_texts(snapshot, schema, config, "pandoProxy")?;
+    let names = spelled.iter().map(|spelled| {
         schema
-            .resolve_name(&spelled)
+            .resolve_name(spelled)
             .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
     });
     names.collect()

@@ -6,6 +6,7 @@ mod range;
 
 pub(crate) use range::NumberRange;
 
+use crate::config;
 use crate::stop::Failure;
 use schema::{ClassId, Name, Schema, TypeId};
 use smallvec::SmallVec;
@@ -105,13 +106,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn texts(&self, attribute: &str) -> Vec<String> {
-        let setting = self.schema.attribute_type(attribute);
-        let numbers = setting.map_or(&[][..], |it| self.schema.numbers_of(it));
-        let stored = numbers.iter().filter_map(|it| self.view.attribute(*it));
-        let values = stored.flat_map(|it| it.values().into_iter());
-        values
-            .map(|value| String::from_utf8_lossy(value).into_owned())
-            .collect()
+        config::texts_of(self.schema, self.view, attribute)
     }
 
     /// The classes of rules that the entry has, in lower case.

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{IndexSet, Journal, Store};
+use store::{IndexSet, Journal, Snapshot, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
@@ -329,14 +329,9 @@ impl Desk {
     fn load_expiry(&mut self) {
         let now_us = self.clock.now_us();
         let catalog = self.catalog.load_full();
-        let found = self
-            .store
-            .reader()
-            .map_err(Failure::from)
-            .and_then(|mut reader| {
-                let snapshot = reader.snapshot()?;
-                self.expiry.load(&snapshot, &catalog, now_us)
-            });
+        let found = in_newest(&self.store, |snapshot| {
+            self.expiry.load(snapshot, &catalog, now_us)
+        });
         match found {
             Ok(due) if due.group.is_empty() => {}
             Ok(due) => self.write(&due.group),
@@ -349,14 +344,9 @@ impl Desk {
         while self.expiry.wait(&*self.clock) == Some(Duration::ZERO) {
             let now_us = self.clock.now_us();
             let catalog = self.catalog.load_full();
-            let found = self
-                .store
-                .reader()
-                .map_err(Failure::from)
-                .and_then(|mut reader| {
-                    let snapshot = reader.snapshot()?;
-                    self.expiry.due(&snapshot, &catalog, now_us)
-                });
+            let found = in_newest(&self.store, |snapshot| {
+                self.expiry.due(snapshot, &catalog, now_us)
+            });
             match found {
                 Ok(due) => {
                     if !due.group.is_empty() {
@@ -489,4 +479,13 @@ fn finished(submission: &Submission, results: &mut impl Iterator<Item = Done>) -
             Finished::Sequence(failed)
         }
     }
+}
+
+/// Looks at the newest state.
+fn in_newest<T>(
+    store: &Store,
+    look: impl FnOnce(&Snapshot<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut reader = store.reader()?;
+    look(&reader.snapshot()?)
 }

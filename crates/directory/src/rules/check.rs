@@ -30,7 +30,8 @@ pub(crate) fn check(
                 continue;
             }
             for pair in shared(&context, rule, &bases, id, &view).map_err(failure)? {
-                let (own, other) = (name(snapshot, id)?, name(snapshot, pair.other)?);
+                let name = |id| context.spelled_name(id).map_err(failure);
+                let (own, other) = (name(id)?, name(pair.other)?);
                 problem(format!(
                     "{}: \"{own}\" and \"{other}\" share the value \"{}\", which a rule in \
                      {RULES_NAME} says is unique",
@@ -99,14 +100,6 @@ fn shared(
         }
     }
     Ok(pairs)
-}
-
-fn name(snapshot: &Snapshot<'_>, id: EntryId) -> Result<String, Failure> {
-    let mut name = Vec::new();
-    if let Some(view) = snapshot.entry(id)? {
-        snapshot.write_name(&view, &mut name)?;
-    }
-    Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// Nobody is there who could be refused anything.
