@@ -75,8 +75,8 @@ pub fn run(site: &Site, clauses: &[Clause], choice: &Choice) -> Report {
 
 /// Runs one clause.
 pub fn run_one(site: &Site, clause: &Clause) -> Verdict {
-    if let Some(missing) = clause.missing(&site.offers) {
-        return Verdict::NotOffered(missing.to_string());
+    if let Some(reason) = site.leaves_out(clause) {
+        return Verdict::NotOffered(reason);
     }
     match (clause.examine)(&mut Case::new(site, clause)) {
         Ok(()) => Verdict::Passed,

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
-use protocol::{ResultCode, Scope};
+use protocol::{ResultCode, Scope, oid};
 
 use crate::session::{Session, Transport};
-use crate::{Entry, Finding};
+use crate::{Clause, Entry, Finding, Need};
 
 /// How long one clause may take.
 pub(crate) const CLAUSE_PATIENCE: Duration = Duration::from_secs(30);
@@ -126,6 +126,18 @@ impl Site {
             Some((name, password)) => Ok((name, password)),
             None => Err(Finding::NotOffered("an administrator's name".to_owned())),
         }
+    }
+
+    /// Why the clause is not to be run here: the server does not offer what it needs, or would
+    /// suffer.
+    pub fn leaves_out(&self, clause: &Clause) -> Option<String> {
+        if let Some(missing) = clause.missing(&self.offers) {
+            return Some(missing.to_string());
+        }
+        // Seen with 2.5.13: one transaction on an idle server, in one of sixty.
+        let transactions = Need::Extension(oid::START_TRANSACTION);
+        let harms = self.is_openldap() && clause.needs.contains(&transactions);
+        harms.then(|| "transactions that do not crash the server: slapd 2.5 may end".to_owned())
     }
 
     /// Whether the server calls itself OpenLDAP.
