@@ -163,28 +163,6 @@ fn generated_and_imported_templates_agree() {
 }
 
 #[test]
-fn ber_streams_are_imported() {
-    let shell = Shell::with_node();
-    shell.folder.write("people.template", TEMPLATE);
-    let args = [
-        "generate",
-        "people.template",
-        "--format",
-        "ber",
-        "-o",
-        "people.ber",
-    ];
-    shell.pando(&args).expect(0);
-    shell
-        .pando(&["import", "node", "people.ber", "--format", "ber"])
-        .expect(0);
-    assert_eq!(
-        shell.pando(&["export", "node"]).expect(0).entries().len(),
-        102
-    );
-}
-
-#[test]
 fn bench_checks_responses_and_reports() {
     let mut pando = node_with_people();
     pando.serve();

@@ -6,6 +6,7 @@ mod conformance;
 mod data;
 mod mistakes;
 mod nodes;
+mod streams;
 
 use std::process::Command;
 

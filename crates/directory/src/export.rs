@@ -1,4 +1,5 @@
-//! Bulk export: the entries of a data folder as LDIF, parents before their children.
+//! Bulk export: the entries of a data folder as LDIF or as add requests, parents before their
+//! children.
 //!
 //! Several threads each render ranges of ids from snapshots of one state, and the ranges are
 //! written in order. Ids mostly follow the tree; an entry that was moved below a younger one waits
@@ -37,6 +38,17 @@ pub enum Compression {
     Zstd,
 }
 
+/// How entries are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// LDIF content records (RFC 2849).
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511 §4.7).
+    Ber,
+    /// Concatenated bare AddRequests.
+    BareBer,
+}
+
 /// What is exported, and how.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
@@ -48,6 +60,8 @@ pub struct ExportOptions {
     pub attributes: Vec<String>,
     /// With all attributes, operational ones too.
     pub operational: bool,
+    /// How entries are written.
+    pub format: ExportFormat,
     /// Columns after which lines are folded; 0: never.
     pub fold_columns: usize,
     /// How the output is compressed.
@@ -66,6 +80,7 @@ impl Default for ExportOptions {
             filter: None,
             attributes: Vec::new(),
             operational: true,
+            format: ExportFormat::Ldif,
             fold_columns: 76,
             compression: Compression::Plain,
             served: false,

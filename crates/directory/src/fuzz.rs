@@ -2,6 +2,7 @@
 //! decodes to the same. The fuzz targets are one call each.
 
 use crate::commit::Record;
+use crate::import::{BerPiece, BerPieces, after_element, read_request};
 use crate::record::{decode, encode};
 use schema::Schema;
 
@@ -25,4 +26,67 @@ pub fn record(bytes: &[u8]) {
         "{}",
         bytes.escape_ascii()
     );
+}
+
+/// Streams of add requests: every byte before the place where a stream breaks comes out again, cut
+/// between requests, whatever the size of the pieces.
+pub fn add_stream(bytes: &[u8]) {
+    for bare in [false, true] {
+        let whole = requests(bytes, usize::MAX / 2, bare);
+        assert_eq!(requests(bytes, 7, bare), whole, "{}", bytes.escape_ascii());
+        assert!(bytes.starts_with(&whole));
+        let mut rest = whole.as_slice();
+        while !rest.is_empty() {
+            let after = after_element(rest);
+            assert!(after.len() < rest.len());
+            if let Ok((_, other)) = read_request(rest, bare) {
+                assert_eq!(other, after);
+            }
+            rest = after;
+        }
+    }
+}
+
+/// The requests of a stream, read in pieces of about this size.
+fn requests(bytes: &[u8], piece_bytes: usize, bare: bool) -> Vec<u8> {
+    let mut stream = BerPieces::new(bytes, piece_bytes.min(1 << 20), bare);
+    let mut all = Vec::new();
+    while let Ok(Some(piece)) = stream.next("fuzz") {
+        match piece {
+            BerPiece::Requests {
+                requests, offset, ..
+            } => {
+                assert_eq!(offset, all.len() as u64);
+                all.extend(requests);
+            }
+            BerPiece::Broken { offset, .. } => assert_eq!(offset, all.len() as u64),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
+    #[test]
+    fn the_corpus_of_streams() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/add_stream");
+        let mut seeds = 0;
+        for file in std::fs::read_dir(folder).expect("a corpus") {
+            let seed = std::fs::read(file.expect("a file").path()).expect("readable");
+            super::add_stream(&seed);
+            for at in 0..seed.len() {
+                super::add_stream(&seed[..at]);
+                let mut damaged = seed.clone();
+                for bits in [0x01, 0x80, 0xff] {
+                    damaged[at] = seed[at] ^ bits;
+                    super::add_stream(&damaged);
+                }
+            }
+            seeds += 1;
+        }
+        assert!(seeds >= 4, "{seeds}");
+    }
 }

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use meter::Meter;
+pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
 pub use source::{Content, EntrySink, Files, Format, Piece, Source};
 
 /// The folder in the data folder where a new database is built.
@@ -87,6 +88,8 @@ pub struct Imported {
     pub rejected: u64,
     /// Entries that were created above the imported ones.
     pub created: u64,
+    /// Streams of add requests that could not be read to their end: where each broke off, and why.
+    pub broken: Vec<String>,
     /// Naming contexts added to the configuration.
     pub contexts: Vec<String>,
     /// Entries there are now, configuration included.

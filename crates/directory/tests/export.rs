@@ -3,7 +3,7 @@
 mod kit;
 mod node;
 
-use directory::export::{Compression, ExportOptions, export};
+use directory::export::{Compression, ExportFormat, ExportOptions, export};
 use directory::import::{Format, Meter};
 use directory::{Directory, Failure, Options};
 use node::{Node, dns, people};
@@ -46,6 +46,29 @@ fn an_export_imported_exports_the_same() {
     assert_eq!(other.export(), exported);
     let opened = Directory::open(&other.data(), &Options::default()).expect("opens");
     assert_eq!(opened.status().expect("status").digest, again.digest);
+}
+
+#[test]
+fn an_export_as_add_requests_is_the_same_directory() {
+    for format in [ExportFormat::Ber, ExportFormat::BareBer] {
+        let one = Node::new("dc=example,dc=com", true);
+        one.import(&people(700));
+        let (stream, done) = one.export_with(&ExportOptions {
+            format,
+            ..ExportOptions::default()
+        });
+        assert_eq!(done.entries, 702);
+        let other = Node::new("dc=example,dc=com", true);
+        let file = other.file("stream", &stream);
+        let imported = other.import_files(vec![file], Format::Detect);
+        assert_eq!(
+            imported.expect("imported").entries,
+            702,
+            "{}",
+            other.rejects()
+        );
+        assert_eq!(other.export(), one.export());
+    }
 }
 
 #[test]

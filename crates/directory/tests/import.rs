@@ -9,8 +9,6 @@ use directory::import::{
 };
 use directory::{Directory, Failure, Options};
 use node::{Node, dns, people};
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -262,73 +260,6 @@ fn passwords_are_hashed_when_asked() {
     );
 }
 
-fn add_request(dn: &str, attributes: &[(&str, &str)], bare: bool) -> Vec<u8> {
-    use protocol::ber::{put_integer, put_nested, put_octets};
-    let mut message = Vec::new();
-    let request = |out: &mut Vec<u8>| {
-        put_nested(out, 0x68, |out| {
-            put_octets(out, 0x04, dn.as_bytes());
-            put_nested(out, 0x30, |out| {
-                for (name, value) in attributes {
-                    let values = std::iter::once(value.as_bytes());
-                    protocol::put_partial_attribute(out, name, values);
-                }
-            });
-        });
-    };
-    if bare {
-        request(&mut message);
-    } else {
-        put_nested(&mut message, 0x30, |out| {
-            put_integer(out, 0x02, 7);
-            request(out);
-        });
-    }
-    message
-}
-
-#[test]
-fn streams_of_add_requests_are_imported() {
-    for (format, bare) in [(Format::Ber, false), (Format::BareBer, true)] {
-        let node = Node::new("dc=example,dc=com", true);
-        let mut stream = Vec::new();
-        for name in ["a", "b", "a"] {
-            let dn = format!("cn={name},dc=example,dc=com");
-            stream.extend(add_request(
-                &dn,
-                &[("objectClass", "device"), ("l", "here")],
-                bare,
-            ));
-        }
-        let bad = add_request("cn=c,dc=example,dc=com", &[("objectClass", "person")], bare);
-        stream.extend(bad);
-        let file = node.file("stream", &stream);
-        let imported = node.import_files(vec![file], format).expect("imported");
-        assert_eq!(
-            (imported.entries, imported.rejected),
-            (2, 2),
-            "{}",
-            node.rejects()
-        );
-        assert!(
-            node.rejects().contains("request 3: an entry of this name"),
-            "{}",
-            node.rejects()
-        );
-        assert!(node.rejects().contains("l: here\n"));
-        assert!(
-            node.rejects()
-                .contains("request 4: object class person requires")
-        );
-        node.check();
-        let cut = node.file("cut", &stream[..stream.len() - 3]);
-        let error = node
-            .import_files(vec![cut], format)
-            .expect_err("the stream is cut");
-        assert!(error.to_string().contains("request 4"), "{error}");
-    }
-}
-
 struct Counted(u64);
 
 impl Source for Counted {
@@ -472,20 +403,4 @@ fn a_cancelled_import_changes_nothing() {
     let done = import(&node.data(), Box::new(Counted(5)), &node.options(), &meter);
     assert!(matches!(done, Err(Failure::Cancelled)), "{done:?}");
     assert_eq!(node.export(), before);
-}
-
-#[test]
-fn a_pipe_is_a_file() {
-    let node = Node::new("dc=example,dc=com", true);
-    let (reader, mut writer) = std::io::pipe().expect("a pipe");
-    let path = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
-    // A few bytes at a time, as pipes deliver.
-    let writing = std::thread::spawn(move || {
-        for part in people(100).as_bytes().chunks(1000) {
-            writer.write_all(part).expect("written");
-        }
-    });
-    let imported = node.import_files(vec![path], Format::Ldif);
-    writing.join().expect("written");
-    assert_eq!(imported.expect("imported").entries, 101);
 }

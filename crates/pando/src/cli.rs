@@ -121,6 +121,8 @@ pub struct Demo {
 /// The format of a stream of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    /// Told by the first byte of each file
+    Detect,
     /// LDIF (RFC 2849)
     Ldif,
     /// Concatenated LDAPMessages with add requests (RFC 4511)
@@ -135,9 +137,13 @@ pub struct Import {
     /// The node's folder; the server must not be running
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Files to read, `-` for standard input; gzip and zstd are recognised
+    /// Files to read, one after the other, FIFOs and `-` for standard input, all at once; gzip and
+    /// zstd are recognised
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
     pub files: Vec<PathBuf>,
+    /// Read N files at once, in turns
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub at_once: NonZeroUsize,
     /// Import the entries that a template describes
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "files")]
     pub template: Option<PathBuf>,
@@ -148,7 +154,7 @@ pub struct Import {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "template")]
     pub seed: u64,
     /// What the files hold
-    #[arg(long, value_enum, default_value = "ldif")]
+    #[arg(long, value_enum, default_value = "detect")]
     pub format: Format,
     /// Where rejected entries go, with line numbers and reasons
     /// [default: pando-rejects.ldif in the node's folder]
@@ -236,6 +242,20 @@ pub struct Export {
     /// Fold lines longer than this many characters; 0 never folds
     #[arg(long, value_name = "N", default_value_t = 76)]
     pub fold: usize,
+    /// What to write
+    #[arg(long, value_enum, default_value = "ldif")]
+    pub format: ExportFormat,
+}
+
+/// What `pando export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511)
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
 }
 
 /// `pando generate`
@@ -259,9 +279,10 @@ pub struct Generate {
     /// The ordinal after the last entry to write [default: all]
     #[arg(long, value_name = "N")]
     pub to: Option<u64>,
-    /// Write to FILE [default: standard output]
+    /// Write to FILE; given several times, each gets an equal part of the entries, all at once
+    /// [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
+    pub output: Vec<PathBuf>,
 }
 
 /// What `pando generate` writes.

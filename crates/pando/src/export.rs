@@ -1,13 +1,13 @@
 //! `pando export`: entries of a node, served or not, as LDIF.
 
 use crate::channel::Channel;
-use crate::cli::Export;
+use crate::cli::{self, Export};
 use crate::generate::interrupted;
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use directory::Failure;
-use directory::export::{Compression, ExportOptions, export as export_entries};
+use directory::export::{Compression, ExportFormat, ExportOptions, export as export_entries};
 use directory::import::Meter;
 use std::fs::File;
 use std::io::{self, Write};
@@ -31,6 +31,11 @@ pub fn export(it: &Export) -> Result<(), Problem> {
         filter: it.filter.clone(),
         attributes: it.attributes.clone(),
         operational: !it.no_operational,
+        format: match it.format {
+            cli::ExportFormat::Ldif => ExportFormat::Ldif,
+            cli::ExportFormat::Ber => ExportFormat::Ber,
+            cli::ExportFormat::BareBer => ExportFormat::BareBer,
+        },
         fold_columns: it.fold,
         compression: it.output.as_deref().map_or(Compression::Plain, compression),
         threads: 0,

@@ -21,58 +21,108 @@ const FOLD_COLUMNS: usize = 0;
 pub fn generate(it: &Generate) -> Result<(), Problem> {
     let generator = generator(&it.template, &it.define, it.seed)?;
     let to = it.to.unwrap_or(u64::MAX).min(generator.total_entries());
-    let naming = naming_attribute(&generator, it.from)?;
-    let mut output: Box<dyn Write> = match &it.output {
-        Some(path) => {
-            let file = File::create(path).map_err(|error| Problem::file(path, error))?;
-            Box::new(BufWriter::with_capacity(1 << 16, file))
-        }
-        None => Box::new(std::io::stdout().lock()),
+    let count = to.saturating_sub(it.from);
+    let job = Job {
+        naming: naming_attribute(&generator, it.from)?,
+        generator,
+        format: it.format,
+        done: AtomicU64::new(0),
     };
-    let done = Arc::new(AtomicU64::new(0));
+    let job = Arc::new(job);
     let progress = {
-        let done = Arc::clone(&done);
-        let total = Some(to.saturating_sub(it.from));
+        let job = Arc::clone(&job);
         let look = move || {
-            let entries = done.load(Ordering::Relaxed);
+            let entries = job.done.load(Ordering::Relaxed);
             Standing {
                 entries,
                 done: entries,
-                total,
+                total: Some(count),
                 ..Standing::default()
             }
         };
         Progress::show("", Arc::new(look))
     };
-    let mut outputs = Outputs::default();
-    let writer = &mut *output;
-    match it.format {
-        GenerateFormat::Ldif => {
-            outputs.entries = Some((
-                Format::Ldif {
-                    fold_columns: FOLD_COLUMNS,
-                },
-                writer,
-            ));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let done = match it.output.as_slice() {
+        [] => {
+            let written = job.write(it.from, to, processors, &mut std::io::stdout().lock());
+            written.map_err(Problem::from)
         }
-        GenerateFormat::Ber => outputs.entries = Some((Format::BerMessages, writer)),
-        GenerateFormat::BareBer => outputs.entries = Some((Format::BerRequests, writer)),
-        GenerateFormat::Dns => outputs.names = Some(writer),
-        GenerateFormat::Binds => outputs.binds = Some(writer),
-        GenerateFormat::Filters => {
-            outputs.filters = Some((naming, FilterKind::Equality, writer));
+        paths => {
+            let parts = paths.len() as u64;
+            let end = |part: u64| {
+                it.from + (u128::from(count) * u128::from(part) / u128::from(parts)) as u64
+            };
+            let threads = processors.div_ceil(paths.len());
+            std::thread::scope(|scope| {
+                let writers: Vec<_> = (0_u64..)
+                    .zip(paths)
+                    .map(|(part, path)| {
+                        let (job, from, to) = (&job, end(part), end(part + 1));
+                        scope.spawn(move || job.write_file(from, to, threads, path))
+                    })
+                    .collect();
+                let written = writers.into_iter().map(|it| match it.join() {
+                    Ok(written) => written,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                });
+                // All of them are waited for; the first problem is told.
+                written.collect::<Vec<_>>().into_iter().collect()
+            })
         }
-    }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut count = |entries| done.store(entries, Ordering::Relaxed);
-    let written = write_range(&generator, it.from, to, threads, outputs, &mut count);
+    };
     drop(progress);
-    match written {
-        Err(error) if it.output.is_some() => Err(Problem::file(
-            it.output.as_deref().unwrap_or(Path::new("-")),
-            error,
-        )),
-        other => Ok(other?),
+    done
+}
+
+/// What is to be written.
+struct Job {
+    generator: Generator,
+    naming: String,
+    format: GenerateFormat,
+    /// Entries written so far.
+    done: AtomicU64,
+}
+
+impl Job {
+    fn write_file(&self, from: u64, to: u64, threads: usize, path: &Path) -> Result<(), Problem> {
+        let written = File::create(path).and_then(|file| {
+            let mut output = BufWriter::with_capacity(1 << 16, file);
+            self.write(from, to, threads, &mut output)
+        });
+        written.map_err(|error| Problem::file(path, error))
+    }
+
+    fn write(
+        &self,
+        from: u64,
+        to: u64,
+        threads: usize,
+        writer: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let mut outputs = Outputs::default();
+        let format = match self.format {
+            GenerateFormat::Ldif => Some(Format::Ldif {
+                fold_columns: FOLD_COLUMNS,
+            }),
+            GenerateFormat::Ber => Some(Format::BerMessages),
+            GenerateFormat::BareBer => Some(Format::BerRequests),
+            _ => None,
+        };
+        match self.format {
+            GenerateFormat::Dns => outputs.names = Some(writer),
+            GenerateFormat::Binds => outputs.binds = Some(writer),
+            GenerateFormat::Filters => {
+                outputs.filters = Some((self.naming.clone(), FilterKind::Equality, writer));
+            }
+            _ => outputs.entries = format.map(|format| (format, writer)),
+        }
+        let mut before = 0;
+        let mut count = |written| {
+            self.done.fetch_add(written - before, Ordering::Relaxed);
+            before = written;
+        };
+        write_range(&self.generator, from, to, threads, outputs, &mut count)
     }
 }
 

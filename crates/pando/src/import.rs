@@ -40,7 +40,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
             (Box::new(Made::new(template, generator)), Some(total))
         }
         None => {
-            let files = Files::new(it.files.clone(), format(it.format));
+            let files = Files::new(it.files.clone(), format(it.format)).at_once(it.at_once.get());
             (Box::new(files), bytes_of(&it.files))
         }
     };
@@ -90,6 +90,7 @@ pub fn run(
 
 fn format(format: cli::Format) -> Format {
     match format {
+        cli::Format::Detect => Format::Detect,
         cli::Format::Ldif => Format::Ldif,
         cli::Format::Ber => Format::Ber,
         cli::Format::BareBer => Format::BareBer,
@@ -130,6 +131,9 @@ pub fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(
         imported.digest
     ));
     note(line);
+    for broken in &imported.broken {
+        note(format_args!("pando: {broken}"));
+    }
     if imported.rejected == 0 {
         return Ok(());
     }

@@ -41,9 +41,7 @@ impl<'w> Writer<'w> {
 
     /// Writes what stands before the first entry.
     pub fn begin(&mut self) -> Result<(), Failure> {
-        let mut text = Vec::new();
-        protocol::ldif::LdifWriter::default().put_version(&mut text);
-        self.write_text(&text)
+        self.write_text(&self.rules.head())
     }
 
     /// Writes the next part.

@@ -1,11 +1,12 @@
-//! Entries as LDIF text.
+//! Entries as LDIF text or as add requests.
 
-use super::{Compression, ExportOptions};
+use super::{Compression, ExportFormat, ExportOptions};
 use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
 use policy::Subject;
+use protocol::ber::{OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};
 use protocol::ldif::LdifWriter;
 use protocol::{Filter, PartialAttribute, parse_filter};
 use schema::{AttributeNumber, Truth};
@@ -14,6 +15,10 @@ use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
 /// The level of zstd at which it keeps up with the rendering.
 const ZSTD_LEVEL: i32 = 1;
+
+const INTEGER: u8 = 0x02;
+/// The tag of an AddRequest, `[APPLICATION 8]`.
+const ADD_REQUEST: u8 = 0x68;
 
 /// What is exported; the same for all threads.
 pub(super) struct Rules {
@@ -25,6 +30,7 @@ pub(super) struct Rules {
     subject: Subject,
     /// By attribute number: whether it is exported.
     selected: Vec<bool>,
+    format: ExportFormat,
     writer: LdifWriter,
     pub compression: Compression,
 }
@@ -93,9 +99,51 @@ impl Rules {
             // Whoever can read the folder is its administrator.
             subject: Subject::server(),
             selected,
+            format: options.format,
             writer: LdifWriter::new(options.fold_columns),
             compression: options.compression,
         })
+    }
+
+    /// What stands before the first entry.
+    pub fn head(&self) -> Vec<u8> {
+        let mut head = Vec::new();
+        if self.format == ExportFormat::Ldif {
+            LdifWriter::default().put_version(&mut head);
+        }
+        head
+    }
+
+    fn exported<'v>(
+        &self,
+        view: &EntryView<'v>,
+    ) -> impl Iterator<Item = store::StoredAttribute<'v>> {
+        let attributes = view.attributes();
+        attributes.filter(|it| self.selected.get(usize::from(it.number.0)) == Some(&true))
+    }
+
+    fn put_record(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>) {
+        self.writer.put_dn(out, name);
+        for attribute in self.exported(view) {
+            let Some(attribute) = PartialAttribute::from_checked(attribute.encoded) else {
+                continue;
+            };
+            for value in attribute.values {
+                self.writer.put_value(out, attribute.description, value);
+            }
+        }
+        self.writer.end_record(out);
+    }
+
+    /// Attributes are stored as they stand in a request.
+    fn put_request(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>) {
+        put_nested(out, ADD_REQUEST, |out| {
+            put_octets(out, OCTET_STRING, name.as_bytes());
+            put_nested(out, SEQUENCE, |out| {
+                self.exported(view)
+                    .for_each(|it| out.extend_from_slice(it.encoded));
+            });
+        });
     }
 
     /// The text compressed, as one member or frame of its own.
@@ -218,19 +266,16 @@ impl<'r> Renderer<'r> {
         snapshot.write_name(view, &mut self.name)?;
         // Names are stored as text; bytes that are not would be a damaged row.
         let name = std::str::from_utf8(&self.name).unwrap_or_default();
-        rules.writer.put_dn(out, name);
-        for attribute in view.attributes() {
-            if rules.selected.get(usize::from(attribute.number.0)) != Some(&true) {
-                continue;
-            }
-            let Some(attribute) = PartialAttribute::from_checked(attribute.encoded) else {
-                continue;
-            };
-            for value in attribute.values {
-                rules.writer.put_value(out, attribute.description, value);
-            }
+        match rules.format {
+            ExportFormat::Ldif => rules.put_record(out, name, view),
+            ExportFormat::BareBer => rules.put_request(out, name, view),
+            ExportFormat::Ber => put_nested(out, SEQUENCE, |out| {
+                // Message ids are of use in a session only, and begin anew after 2^31-1.
+                let message_id = (id.0 - 1) % i32::MAX as u64 + 1;
+                put_integer(out, INTEGER, message_id as i64);
+                rules.put_request(out, name, view);
+            }),
         }
-        rules.writer.end_record(out);
         Ok(true)
     }
 

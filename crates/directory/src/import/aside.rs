@@ -30,7 +30,6 @@ pub(super) struct Waiting {
     pub superior: u128,
     /// The input has it, rather than the old database.
     pub imported: bool,
-    pub line: u64,
     offset: u64,
     lengths: [u32; 4],
 }
@@ -42,7 +41,8 @@ pub(super) struct Parts {
     pub row: Vec<u8>,
     /// As LDIF, in case it is rejected.
     pub text: Vec<u8>,
-    pub origin: Vec<u8>,
+    /// Where it stands in the input, in words.
+    pub place: Vec<u8>,
 }
 
 impl Aside {
@@ -63,12 +63,11 @@ impl Aside {
         self.count == 0
     }
 
-    /// Keeps an entry: its row name, row, text and origin.
+    /// Keeps an entry: its row name, row, text and place.
     pub fn put(
         &mut self,
         (name, superior): (u128, u128),
         imported: bool,
-        line: u64,
         parts: [&[u8]; 4],
     ) -> Result<(), Failure> {
         let offset = self.written + self.buffer.len() as u64;
@@ -80,7 +79,6 @@ impl Aside {
             name,
             superior,
             imported,
-            line,
             offset,
             lengths,
         };
@@ -118,20 +116,20 @@ impl Aside {
     /// What is kept of an entry.
     pub fn read(&mut self, waiting: &Waiting) -> Result<Parts, Failure> {
         self.write()?;
-        let [row_name, row, text, origin] = waiting.lengths.map(|it| it as usize);
-        let mut bytes = vec![0; row_name + row + text + origin];
+        let [row_name, row, text, place] = waiting.lengths.map(|it| it as usize);
+        let mut bytes = vec![0; row_name + row + text + place];
         if let Some(file) = &self.file {
             let read = file.read_exact_at(&mut bytes, waiting.offset);
             read.map_err(|error| failed("reading", error))?;
         }
-        let origin = bytes.split_off(row_name + row + text);
+        let place = bytes.split_off(row_name + row + text);
         let text = bytes.split_off(row_name + row);
         let row = bytes.split_off(row_name);
         Ok(Parts {
             row_name: bytes,
             row,
             text,
-            origin,
+            place,
         })
     }
 

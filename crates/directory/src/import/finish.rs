@@ -34,6 +34,7 @@ pub(super) fn finish(
         entries: outcome.entries,
         rejected: outcome.rejected,
         created: outcome.created,
+        broken: outcome.broken,
         contexts: outcome.contexts.into_iter().map(|it| it.spelled).collect(),
         total: outcome.total,
         digest: format!("{digest:032x}"),

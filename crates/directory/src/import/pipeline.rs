@@ -52,6 +52,7 @@ pub(super) struct Outcome {
     pub schema: Schema,
     pub contexts: Vec<Context>,
     pub replacements: Vec<Replacement>,
+    pub broken: Vec<String>,
     /// Later than the time of every entry.
     pub time_us: u64,
     pub digest: u128,
@@ -190,7 +191,7 @@ fn finish(
         .pieces;
     let schema = shared.schema.newest();
     let tally = sequencer.tally();
-    let (mut loader, replacements) = sequencer.into_parts();
+    let (mut loader, replacements, broken) = sequencer.into_parts();
     loader.put_dictionary(&schema.dictionary_rows())?;
     // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
     let mut key = [0; 32];
@@ -216,6 +217,7 @@ fn finish(
         schema,
         contexts: shared.contexts.new_ones(),
         replacements,
+        broken,
         time_us,
         digest: loaded.digest,
         total: loaded.entries,

@@ -29,18 +29,12 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// Adds an entry as LDIF with its place in the input (`people.ldif, line` 7) and what is wrong
+    /// Adds an entry as LDIF with its place in the input (`people.ldif, line 7`) and what is wrong
     /// with it.
-    pub fn put(
-        &mut self,
-        origin: &str,
-        line: u64,
-        reason: &str,
-        ldif: &[u8],
-    ) -> Result<(), Failure> {
+    pub fn put(&mut self, place: &str, reason: &str, ldif: &[u8]) -> Result<(), Failure> {
         self.count += 1;
         let mut text = Vec::with_capacity(ldif.len() + 100);
-        let about = format!("{origin} {line}: {reason}");
+        let about = format!("{place}: {reason}");
         LdifWriter::new(0).put_comment(&mut text, &about);
         text.extend_from_slice(ldif.trim_ascii());
         text.extend_from_slice(b"\n\n");

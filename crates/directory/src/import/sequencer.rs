@@ -45,6 +45,8 @@ pub(super) struct Sequencer<'s> {
     replaceable: HashMap<u128, (EntryId, EntryId)>,
     replacements: Vec<Replacement>,
     tally: Tally,
+    /// Inputs that could not be read to their end, with the reasons.
+    broken: Vec<String>,
     places: Vec<Option<Place>>,
 }
 
@@ -66,6 +68,7 @@ impl<'s> Sequencer<'s> {
             replaceable: HashMap::new(),
             replacements: Vec::new(),
             tally: Tally::default(),
+            broken: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -80,12 +83,11 @@ impl<'s> Sequencer<'s> {
         self.loader.append(&work.prepared, &places)?;
         self.places = places;
         for rejected in &work.rejected {
-            self.rejects.put(
-                &work.origin,
-                rejected.line,
-                &rejected.reason,
-                &rejected.text,
-            )?;
+            let place = work.origin.of(rejected.line, rejected.at);
+            if work.broken {
+                self.broken.push(format!("{place}: {}", rejected.reason));
+            }
+            self.rejects.put(&place, &rejected.reason, &rejected.text)?;
         }
         self.append_late()?;
         let imported = work
@@ -100,10 +102,9 @@ impl<'s> Sequencer<'s> {
     pub fn end(&mut self) -> Result<(), Failure> {
         for waiting in self.aside.take_all() {
             let parts = self.aside.read(&waiting)?;
-            let origin = String::from_utf8_lossy(&parts.origin);
+            let place = String::from_utf8_lossy(&parts.place);
             let reason = "the entry above it is missing, or was rejected";
-            self.rejects
-                .put(&origin, waiting.line, reason, &parts.text)?;
+            self.rejects.put(&place, reason, &parts.text)?;
         }
         self.rejects.flush()
     }
@@ -116,9 +117,9 @@ impl<'s> Sequencer<'s> {
         }
     }
 
-    /// The loader, and entries to be replaced once it has finished.
-    pub fn into_parts(self) -> (BulkLoader, Vec<Replacement>) {
-        (self.loader, self.replacements)
+    /// The loader, entries to be replaced once it has finished, and inputs that broke off.
+    pub fn into_parts(self) -> (BulkLoader, Vec<Replacement>, Vec<String>) {
+        (self.loader, self.replacements, self.broken)
     }
 
     /// The place of a prospect; `None` if it has none yet, or never will.
@@ -180,7 +181,8 @@ impl<'s> Sequencer<'s> {
         }
         let text = self.text(work, at, prospect);
         let reason = "an entry of this name came before";
-        self.rejects.put(&work.origin, prospect.line, reason, &text)
+        let place = work.origin.of(prospect.line, prospect.place.start);
+        self.rejects.put(&place, reason, &text)
     }
 
     #[cold]
@@ -189,8 +191,9 @@ impl<'s> Sequencer<'s> {
         let (name, row) = (work.prepared.name(at), work.prepared.entry(at));
         let names = (prospect.name, prospect.superior.unwrap_or_default());
         let imported = prospect.kind == Kind::Imported;
-        let parts = [name, row, text.as_slice(), work.origin.as_bytes()];
-        self.aside.put(names, imported, prospect.line, parts)
+        let place = work.origin.of(prospect.line, prospect.place.start);
+        let parts = [name, row, text.as_slice(), place.as_bytes()];
+        self.aside.put(names, imported, parts)
     }
 
     /// Appends entries that wait no more, and those that waited for them.
@@ -208,10 +211,9 @@ impl<'s> Sequencer<'s> {
                 };
                 let parts = self.aside.read(&waiting)?;
                 if self.names.get(waiting.name).is_some() {
-                    let origin = String::from_utf8_lossy(&parts.origin);
+                    let place = String::from_utf8_lossy(&parts.place);
                     let reason = "an entry of this name came before";
-                    self.rejects
-                        .put(&origin, waiting.line, reason, &parts.text)?;
+                    self.rejects.put(&place, reason, &parts.text)?;
                     continue;
                 }
                 let parent = self.names.get(waiting.superior);

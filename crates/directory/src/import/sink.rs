@@ -71,7 +71,12 @@ impl EntrySink for Sink<'_, '_> {
             Ok(()) => Ok(()),
             Err(Refused::Entry(reason)) => {
                 let text = super::rejects::ldif(dn, &values);
-                self.worker.rejected.push(Rejected { line, reason, text });
+                self.worker.rejected.push(Rejected {
+                    line,
+                    at: 0,
+                    reason,
+                    text,
+                });
                 Ok(())
             }
             Err(Refused::Stopped) => {

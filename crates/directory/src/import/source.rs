@@ -2,8 +2,11 @@
 
 mod ber;
 mod files;
+mod lanes;
+mod open;
 
-pub(super) use ber::{after_element, read_request};
+pub(crate) use ber::{BerPiece, BerPieces};
+pub(crate) use ber::{after_element, read_request};
 pub use files::Files;
 
 use crate::import::Meter;
@@ -14,6 +17,8 @@ use std::sync::Arc;
 /// What a stream of entries holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// The first byte says which of the others.
+    Detect,
     /// LDIF content records (RFC 2849).
     Ldif,
     /// Concatenated LDAPMessages with add requests (RFC 4511 §4.7).
@@ -50,8 +55,19 @@ pub enum Content {
         requests: Vec<u8>,
         /// Number of the first one in its stream, from 1.
         first: u64,
+        /// Where that one begins in its stream, if that is of use to a reader of rejects.
+        offset: Option<u64>,
         /// Without an LDAPMessage around each.
         bare: bool,
+    },
+    /// A stream of add requests cannot be read on, which ends it, and it alone.
+    Broken {
+        /// Number of the request that cannot be read, from 1.
+        number: u64,
+        /// Where that one begins in its stream.
+        offset: u64,
+        /// Why.
+        reason: String,
     },
     /// Entries made by the thread that works on the piece.
     Made {

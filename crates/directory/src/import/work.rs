@@ -14,13 +14,33 @@ pub(super) enum Task {
 
 /// What came of a task.
 pub(super) struct Work {
-    /// Where it comes from and how its entries are counted: `people.ldif, line`.
-    pub origin: String,
+    pub origin: Origin,
     pub text: Text,
     pub prepared: Prepared,
     /// One for each prepared entry.
     pub entries: Vec<Prospect>,
     pub rejected: Vec<Rejected>,
+    /// The input it comes from cannot be read on.
+    pub broken: bool,
+}
+
+/// Where a piece comes from.
+pub(super) struct Origin {
+    /// And how its entries are counted: `people.ldif, line`.
+    pub text: String,
+    /// Where it begins in its stream, if that is of use to whoever looks there.
+    pub offset: Option<u64>,
+}
+
+impl Origin {
+    /// Names an entry by its line or number, and its place in the piece.
+    pub fn of(&self, line: u64, at: usize) -> String {
+        let text = &self.text;
+        match self.offset {
+            Some(offset) => format!("{text} {line} at byte {}", offset + at as u64),
+            None => format!("{text} {line}"),
+        }
+    }
 }
 
 /// The text of a piece, to show an entry that is rejected later.
@@ -72,6 +92,8 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Rejected {
     pub line: u64,
+    /// Where it stands in the piece.
+    pub at: usize,
     pub reason: String,
     /// As LDIF.
     pub text: Vec<u8>,

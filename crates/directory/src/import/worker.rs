@@ -9,7 +9,7 @@ use super::pipeline::Shared;
 use super::sink::Sink;
 use super::source::{Content, Piece, read_request};
 use super::stamps::Stamps;
-use super::work::{Kind, Prospect, Rejected, Task, Text, Work};
+use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
 use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifRecord, LdifScratch, parse_record, split_records};
@@ -45,6 +45,9 @@ impl From<Stopped> for Refused {
         Refused::Stopped
     }
 }
+
+/// Where given entries come from, where their piece begins, and their text.
+type GivenWork = (String, Option<u64>, Result<Text, Stopped>);
 
 /// A worker with everything it remembers between entries.
 pub(super) struct Worker<'s> {
@@ -94,43 +97,64 @@ impl<'s> Worker<'s> {
     pub fn work(&mut self, number: u64, task: Task) -> Result<Option<Work>, Failure> {
         self.piece = number;
         self.stamps.begin(self.shared.plan, number);
-        let (origin, done) = match task {
-            Task::Given(piece) => self.given(piece)?,
+        let mut broken = false;
+        let (origin, offset, done) = match task {
+            Task::Given(piece) => {
+                broken = matches!(piece.content, Content::Broken { .. });
+                self.given(piece)?
+            }
             Task::Stored { from, to } => {
                 let names = self.stored(from, to)?;
-                ("the old database, entry".to_owned(), Ok(Text::Names(names)))
+                let origin = "the old database, entry".to_owned();
+                (origin, None, Ok(Text::Names(names)))
             }
         };
         let Ok(text) = done else { return Ok(None) };
+        let origin = Origin {
+            text: origin,
+            offset,
+        };
         Ok(Some(Work {
             origin,
             text,
+            broken,
             prepared: self.preparer.take(),
             entries: std::mem::take(&mut self.entries),
             rejected: std::mem::take(&mut self.rejected),
         }))
     }
 
-    fn given(&mut self, piece: Piece) -> Result<(String, Result<Text, Stopped>), Failure> {
+    fn given(&mut self, piece: Piece) -> Result<GivenWork, Failure> {
         let origin = piece.origin;
         Ok(match piece.content {
             Content::Ldif(chunk) => {
                 let done = self.ldif(&chunk.text, chunk.first_line);
-                (
-                    format!("{origin}, line"),
-                    done.map(|()| Text::Ldif(chunk.text)),
-                )
+                let text = done.map(|()| Text::Ldif(chunk.text));
+                (format!("{origin}, line"), None, text)
             }
             Content::Ber {
                 requests,
                 first,
+                offset,
                 bare,
             } => {
                 let done = self.ber(&requests, first, bare);
-                (
-                    format!("{origin}, request"),
-                    done.map(|()| Text::Ber { requests, bare }),
-                )
+                let text = done.map(|()| Text::Ber { requests, bare });
+                (format!("{origin}, request"), offset, text)
+            }
+            Content::Broken {
+                number,
+                offset,
+                reason,
+            } => {
+                self.rejected.push(Rejected {
+                    line: number,
+                    at: 0,
+                    reason: format!("{reason}; this input is not read any further"),
+                    text: Vec::new(),
+                });
+                let text = Ok(Text::Names(Vec::new()));
+                (format!("{origin}, request"), Some(offset), text)
             }
             Content::Made { make, first } => {
                 let mut sink = Sink::new(self, first);
@@ -143,7 +167,7 @@ impl<'s> Worker<'s> {
                     }
                     (false, Ok(())) => Ok(Text::Names(names)),
                 };
-                (format!("{origin}, entry"), done)
+                (format!("{origin}, entry"), None, done)
             }
         })
     }
@@ -178,6 +202,7 @@ impl<'s> Worker<'s> {
                 Err(Refused::Entry(reason)) => {
                     self.rejected.push(Rejected {
                         line,
+                        at: start,
                         reason,
                         text: record.text.to_vec(),
                     });
@@ -200,6 +225,7 @@ impl<'s> Worker<'s> {
                     let after = super::source::after_element(rest);
                     self.rejected.push(Rejected {
                         line,
+                        at: start,
                         reason,
                         text: Vec::new(),
                     });
@@ -222,7 +248,12 @@ impl<'s> Worker<'s> {
                 Err(Refused::Stopped) => return Err(Stopped),
                 Err(Refused::Entry(reason)) => {
                     let text = super::rejects::ldif(request.entry, &values);
-                    self.rejected.push(Rejected { line, reason, text });
+                    self.rejected.push(Rejected {
+                        line,
+                        at: start,
+                        reason,
+                        text,
+                    });
                 }
             }
             line += 1;

@@ -225,6 +225,7 @@ impl Source for Copy {
             content: Content::Ber {
                 requests,
                 first,
+                offset: None,
                 bare: true,
             },
         }))

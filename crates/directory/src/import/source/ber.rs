@@ -5,76 +5,140 @@ use protocol::ber::{OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
 use protocol::{AddRequest, DecodeError, DecodeLimits, Message, Request};
 use std::io::Read;
 
-/// A request of more bytes ends the import, as a record of LDIF does.
+/// A request of more bytes ends its stream, as a record of LDIF does.
 const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// The tag of an AddRequest, `[APPLICATION 8]`.
-const ADD_REQUEST: u8 = 0x68;
+pub(super) const ADD_REQUEST: u8 = 0x68;
 
 /// Whole requests from a stream.
-pub(super) struct BerPieces<R> {
+pub(crate) struct BerPieces<R> {
     source: R,
     piece_bytes: usize,
+    /// The tag every element has.
+    tag: u8,
     rest: Vec<u8>,
     next: u64,
+    offset: u64,
     at_end: bool,
+    /// Why nothing can be read any more.
+    broken: Option<String>,
+}
+
+/// What comes next in a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BerPiece {
+    /// Whole elements.
+    Requests {
+        requests: Vec<u8>,
+        /// The number of the first, from 1, and where it stands in the stream.
+        first: u64,
+        offset: u64,
+    },
+    /// Where the next request begins cannot be told, for this reason: the stream is over.
+    Broken {
+        number: u64,
+        offset: u64,
+        reason: String,
+    },
 }
 
 impl<R: Read> BerPieces<R> {
-    pub fn new(source: R, piece_bytes: usize) -> BerPieces<R> {
+    /// Reads LDAPMessages, or requests without them. Pieces have about so many bytes, or one
+    /// request.
+    pub fn new(source: R, piece_bytes: usize, bare: bool) -> BerPieces<R> {
         BerPieces {
             source,
             piece_bytes,
+            tag: if bare { ADD_REQUEST } else { SEQUENCE },
             rest: Vec::new(),
             next: 1,
+            offset: 0,
             at_end: false,
+            broken: None,
         }
     }
 
-    /// Requests and the number of the first.
-    pub fn next(&mut self, origin: &str) -> Result<Option<(Vec<u8>, u64)>, Failure> {
+    /// The next piece; `None` at the end.
+    pub fn next(&mut self, origin: &str) -> Result<Option<BerPiece>, Failure> {
+        if let Some(reason) = self.broken.take() {
+            self.at_end = true;
+            return Ok(Some(BerPiece::Broken {
+                number: self.next,
+                offset: self.offset,
+                reason,
+            }));
+        }
         let mut bytes = std::mem::take(&mut self.rest);
         let mut wanted = self.piece_bytes.max(bytes.len() + 1);
-        loop {
+        while !self.at_end {
             let missing = (wanted - bytes.len()) as u64;
             let read = self.source.by_ref().take(missing).read_to_end(&mut bytes);
             let read = read.map_err(|error| Failure::file(format!("reading {origin}"), error))?;
             self.at_end = (read as u64) < missing;
-            let (count, end) = whole(&bytes).map_err(|text| self.broken(origin, &text))?;
-            if count == 0 && !self.at_end {
-                if bytes.len() > REQUEST_BYTES_MAX {
-                    return Err(self.broken(origin, "expected requests of at most 1 GiB"));
-                }
+            let whole = whole(&bytes, self.tag);
+            if whole.count == 0 && whole.problem.is_none() && !self.at_end {
                 wanted = bytes.len() * 2;
                 continue;
             }
-            if self.at_end && end < bytes.len() {
-                self.next += count;
-                return Err(self.broken(origin, "expected a whole request, came the end"));
+            let cut = self.at_end && whole.end < bytes.len();
+            let end = "expected a whole request, came the end";
+            self.broken = whole.problem.or(cut.then(|| end.to_owned()));
+            if self.broken.is_some() {
+                self.at_end = true;
+                bytes.truncate(whole.end);
+            } else {
+                self.rest = bytes.split_off(whole.end);
             }
-            self.rest = bytes.split_off(end);
-            let first = self.next;
-            self.next += count;
-            return Ok((count > 0).then_some((bytes, first)));
+            if whole.count == 0 {
+                break;
+            }
+            let (first, offset) = (self.next, self.offset);
+            self.next += whole.count;
+            self.offset += whole.end as u64;
+            return Ok(Some(BerPiece::Requests {
+                requests: bytes,
+                first,
+                offset,
+            }));
         }
-    }
-
-    fn broken(&self, origin: &str, text: &str) -> Failure {
-        Failure::Input(format!("{origin}, request {}: {text}", self.next))
+        match self.broken {
+            Some(_) => self.next(origin),
+            None => Ok(None),
+        }
     }
 }
 
-/// How many whole elements `bytes` begins with, and where they end.
-fn whole(bytes: &[u8]) -> Result<(u64, usize), String> {
-    let (mut count, mut at) = (0, 0);
-    while let Some(length) = element_length(&bytes[at..])? {
-        if length > bytes.len() - at {
-            break;
+/// The whole elements that a piece begins with.
+struct Whole {
+    count: u64,
+    end: usize,
+    /// What is wrong with what follows them.
+    problem: Option<String>,
+}
+
+fn whole(bytes: &[u8], tag: u8) -> Whole {
+    let (mut count, mut end) = (0, 0);
+    let problem = loop {
+        let rest = &bytes[end..];
+        if rest.first().is_some_and(|it| *it != tag) {
+            let came = rest.first().copied().unwrap_or_default();
+            break Some(format!("expected the tag {tag:02x}, came {came:02x}"));
         }
-        at += length;
-        count += 1;
+        match element_length(rest) {
+            Err(reason) => break Some(reason),
+            Ok(Some(length)) if length <= rest.len() => {
+                end += length;
+                count += 1;
+            }
+            Ok(_) => break None,
+        }
+    };
+    Whole {
+        count,
+        end,
+        problem,
     }
-    Ok((count, at))
 }
 
 /// Bytes of the element that `bytes` begins with; `None` while its header is incomplete.
@@ -95,6 +159,11 @@ fn element_length(bytes: &[u8]) -> Result<Option<usize>, String> {
     let length = length
         .iter()
         .fold(0, |sum, octet| sum << 8 | usize::from(*octet));
+    if length > REQUEST_BYTES_MAX {
+        return Err(format!(
+            "expected a request of at most 1 GiB, came one of {length} bytes"
+        ));
+    }
     Ok(Some(2 + octets + length))
 }
 
@@ -133,4 +202,59 @@ fn decode_bare(element: &[u8]) -> Result<AddRequest<'_>, DecodeError> {
     }
     parts.finish_extensible()?;
     Ok(AddRequest { entry, attributes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that comes out of a stream, in pieces of this size.
+    fn pieces(bytes: &[u8], piece_bytes: usize) -> (Vec<u8>, u64, Option<(u64, u64, String)>) {
+        let mut stream = BerPieces::new(bytes, piece_bytes, true);
+        let (mut all, mut last) = (Vec::new(), 0);
+        while let Some(piece) = stream.next("test").expect("memory can be read") {
+            match piece {
+                BerPiece::Requests {
+                    requests,
+                    first,
+                    offset,
+                } => {
+                    assert_eq!((offset, last + 1), (all.len() as u64, first));
+                    last = first - 1 + whole(&requests, ADD_REQUEST).count;
+                    all.extend(requests);
+                }
+                BerPiece::Broken {
+                    number,
+                    offset,
+                    reason,
+                } => {
+                    assert_eq!(stream.next("test").expect("read"), None);
+                    return (all, last, Some((number, offset, reason)));
+                }
+            }
+        }
+        (all, last, None)
+    }
+
+    #[test]
+    fn streams_are_cut_between_requests_wherever_they_break() {
+        let good = [&[ADD_REQUEST, 3, 1, 2, 3][..]; 7].concat();
+        for piece_bytes in [1, 4, 5, 6, 1000] {
+            assert_eq!(pieces(&good, piece_bytes), (good.clone(), 7, None));
+            for (tail, reason) in [
+                (&[0x42][..], "the tag 68, came 42"),
+                (&[ADD_REQUEST, 0x80, 0, 0], "definite length"),
+                (&[ADD_REQUEST, 0x84, 0xff, 0, 0, 0], "at most 1 GiB"),
+                (&[ADD_REQUEST, 2, 0], "came the end"),
+                (&[ADD_REQUEST], "came the end"),
+            ] {
+                let bad = [&good, tail].concat();
+                let (all, last, broken) = pieces(&bad, piece_bytes);
+                let (number, offset, text) = broken.expect("it is broken");
+                assert_eq!((all.as_slice(), last), (good.as_slice(), 7));
+                assert_eq!((number, offset), (8, 35));
+                assert!(text.contains(reason), "{text}");
+            }
+        }
+    }
 }
