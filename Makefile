@@ -1,9 +1,10 @@
 # The two commands of the README: `make demo` and `make test`. `make bench` measures Pando beside
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
+# `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench docs clean
+.PHONY: demo test bench bench-accounts docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -15,6 +16,10 @@ test:
 bench:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/compare $(ARGS)
+
+bench-accounts:
+	$(CARGO) build --release --locked -p pando
+	benches/accounts $(ACCOUNTS) $(FOLDER)
 
 docs:
 	.ci/run docs
