@@ -11,6 +11,8 @@ use store::{EntryId, IndexSet};
 
 /// The name of the subschema subentry (RFC 4512 §4.2).
 pub(crate) const SUBSCHEMA_NAME: &str = "cn=Subschema";
+/// The base of what an operator watches, which is not stored.
+pub(crate) const MONITOR_NAME: &str = "cn=monitor";
 /// The base of the configuration kept in the directory.
 pub(crate) const CONFIG_NAME: &str = "cn=config";
 
@@ -30,6 +32,7 @@ pub(crate) struct Catalog {
     pub administrator: Option<Administrator>,
     pub config: Name,
     pub subschema: Name,
+    pub monitor: Name,
     /// Some entry of this database is, or once was, an alias.
     pub has_aliases: bool,
     /// Some entry of this database is, or once was, a referral object.

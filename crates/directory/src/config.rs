@@ -9,7 +9,9 @@
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | values no two entries share, numbers new entries get |
 
-use crate::catalog::{Administrator, CONFIG_NAME, Catalog, NamingContext, SUBSCHEMA_NAME};
+use crate::catalog::{
+    Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
+};
 use crate::context::COLLECTIVE_CLASS;
 use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::knowledge::{Computed, Knowledge, Known};
@@ -50,6 +52,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     })?;
     let config = well_known(&schema, CONFIG_NAME);
     let subschema = well_known(&schema, SUBSCHEMA_NAME);
+    let monitor = well_known(&schema, MONITOR_NAME);
     let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
     Ok(Catalog {
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
@@ -79,6 +82,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         computed,
         config,
         subschema,
+        monitor,
         schema,
     })
 }

@@ -13,6 +13,8 @@ pub(crate) use membership::Reach;
 use crate::catalog::Catalog;
 use crate::clock::{self, Clock};
 use crate::history::{self, Change, Extent, Moment, Occasion};
+use crate::index_progress;
+use crate::monitor::Counters;
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
@@ -34,6 +36,8 @@ pub(crate) struct Context<'a> {
     memory: membership::Memory,
     /// Asked only where the time itself is read: the entryTtl of a dynamic entry.
     clock: Option<&'a dyn Clock>,
+    /// Of the serving thread, unless nobody is served.
+    counters: Option<&'a Counters>,
 }
 
 /// An entry narrowed to what one subject may see.
@@ -79,6 +83,7 @@ impl<'a> Context<'a> {
             sees_config,
             memory: membership::Memory::default(),
             clock: None,
+            counters: None,
         }
     }
 
@@ -86,6 +91,32 @@ impl<'a> Context<'a> {
     pub fn at(mut self, clock: &'a dyn Clock) -> Self {
         self.clock = Some(clock);
         self
+    }
+
+    /// The same, in which what is sent is counted.
+    pub fn counting(mut self, counters: &'a Counters) -> Self {
+        self.counters = Some(counters);
+        self
+    }
+
+    /// Counts an entry that is sent.
+    #[inline]
+    pub fn count_entry(&self) {
+        if let Some(counters) = self.counters {
+            counters.entries.add(1);
+        }
+    }
+
+    /// Counts a continuation reference that is sent.
+    pub fn count_reference(&self) {
+        if let Some(counters) = self.counters {
+            counters.references.add(1);
+        }
+    }
+
+    /// Whether the subject may see how the server is doing, as it may see the configuration.
+    pub fn sees_monitor(&self) -> bool {
+        self.sees_config
     }
 
     /// Where the name leads. A subject that may not know of the entry learns nothing.
@@ -444,12 +475,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             .find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
         let text = match state {
             None => "unknown".to_owned(),
-            Some(it) if it.building.is_empty() && it.pending.is_empty() => "ready".to_owned(),
-            Some(it) => {
-                let last = self.context.snapshot.last_id()?.0.max(1);
-                let percent = it.next.0.min(last) * 100 / last;
-                format!("building {}: {percent} %", it.building)
-            }
+            Some(it) => index_progress::text(it, self.context.snapshot.last_id()?.0),
         };
         Ok(Some(text.into_bytes()))
     }

@@ -40,7 +40,7 @@ pub(crate) fn dispatch(
         log_session(session, message, client_session);
     }
     let subject = acting_subject(parts, session, &controls)?;
-    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
+    let context = parts.context(&subject);
     let write = match &message.request {
         Request::Bind(it) => {
             let now_ms = parts.now_ms();
@@ -319,7 +319,7 @@ pub(crate) fn resume(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
+    let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
     Ok(flow_of(search::step(&context, &needs, cursor, out)?))
@@ -333,7 +333,7 @@ pub(crate) fn follow(
     out: &mut Vec<u8>,
 ) -> Result<follow::Followed, Stop> {
     let subject = follower.subject(session);
-    let context = Context::new(parts.snapshot, parts.catalog, &subject).at(parts.clock);
+    let context = parts.context(&subject);
     // What limits a follower was looked up when it began.
     let needs = needs(parts, session, session.limits);
     follower.step(&context, &needs, out)
@@ -356,6 +356,7 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
     Needs {
         key: parts.cookie_key,
         last_name: parts.last_name,
+        shared: parts.shared,
         limits,
         settings: &parts.catalog.limits,
         clock: parts.clock,

@@ -70,6 +70,11 @@ impl Feed {
         })
     }
 
+    /// How many follow.
+    pub fn followers(&self) -> u64 {
+        self.following.load(Ordering::Relaxed) as u64
+    }
+
     /// Something was committed: calls everybody who has not been called since they last looked.
     #[inline]
     pub fn announce(&self) {

@@ -10,6 +10,7 @@ use crate::feed::Feed;
 use crate::flow::Mailbox;
 use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
+use crate::monitor::{Front, Monitor};
 use crate::operation::add;
 use crate::paging::CookieKey;
 use crate::recover;
@@ -150,6 +151,7 @@ pub(crate) struct Shared {
     pub hashes: HashPool,
     pub feed: Arc<Feed>,
     pub writer: Writer,
+    pub monitor: Arc<Monitor>,
 }
 
 /// What an operator asks first.
@@ -157,6 +159,8 @@ pub(crate) struct Shared {
 pub struct Status {
     /// Entries, configuration included, and those of deleted subtrees that are not removed yet.
     pub entries: u64,
+    /// The greatest id an entry has, or had.
+    pub last_id: u64,
     /// Place of the last record in the order.
     pub position: u64,
     /// The state digest, 32 hexadecimal digits.
@@ -253,6 +257,7 @@ impl Directory {
         };
         let hashes = HashPool::start(options.hash_threads, settings).map_err(start)?;
         let feed = Arc::new(Feed::default());
+        let monitor = Arc::new(Monitor::new(options.clock.now_us()));
         let desk = Desk {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
@@ -263,6 +268,7 @@ impl Directory {
             feed: Arc::clone(&feed),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::default(),
+            monitor: Arc::clone(&monitor),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
@@ -275,6 +281,7 @@ impl Directory {
             hashes,
             feed,
             writer,
+            monitor,
         };
         Ok(Directory {
             shared: Arc::new(shared),
@@ -295,21 +302,34 @@ impl Directory {
     /// # Errors
     /// The store cannot be read.
     pub fn status(&self) -> Result<Status, Failure> {
-        let mut reader = self.shared.store.reader()?;
-        let snapshot = reader.snapshot()?;
-        Ok(Status {
-            entries: snapshot.entry_count()?,
-            position: snapshot.position()?,
-            digest: format!("{:032x}", snapshot.digest()?),
-            indexes: snapshot.index_states()?,
-            waiting_writes: self.shared.writer.waiting(),
-            deleted_subtrees: snapshot.detached_count()?,
-        })
+        self.shared.status()
+    }
+
+    /// Names who listens for clients, for those who watch. The first one stays.
+    pub fn set_front(&self, front: Arc<dyn Front>) {
+        self.shared.monitor.set_front(front);
     }
 
     /// Executes and answers what waits, then ends the writer. Later writes are never answered.
     pub fn shutdown(&self) {
         self.shared.writer.stop();
+    }
+}
+
+impl Shared {
+    /// See [`Directory::status`].
+    pub fn status(&self) -> Result<Status, Failure> {
+        let mut reader = self.store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(Status {
+            entries: snapshot.entry_count()?,
+            last_id: snapshot.last_id()?.0,
+            position: snapshot.position()?,
+            digest: format!("{:032x}", snapshot.digest()?),
+            indexes: snapshot.index_states()?,
+            waiting_writes: self.writer.waiting(),
+            deleted_subtrees: snapshot.detached_count()?,
+        })
     }
 }
 

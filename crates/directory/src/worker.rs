@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::feed::Listener;
@@ -10,6 +11,7 @@ use crate::flow::{
     Reply,
 };
 use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
+use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
@@ -18,7 +20,7 @@ use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
 use crate::write::{Bundle, Submission};
-use policy::VerifiedCache;
+use policy::{Subject, VerifiedCache};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,6 +34,7 @@ pub struct Worker {
     mailbox: Arc<dyn Mailbox>,
     last_name: RefCell<LastName>,
     tls: bool,
+    counters: Arc<Counters>,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
 
@@ -44,14 +47,16 @@ pub(crate) struct Parts<'p> {
     pub cookie_key: &'p CookieKey,
     pub tls: bool,
     pub last_name: &'p RefCell<LastName>,
+    pub counters: &'p Counters,
+    pub shared: &'p Shared,
     mailbox: &'p Arc<dyn Mailbox>,
     hashes: &'p HashPool,
-    shared: &'p Shared,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, reader: Reader, mailbox: Arc<dyn Mailbox>) -> Worker {
         Worker {
+            counters: shared.monitor.worker(),
             shared,
             reader,
             mailbox,
@@ -79,6 +84,8 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let before = out.len();
+        let operation = Operation::of(&message.request);
+        self.counters.initiated(operation).add(1);
         if message
             .controls
             .iter()
@@ -89,7 +96,7 @@ impl Worker {
             self.reader.reset();
         }
         let flow = self.with_parts(|parts| dispatch::dispatch(parts, session, message, out));
-        flow.unwrap_or_else(|stop| {
+        let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
                 let result = stop.into_result();
@@ -102,7 +109,38 @@ impl Worker {
                 transaction::refused(session, &message.controls, &result, out);
             }
             Flow::Done
-        })
+        });
+        self.ended(operation, &flow);
+        flow
+    }
+
+    /// Counts the operation as completed unless more of it is to come. A search that stays has said
+    /// what it was asked for.
+    #[inline]
+    fn ended(&self, operation: Operation, flow: &Flow) {
+        if !matches!(flow, Flow::Waiting | Flow::More(_)) {
+            self.counters.completed(operation).add(1);
+        }
+    }
+
+    /// The client of a completion is gone.
+    pub fn lost(&mut self, completion: &Completion) {
+        if let Some(operation) = Operation::completed_by(completion) {
+            self.counters.completed(operation).add(1);
+        }
+    }
+
+    /// Nobody wants the rest of a search. A cursor holds nothing that outlives it.
+    pub fn abandon(&mut self, cursor: Box<Cursor>) {
+        drop(cursor);
+        self.counters.completed(Operation::Search).add(1);
+    }
+
+    /// Bytes of requests came and bytes of responses went.
+    #[inline]
+    pub fn moved(&mut self, received: usize, sent: usize) {
+        self.counters.bytes_received.add(received as u64);
+        self.counters.bytes_sent.add(sent as u64);
     }
 
     /// The connection refused a request before it was executed. What that means for a transaction
@@ -115,6 +153,7 @@ impl Worker {
         why: &LdapResult,
         out: &mut Vec<u8>,
     ) {
+        self.counters.refused.add(1);
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
             // It may have belonged to any of them.
@@ -132,11 +171,13 @@ impl Worker {
         let (before, id) = (out.len(), cursor.id);
         self.reader.reset();
         let flow = self.with_parts(|parts| dispatch::resume(parts, session, *cursor, out));
-        flow.unwrap_or_else(|stop| {
+        let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
             Flow::Done
-        })
+        });
+        self.ended(Operation::Search, &flow);
+        flow
     }
 
     /// Runs the next slice of a search that follows the directory, on a new snapshot.
@@ -146,11 +187,12 @@ impl Worker {
         follower: &mut Follower,
         out: &mut Vec<u8>,
     ) -> Followed {
-        let before = out.len();
+        let (before, sent) = (out.len(), follower.sent());
         // First: what is committed behind the new snapshot must call again.
         follower.looks();
         self.reader.reset();
         let followed = self.with_parts(|parts| dispatch::follow(parts, session, follower, out));
+        self.counters.entries.add(follower.sent() - sent);
         followed.unwrap_or_else(|stop| {
             out.truncate(before);
             let id = follower.message_id();
@@ -176,6 +218,7 @@ impl Worker {
     pub fn cancel(&mut self, cursor: Box<Cursor>, cancel_id: MessageId, out: &mut Vec<u8>) {
         let canceled = LdapResult::new(ResultCode::CANCELED, "");
         response::write_result(out, cursor.id, ResultKind::SearchDone, &canceled, &[]);
+        self.abandon(cursor);
         let done = LdapResult::success();
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
@@ -190,6 +233,15 @@ impl Worker {
     ) -> Flow {
         // The client must see its own write: the next read is on a new snapshot.
         self.reader.reset();
+        let operation = Operation::completed_by(&completion);
+        let flow = self.finish(session, completion, out);
+        if let Some(operation) = operation {
+            self.ended(operation, &flow);
+        }
+        flow
+    }
+
+    fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) -> Flow {
         let id = completion.id;
         match completion.what {
             Finished::Write {
@@ -435,15 +487,24 @@ impl Worker {
             cookie_key: &self.shared.cookie_key,
             tls: self.tls,
             last_name: &self.last_name,
+            counters: &self.counters,
+            shared: &self.shared,
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
-            shared: &self.shared,
         };
         body(&parts)
     }
 }
 
 impl Parts<'_> {
+    /// What an operation of this subject may touch.
+    #[inline]
+    pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
+        Context::new(self.snapshot, self.catalog, subject)
+            .at(self.clock)
+            .counting(self.counters)
+    }
+
     /// A place among the followers for a search of the session.
     pub fn listen(
         &self,

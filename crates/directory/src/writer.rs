@@ -20,6 +20,7 @@ use crate::execute::Done;
 use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::{Completion, Finished, Mailbox, Settled};
+use crate::monitor::Monitor;
 use crate::record;
 use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
@@ -30,7 +31,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{IndexSet, Journal, Snapshot, Store};
+use store::{IndexSet, Journal, Progress, Snapshot, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
@@ -78,6 +79,8 @@ pub(crate) struct Desk {
     pub expiry: Schedule,
     /// Entries of deleted subtrees, still to be removed.
     pub reclaiming: Reclaiming,
+    /// Who is told how commits and builds go.
+    pub monitor: Arc<Monitor>,
 }
 
 impl Writer {
@@ -273,6 +276,7 @@ impl Desk {
         before: &Arc<Catalog>,
     ) -> Result<Vec<Done>, Failure> {
         let mut batch = self.store.begin(&before.indexes)?;
+        let version = batch.snapshot().version();
         let digest = batch.snapshot().digest()?;
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
@@ -312,6 +316,8 @@ impl Desk {
             return Err(error.into());
         }
         self.feed.announce();
+        let commits = &self.monitor.commits;
+        commits.committed(u64::from(applied.changed), version, self.clock.now_us());
         self.expiry.note(applied.ending);
         self.reclaiming.note(applied.detaches, applied.reclaimed);
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
@@ -376,12 +382,19 @@ impl Desk {
         if let Err(error) = self.journal.committed(churn) {
             tracing::error!(%error, "writes are refused from now on; restart the server");
         }
+        self.tell_of_log();
     }
 
     fn keep_up(&mut self) {
         if let Err(error) = self.journal.keep_up() {
             tracing::error!(%error, "writes are refused from now on; restart the server");
         }
+        self.tell_of_log();
+    }
+
+    fn tell_of_log(&self) {
+        let commits = &self.monitor.commits;
+        commits.logged(self.journal.state(), self.clock.now_us());
     }
 
     fn has_unfinished_index(&self) -> bool {
@@ -410,7 +423,9 @@ impl Desk {
         let mut batch = self.store.begin(&before.indexes)?;
         let progress = batch.build_indexes(INDEX_SLICE)?;
         let states = batch.snapshot().index_states()?;
+        let version = batch.snapshot().version();
         batch.commit()?;
+        self.tell_of_build(&progress, version);
         self.committed(INDEX_SLICE as u64 * WRITE_CHURN_BYTES);
         // After the commit: a search must not use an index that its snapshot has not finished. Read
         // back, since a transaction that changed nothing leaves no version of its own.
@@ -420,6 +435,18 @@ impl Desk {
         next.least_version = version;
         self.catalog.store(Arc::new(next));
         Ok(!progress.is_finished())
+    }
+
+    fn tell_of_build(&self, progress: &Progress, version: u64) {
+        let now_us = self.clock.now_us();
+        let attribute = progress.attribute.as_deref();
+        let building = attribute.filter(|_| !progress.removing);
+        let commits = &self.monitor.commits;
+        commits.built(
+            building.map(|it| (it, progress.done, progress.total)),
+            now_us,
+        );
+        commits.remember(version, now_us);
     }
 }
 

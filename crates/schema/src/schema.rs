@@ -272,6 +272,10 @@ pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
         "changelog.schema",
         include_str!("../definitions/changelog.schema"),
     ),
+    (
+        "monitor.schema",
+        include_str!("../definitions/monitor.schema"),
+    ),
     ("pando.schema", include_str!("../definitions/pando.schema")),
 ];
 

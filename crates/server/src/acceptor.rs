@@ -64,7 +64,7 @@ impl<C> Acceptor<C> {
             };
             resting = false;
             for at in ready {
-                resting |= !self.accept(&self.listeners[at]);
+                resting |= !self.accept(at);
             }
             if let Some(certificate) = &self.certificate
                 && certificate_checked.elapsed() >= CERTIFICATE_CHECK
@@ -101,10 +101,11 @@ impl<C> Acceptor<C> {
     }
 
     /// Accepts what waits on one listener; false when the system cannot open another file.
-    fn accept(&self, listener: &Listener) -> bool {
+    fn accept(&self, at: usize) -> bool {
+        let listener = &self.listeners[at];
         for _ in 0..ACCEPTED_AT_ONCE {
             match listener.accept() {
-                Ok((socket, peer)) => self.place(&listener.listen, socket, peer),
+                Ok((socket, peer)) => self.place(at, socket, peer),
                 Err(Errno::AGAIN) => return true,
                 Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO) => {}
                 Err(error) => {
@@ -116,7 +117,8 @@ impl<C> Acceptor<C> {
         true
     }
 
-    fn place(&self, listen: &Listen, socket: OwnedFd, peer: Peer) {
+    fn place(&self, at: usize, socket: OwnedFd, peer: Peer) {
+        let listen = &self.listeners[at].listen;
         let tls = matches!(listen, Listen::Tcp { tls: true, .. });
         let unix = matches!(listen, Listen::Unix(_));
         let least = self
@@ -124,7 +126,7 @@ impl<C> Acceptor<C> {
             .iter()
             .min_by_key(|it| it.load.load(Ordering::Relaxed));
         let Some(thread) = least else { return };
-        match self.admission.admit(peer.address) {
+        match self.admission.admit(at, peer.address) {
             Ok(mut ticket) => {
                 ticket.count_on(&thread.load);
                 thread.inbox.socket(Accepted {

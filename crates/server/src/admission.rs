@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use directory::{Connections, Front, ListenerState};
+
+use crate::settings::Listen;
 
 /// The counts and their limits, shared by the acceptor and the serving threads.
 #[derive(Debug)]
@@ -11,8 +15,19 @@ pub struct Admission {
     total: AtomicUsize,
     total_max: usize,
     per_address_max: usize,
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    listeners: Vec<Arc<Entrance>>,
     /// Empty when addresses are not limited.
     addresses: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// The counts of one listener.
+#[derive(Debug)]
+pub struct Entrance {
+    url: String,
+    current: AtomicUsize,
+    accepted: AtomicU64,
 }
 
 /// Why a connection was not admitted.
@@ -26,20 +41,47 @@ pub enum Refused {
 
 impl Admission {
     /// Limits of 0 are none.
-    pub fn new(total_max: usize, per_address_max: usize) -> Arc<Self> {
+    pub fn new(total_max: usize, per_address_max: usize, listeners: &[Listen]) -> Arc<Self> {
+        let entrance = |listen: &Listen| {
+            Arc::new(Entrance {
+                url: listen.to_string(),
+                current: AtomicUsize::new(0),
+                accepted: AtomicU64::new(0),
+            })
+        };
         Arc::new(Admission {
             total: AtomicUsize::new(0),
             total_max,
             per_address_max,
+            accepted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            listeners: listeners.iter().map(entrance).collect(),
             addresses: Mutex::new(HashMap::new()),
         })
     }
 
-    /// Counts a connection, until its ticket is dropped.
+    /// Counts a connection that came in at a listener, until its ticket is dropped.
     ///
     /// # Errors
     /// The limit that is reached.
-    pub fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Ticket, Refused> {
+    pub fn admit(
+        self: &Arc<Self>,
+        listener: usize,
+        address: Option<IpAddr>,
+    ) -> Result<Ticket, Refused> {
+        let mut ticket = self.try_admit(address).inspect_err(|_| {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        })?;
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+        ticket.entrance = self.listeners.get(listener).map(Arc::clone);
+        if let Some(entrance) = &ticket.entrance {
+            entrance.accepted.fetch_add(1, Ordering::Relaxed);
+            entrance.current.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(ticket)
+    }
+
+    fn try_admit(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Ticket, Refused> {
         if self.total_max > 0 && self.total() >= self.total_max {
             return Err(Refused::Total);
         }
@@ -56,6 +98,7 @@ impl Admission {
         Ok(Ticket {
             admission: Arc::clone(self),
             load: None,
+            entrance: None,
             address,
         })
     }
@@ -72,11 +115,29 @@ impl Admission {
     }
 }
 
+impl Front for Admission {
+    fn connections(&self) -> Connections {
+        let listener = |it: &Arc<Entrance>| ListenerState {
+            url: it.url.clone(),
+            current: it.current.load(Ordering::Relaxed) as u64,
+            accepted: it.accepted.load(Ordering::Relaxed),
+        };
+        Connections {
+            current: self.total() as u64,
+            accepted: self.accepted.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+            max: self.total_max as u64,
+            listeners: self.listeners.iter().map(listener).collect(),
+        }
+    }
+}
+
 /// One connection's place in the counts; dropping it gives the place back.
 #[derive(Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
     load: Option<Arc<AtomicUsize>>,
+    entrance: Option<Arc<Entrance>>,
     address: Option<IpAddr>,
 }
 
@@ -93,6 +154,9 @@ impl Drop for Ticket {
         self.admission.total.fetch_sub(1, Ordering::Relaxed);
         if let Some(load) = &self.load {
             load.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(entrance) = &self.entrance {
+            entrance.current.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(address) = self.address {
             let mut addresses = self.admission.addresses();
@@ -112,19 +176,27 @@ mod tests {
 
     #[test]
     fn limits_hold_until_tickets_are_dropped() {
-        let admission = Admission::new(3, 2);
+        let listen: Listen = "ldap://127.0.0.1:389".parse().unwrap();
+        let admission = Admission::new(3, 2, &[listen]);
         let address = |last| Some(IpAddr::from([10, 0, 0, last]));
-        let first = admission.admit(address(1)).unwrap();
-        let second = admission.admit(address(1)).unwrap();
-        assert_eq!(admission.admit(address(1)).unwrap_err(), Refused::Address);
-        let mut third = admission.admit(address(2)).unwrap();
-        assert_eq!(admission.admit(address(3)).unwrap_err(), Refused::Total);
+        let first = admission.admit(0, address(1)).unwrap();
+        let second = admission.admit(0, address(1)).unwrap();
+        assert_eq!(
+            admission.admit(0, address(1)).unwrap_err(),
+            Refused::Address
+        );
+        let mut third = admission.admit(0, address(2)).unwrap();
+        assert_eq!(admission.admit(0, address(3)).unwrap_err(), Refused::Total);
         let load = Arc::new(AtomicUsize::new(0));
         third.count_on(&load);
         assert_eq!((admission.total(), load.load(Ordering::Relaxed)), (3, 1));
+        let seen = admission.connections();
+        assert_eq!((seen.current, seen.accepted, seen.refused), (3, 3, 2));
+        assert_eq!((seen.max, seen.listeners[0].current), (3, 3));
         drop((first, third));
+        assert_eq!(admission.connections().listeners[0].current, 1);
         assert_eq!((admission.total(), load.load(Ordering::Relaxed)), (1, 0));
-        assert!(admission.admit(address(1)).is_ok());
+        assert!(admission.admit(0, address(1)).is_ok());
         drop(second);
         assert_eq!(admission.total(), 0);
         assert!(admission.addresses().is_empty());

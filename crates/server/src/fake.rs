@@ -223,6 +223,10 @@ impl Service for Fake {
         (done.kind == ResultKind::SearchDone).then_some(done.id)
     }
 
+    fn moved(&mut self, _: usize, _: usize) {}
+
+    fn lost(&mut self, _: Done) {}
+
     fn abandon(&mut self, _: &mut FakeSession, cursor: FakeCursor) {
         self.log.push(format!("abandoned {}", cursor.id));
     }

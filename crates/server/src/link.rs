@@ -210,6 +210,7 @@ impl<S: Service> Link<S> {
                 .complete(&mut desk.service, completion, &mut desk.out);
         }
         state.moved = true;
+        desk.service.moved(0, desk.out.len());
         let sent = state.encrypt(&mut desk.out).and_then(|()| {
             if state.hold(&mut desk.out) {
                 return Ok(());
@@ -352,6 +353,7 @@ impl<S: Service> State<S> {
         if self.connection.can_proceed() {
             self.connection
                 .proceed(&mut desk.service, &shared.rules, &mut desk.out);
+            desk.service.moved(0, desk.out.len());
             return Some(match self.send(desk, cx) {
                 Turn::Again => Turn::Yield,
                 other => other,
@@ -378,11 +380,15 @@ impl<S: Service> State<S> {
         } = desk;
         let bytes = &input[..length];
         match &mut self.tls {
-            None => self.connection.receive(service, &shared.rules, bytes, out),
+            None => {
+                self.connection.receive(service, &shared.rules, bytes, out);
+                service.moved(bytes.len(), out.len());
+            }
             Some(tls) => {
                 plain.clear();
                 let received = tls.decrypt(bytes, plain);
                 self.connection.receive(service, &shared.rules, plain, out);
+                service.moved(plain.len(), out.len());
                 match received {
                     Ok(Received::Plain) => {}
                     Ok(Received::Closed) => self.connection.end_of_input(),

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use directory::{Directory, Failure};
+use directory::{Directory, Failure, Front};
 use protocol::DecodeLimits;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -94,7 +94,8 @@ pub fn start(config: Config) -> Result<Server, StartError> {
 /// An address or the certificate cannot be used.
 pub fn start_directory(config: Config, directory: Directory) -> Result<Server, StartError> {
     let (workers, tls) = (directory.clone(), config.tls.is_some());
-    start_service(
+    let watched = directory.clone();
+    let server = start_service(
         config,
         move |inbox| {
             let mut worker = workers.worker(inbox).map_err(StartError::Directory)?;
@@ -102,7 +103,9 @@ pub fn start_directory(config: Config, directory: Directory) -> Result<Server, S
             Ok(worker)
         },
         move || directory.shutdown(),
-    )
+    )?;
+    watched.set_front(Arc::clone(&server.admission) as Arc<dyn Front>);
+    Ok(server)
 }
 
 /// Serves with one service for each thread; `finish` is called when the last thread has ended.
@@ -122,13 +125,13 @@ where
         None => None,
     };
     let listeners = bind(&config.listen)?;
-    let addresses = listeners.iter().map(|it| it.listen.clone()).collect();
+    let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
     let room = resources::raise_open_files(config.connections.total_max);
     let total_max = match config.connections.total_max {
         0 => room,
         limit => limit.min(room),
     };
-    let admission = Admission::new(total_max, config.connections.per_address_max);
+    let admission = Admission::new(total_max, config.connections.per_address_max, &addresses);
     let shared = Arc::new(Shared {
         rules: rules(&config),
         connections: config.connections,

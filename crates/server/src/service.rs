@@ -68,6 +68,12 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Step<Self::Cursor, Self::Follower>;
 
+    /// Bytes of requests came and bytes of responses are about to go, both without TLS.
+    fn moved(&mut self, received: usize, sent: usize);
+
+    /// Takes finished work whose client is gone.
+    fn lost(&mut self, completion: Self::Completion);
+
     /// Gives up a search that its client no longer wants.
     fn abandon(&mut self, session: &mut Self::Session, cursor: Self::Cursor);
 
@@ -152,9 +158,16 @@ impl Service for Worker {
         Worker::complete(self, session, completion, out).into()
     }
 
+    fn moved(&mut self, received: usize, sent: usize) {
+        Worker::moved(self, received, sent);
+    }
+
+    fn lost(&mut self, completion: Completion) {
+        Worker::lost(self, &completion);
+    }
+
     fn abandon(&mut self, _: &mut Session, cursor: Box<Cursor>) {
-        // A cursor holds nothing that outlives it.
-        drop(cursor);
+        Worker::abandon(self, cursor);
     }
 
     fn follow(

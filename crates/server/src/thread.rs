@@ -176,7 +176,7 @@ impl<S: Service> Thread<S> {
             match link {
                 Some(link) => link.complete(&mut self.desk.borrow_mut(), &mut own),
                 // The client is gone and will not hear how it ended.
-                None => own.for_each(drop),
+                None => own.for_each(|it| self.desk.borrow_mut().service.lost(it)),
             }
             // Apart from the condition, which would hold the borrow while the deadline is set.
             let link = self.links.borrow().find(id).cloned();

@@ -76,6 +76,17 @@ struct Open {
     /// When the first change after the last checkpoint was committed.
     dirty_since: Option<Instant>,
     checkpoints: u64,
+    /// When the checkpoint in force was noticed to be.
+    in_force_since: Instant,
+}
+
+/// How a log stands that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournalState {
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// How long its last checkpoint has been in force.
+    pub checkpoint_age: Duration,
 }
 
 impl Journal {
@@ -194,6 +205,15 @@ impl Journal {
         Some(INTERVAL.saturating_sub(since.elapsed()).max(BUSY))
     }
 
+    /// How the log stands; `None` while there is none.
+    pub fn state(&self) -> Option<JournalState> {
+        let open = self.open.as_ref()?;
+        Some(JournalState {
+            bytes: open.log.bytes(),
+            checkpoint_age: open.in_force_since.elapsed(),
+        })
+    }
+
     /// Whether a checkpoint would give room back: pages that were left behind, and segments.
     pub fn is_behind(&self) -> bool {
         let behind = |open: &Open| open.dirty_since.is_some() || open.checkpointer.is_busy();
@@ -284,12 +304,13 @@ impl Open {
             churn: 0,
             dirty_since: None,
             checkpoints: 1,
+            in_force_since: Instant::now(),
         })
     }
 
     fn keep_up(&mut self, store: &Store) -> Result<(), Error> {
         if let Some(done) = self.checkpointer.finished(false) {
-            self.log.release_before(done?)?;
+            self.checkpointed(done?)?;
         }
         if self.churn >= BACKLOG_BYTES_MAX {
             self.finish_checkpoint()?;
@@ -314,9 +335,15 @@ impl Open {
     /// Waits for the checkpoint under way, if there is one.
     fn finish_checkpoint(&mut self) -> Result<(), Error> {
         match self.checkpointer.finished(true) {
-            Some(done) => self.log.release_before(done?),
+            Some(done) => self.checkpointed(done?),
             None => Ok(()),
         }
+    }
+
+    /// A checkpoint is in force: segments before its own are needed no more.
+    fn checkpointed(&mut self, segment: u64) -> Result<(), Error> {
+        self.in_force_since = Instant::now();
+        self.log.release_before(segment)
     }
 }
 

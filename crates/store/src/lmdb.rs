@@ -23,6 +23,7 @@ mod environment;
 mod pages;
 mod transaction;
 mod trees;
+mod usage;
 
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};

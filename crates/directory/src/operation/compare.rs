@@ -2,7 +2,7 @@
 
 use super::controls::Controls;
 use super::search::Needs;
-use super::{assertion, bind, referral, values};
+use super::{assertion, bind, referral, values, virtual_search};
 use crate::catalog::Catalog;
 use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::context::{Context, Place};
@@ -35,7 +35,7 @@ pub(crate) fn compare(
     let mut last_name = needs.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    if let Some(entry) = needs.virtual_entry_of(context, name)? {
+    if let Some(entry) = virtual_search::entry_of(context, needs, name)? {
         return compare_virtual(context, name, &entry, &description, request, controls);
     }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;

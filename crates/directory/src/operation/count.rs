@@ -63,13 +63,13 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// The number for an entry that is not stored.
-pub(crate) fn of_one(asked: MatchingEntryCountRequest, matches: bool) -> OwnedControl {
+/// The number for entries that are not stored.
+pub(crate) fn of_virtual(asked: MatchingEntryCountRequest, matched: u64) -> OwnedControl {
     let counting = Counting {
         asked,
-        matched: u64::from(matches),
+        matched,
         indexed: true,
-        plans: vec!["the base entry, which is not stored".to_owned()],
+        plans: vec!["entries that are not stored".to_owned()],
     };
     counting.finish()
 }

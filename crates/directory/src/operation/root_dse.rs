@@ -1,7 +1,7 @@
 //! The root DSE (RFC 4512 §5.1).
 
 use super::{bind, controls, extended};
-use crate::catalog::{CONFIG_NAME, Catalog, SUBSCHEMA_NAME};
+use crate::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::session::Peer;
 use crate::virtual_entry::VirtualEntry;
 
@@ -35,6 +35,7 @@ pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> 
     let contexts = catalog.contexts.iter().map(|it| it.spelled.as_str());
     entry.put("dynamicSubtrees", contexts.filter(|it| *it != CONFIG_NAME));
     entry.put("configContext", [CONFIG_NAME]);
+    entry.put("monitorContext", [MONITOR_NAME]);
     entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
     entry.put("ref", catalog.superior_referrals.iter().map(String::as_str));
     entry.put("supportedLDAPVersion", ["3"]);

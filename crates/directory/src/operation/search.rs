@@ -3,27 +3,27 @@
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
+use crate::monitor::Node;
+use crate::open::Shared;
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::extras::{self, Extras};
 use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, count, limits, links, page, referral, root_dse, subschema, unindexed,
-    virtual_search,
+    alias, assertion, count, limits, links, page, referral, unindexed, virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
 use crate::stop::Stop;
-use crate::virtual_entry::VirtualEntry;
 use policy::{LimitSettings, Limits, Right, Whose};
 use protocol::control::PagedResults;
 use protocol::{
     DerefAliases, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, Scope,
     SearchRequest, response,
 };
-use schema::{Name, Truth};
+use schema::Truth;
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
 use store::{EntryId, Region, RegionScope};
@@ -43,40 +43,13 @@ pub(crate) struct Needs<'n> {
     /// The words for whom those limits are.
     pub settings: &'n LimitSettings,
     pub last_name: &'n RefCell<LastName>,
+    /// What those are told who watch the server.
+    pub shared: &'n Shared,
     /// Asked only by searches that take more than one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
     /// StartTLS is offered.
     pub tls: bool,
-}
-
-impl Needs<'_> {
-    /// The root DSE or the subschema subentry, if that is what the base names.
-    fn virtual_entry(
-        &self,
-        context: &Context<'_>,
-        base: &str,
-    ) -> Result<Option<VirtualEntry>, Stop> {
-        match context.catalog.schema.resolve_name(base) {
-            Ok(name) => self.virtual_entry_of(context, &name),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// The same for a resolved name.
-    pub fn virtual_entry_of(
-        &self,
-        context: &Context<'_>,
-        name: &Name,
-    ) -> Result<Option<VirtualEntry>, Stop> {
-        let catalog = context.catalog;
-        if name.depth() == 0 {
-            let csn = context.newest()?.to_csn();
-            let root = root_dse::root_dse(catalog, &csn, self.peer, self.tls);
-            return Ok(Some(root));
-        }
-        Ok((*name == catalog.subschema).then(|| subschema::subschema(catalog)))
-    }
 }
 
 /// Begins a search and runs its first slice.
@@ -95,15 +68,15 @@ pub(crate) fn search(
     let filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     if let Some(condition) = controls.assertion
-        && let Some(entry) = needs.virtual_entry(context, request.base)?
+        && let Some(entry) = virtual_search::entry(context, needs, request.base)?
     {
         assertion::require_of(catalog, &entry, condition)?;
     }
     let areas = match areas_or_virtual(context, needs, request, controls)? {
         Found::Areas(areas) => areas,
-        Found::Virtual(entry) => {
+        Found::Virtual(nodes) => {
             let asked = (asked, extras.as_deref());
-            let what = (&projection, &entry);
+            let what = (&projection, nodes.as_slice());
             virtual_search::answer(context, id, request, filter, what, asked, out);
             return Ok(Step::Finished);
         }
@@ -303,6 +276,7 @@ fn offer(
         let is_reference = entry.has_class("referral") && entry.id != area.region.base;
         if is_reference {
             referral::write_reference(entry, cursor.id, area.region.scope, out)?;
+            context.count_reference();
         }
         return Ok(None);
     }
@@ -365,6 +339,7 @@ pub(super) fn send(
         }
     }
     cursor.sent += 1;
+    context.count_entry();
     Ok(())
 }
 
@@ -432,12 +407,12 @@ fn plan_area(
 /// What the base of a search leads to.
 enum Found {
     Areas(Areas),
-    /// An entry that is not stored.
-    Virtual(VirtualEntry),
+    /// Entries that are not stored.
+    Virtual(Vec<Node>),
 }
 
-/// The root DSE is no part of what lies below it (RFC 4512 §5.1); the subschema subentry is looked
-/// for where nothing else is found, so that it costs other searches nothing.
+/// The root DSE is no part of what lies below it (RFC 4512 §5.1); other entries that are not stored
+/// are looked for where nothing else is found, so that they cost other searches nothing.
 fn areas_or_virtual(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -446,14 +421,14 @@ fn areas_or_virtual(
 ) -> Result<Found, Stop> {
     let is_root = request.base.trim_start_matches(' ').is_empty();
     if is_root && request.scope == Scope::BaseObject {
-        let entry = needs.virtual_entry_of(context, &Name::root())?;
-        return Ok(Found::Virtual(entry.expect("the root DSE is always there")));
+        let root = virtual_search::nodes(context, needs, request)?;
+        return Ok(Found::Virtual(root.expect("the root DSE is always there")));
     }
     match areas(context, needs, request, controls) {
         Ok(areas) => Ok(Found::Areas(areas)),
         Err(stop) if is_root => Err(stop),
-        Err(stop) => match needs.virtual_entry(context, request.base)? {
-            Some(entry) => Ok(Found::Virtual(entry)),
+        Err(stop) => match virtual_search::nodes(context, needs, request)? {
+            Some(nodes) => Ok(Found::Virtual(nodes)),
             None => Err(stop),
         },
     }

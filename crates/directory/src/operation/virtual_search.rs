@@ -1,21 +1,133 @@
-//! A search whose base is not stored: the root DSE or the subschema subentry.
+//! Entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
+use crate::monitor::{self, Node};
 use crate::operation::controls::SearchControls;
-use crate::operation::count;
 use crate::operation::extras::{self, Extras};
+use crate::operation::search::Needs;
+use crate::operation::{count, root_dse, subschema};
 use crate::projection::Projection;
+use crate::stop::{Refusal, Stop};
 use crate::virtual_entry::VirtualEntry;
-use protocol::{LdapResult, MessageId, ResultKind, Scope, SearchRequest, response};
-use schema::Truth;
+use protocol::{LdapResult, MessageId, ResultCode, ResultKind, Scope, SearchRequest, response};
+use schema::{Name, Truth};
 
-/// Answers a search whose base is such an entry.
+/// The entry that a name as spelled is of, if that one is not stored.
+pub(crate) fn entry(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    name: &str,
+) -> Result<Option<VirtualEntry>, Stop> {
+    match context.catalog.schema.resolve_name(name) {
+        Ok(name) => entry_of(context, needs, &name),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The same for a resolved name.
+pub(crate) fn entry_of(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    name: &Name,
+) -> Result<Option<VirtualEntry>, Stop> {
+    let catalog = context.catalog;
+    if name.depth() == 0 {
+        let csn = context.newest()?.to_csn();
+        let root = root_dse::root_dse(catalog, &csn, needs.peer, needs.tls);
+        return Ok(Some(root));
+    }
+    if *name == catalog.subschema {
+        return Ok(Some(subschema::subschema(catalog)));
+    }
+    if !is_monitor(context, name) {
+        return Ok(None);
+    }
+    for node in monitor::tree(needs.shared, catalog)? {
+        if is_of(context, &node, name) {
+            return Ok(Some(node.entry));
+        }
+    }
+    Ok(None)
+}
+
+/// The entries in scope of a search whose base is not stored.
+pub(crate) fn nodes(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+) -> Result<Option<Vec<Node>>, Stop> {
+    let catalog = context.catalog;
+    let Ok(base) = catalog.schema.resolve_name(request.base) else {
+        return Ok(None);
+    };
+    if is_monitor(context, &base) {
+        return monitor_nodes(context, needs, &base, request.scope).map(Some);
+    }
+    let Some(entry) = entry_of(context, needs, &base)? else {
+        return Ok(None);
+    };
+    let name = request.base.to_owned();
+    // Nothing stands below such an entry.
+    let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
+    Ok(Some(match in_scope {
+        true => vec![Node { name, entry }],
+        false => Vec::new(),
+    }))
+}
+
+/// Whether a name is of the monitor, for those who may know of it.
+fn is_monitor(context: &Context<'_>, name: &Name) -> bool {
+    name.is_within(&context.catalog.monitor) && context.sees_monitor()
+}
+
+fn is_of(context: &Context<'_>, node: &Node, name: &Name) -> bool {
+    let own = context.catalog.schema.resolve_name(&node.name);
+    own.is_ok_and(|it| it == *name)
+}
+
+fn monitor_nodes(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    base: &Name,
+    scope: Scope,
+) -> Result<Vec<Node>, Stop> {
+    let schema = &context.catalog.schema;
+    let mut found_base = false;
+    let mut nodes = Vec::new();
+    for node in monitor::tree(needs.shared, context.catalog)? {
+        let Ok(name) = schema.resolve_name(&node.name) else {
+            continue;
+        };
+        if !name.is_within(base) {
+            continue;
+        }
+        let deeper = name.depth() - base.depth();
+        found_base |= deeper == 0;
+        let in_scope = match scope {
+            Scope::BaseObject => deeper == 0,
+            Scope::SingleLevel => deeper == 1,
+            Scope::WholeSubtree => true,
+            Scope::Subordinate => deeper > 0,
+        };
+        if in_scope {
+            nodes.push(node);
+        }
+    }
+    if found_base {
+        return Ok(nodes);
+    }
+    let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
+    refusal.matched = crate::catalog::MONITOR_NAME.to_owned();
+    Err(refusal.into())
+}
+
+/// Answers a search for such entries.
 pub(crate) fn answer(
     context: &Context<'_>,
     id: MessageId,
     request: &SearchRequest<'_>,
     filter: schema::Filter,
-    (projection, entry): (&Projection, &VirtualEntry),
+    (projection, nodes): (&Projection, &[Node]),
     (asked, extras): (Option<&SearchControls<'_>>, Option<&Extras>),
     out: &mut Vec<u8>,
 ) {
@@ -26,20 +138,28 @@ pub(crate) fn answer(
         _ => extras::narrowed(catalog, filter, asked),
     };
     let mut scratch = Vec::new();
-    // Nothing stands below such an entry.
-    let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
-    let found = in_scope && filter.evaluate(&catalog.schema, entry, &mut scratch) == Truth::True;
+    let mut matches =
+        |it: &&Node| filter.evaluate(&catalog.schema, &it.entry, &mut scratch) == Truth::True;
+    let found: Vec<&Node> = nodes.iter().filter(|it| matches(it)).collect();
     let done = LdapResult::success();
     if let Some(asked) = asked.and_then(|it| it.count) {
-        let control = count::of_one(asked, found);
+        let control = count::of_virtual(asked, found.len() as u64);
         response::write_result(out, id, ResultKind::SearchDone, &done, &[control]);
         return;
     }
-    if found {
-        let matched = extras.and_then(|it| it.matched.as_ref());
-        let mark = response::begin_search_entry(out, id, request.base.as_bytes());
-        projection.write_virtual(catalog, entry, matched, out);
+    let matched = extras.and_then(|it| it.matched.as_ref());
+    for (sent, node) in found.into_iter().enumerate() {
+        if request.size_limit != 0 && sent >= request.size_limit as usize {
+            let limit = request.size_limit;
+            let text = format!("the request's own size limit of {limit} entries; more match");
+            let result = LdapResult::new(ResultCode::SIZE_LIMIT_EXCEEDED, text);
+            response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
+            return;
+        }
+        let mark = response::begin_search_entry(out, id, node.name.as_bytes());
+        projection.write_virtual(catalog, &node.entry, matched, out);
         response::finish_search_entry(out, mark, &[]);
+        context.count_entry();
     }
     response::write_result(out, id, ResultKind::SearchDone, &done, &[]);
 }

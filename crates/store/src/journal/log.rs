@@ -93,6 +93,12 @@ impl Log {
         self.id
     }
 
+    /// Bytes of all files, those kept to be used again included.
+    pub fn bytes(&self) -> u64 {
+        let segments: u64 = self.segments.iter().map(|(_, length)| length).sum();
+        segments + self.spares.iter().map(|(_, length)| length).sum::<u64>()
+    }
+
     /// Where the next record goes.
     pub fn place(&self) -> LogPlace {
         self.next

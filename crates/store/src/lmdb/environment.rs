@@ -136,7 +136,7 @@ impl Environment {
     }
 
     /// Bytes of a page.
-    pub(super) fn page_bytes(&self) -> Option<usize> {
+    pub fn page_bytes(&self) -> Option<usize> {
         let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
         // SAFETY: as in `sizes`.
         let stat = unsafe {

@@ -134,3 +134,39 @@ fn a_reader_moves_to_another_thread() {
     .join()
     .unwrap();
 }
+
+#[test]
+fn readers_and_free_pages_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = open(folder.path());
+    let mut write = WriteTransaction::begin(&environment).unwrap();
+    let table = write.open_table("t", TableOptions::Plain).unwrap();
+    for key in 0..400_u16 {
+        let row = [7; 1000];
+        write
+            .put(table, &key.to_be_bytes(), &row, Put::Append)
+            .unwrap();
+    }
+    write.commit().unwrap();
+    assert_eq!(environment.readers().unwrap(), []);
+    let old = ReadTransaction::begin(&environment).unwrap();
+    let full = old.statistics(table).unwrap().pages;
+    let mut write = WriteTransaction::begin(&environment).unwrap();
+    for key in 0..399_u16 {
+        assert!(write.delete(table, &key.to_be_bytes()).unwrap());
+    }
+    write.commit().unwrap();
+    let mut new = ReadTransaction::begin(&environment).unwrap();
+    assert_eq!(environment.newest().unwrap(), new.id());
+    let mut held = environment.readers().unwrap();
+    held.sort_unstable();
+    assert_eq!(held, [old.id(), new.id()]);
+    let free = new.free_pages().unwrap();
+    assert!(
+        free + 1 >= full && free < full + 8,
+        "{free} of {full} pages"
+    );
+    assert!(old.free_pages().unwrap() < 8);
+    new.reset();
+    assert_eq!(environment.readers().unwrap(), [old.id()]);
+}

@@ -21,6 +21,14 @@ pub struct Table {
     name: &'static str,
 }
 
+impl Table {
+    /// LMDB's own list of free pages (`FREE_DBI`), which only read transactions can look at.
+    pub(super) const FREE_PAGES: Table = Table {
+        handle: 0,
+        name: "free pages",
+    };
+}
+
 /// What kind of table to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableOptions {

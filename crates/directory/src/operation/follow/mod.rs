@@ -149,6 +149,11 @@ pub enum Followed {
 }
 
 impl Follower {
+    /// Entries sent so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
     /// The message id of the search request.
     pub fn message_id(&self) -> MessageId {
         self.id

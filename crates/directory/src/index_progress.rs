@@ -1,0 +1,20 @@
+//! How far the store is with an index, in words and numbers.
+
+use store::IndexState;
+
+/// `ready`, or what is being done; `last` is the greatest id there is.
+pub(crate) fn text(state: &IndexState, last: u64) -> String {
+    if !state.dropping.is_empty() {
+        format!("removing {}", state.dropping)
+    } else if state.building.is_empty() {
+        "ready".to_owned()
+    } else {
+        let percent = done(state, last) * 100 / last.max(1);
+        format!("building {}: {percent} %", state.building)
+    }
+}
+
+/// Ids that the build has behind it.
+pub(crate) fn done(state: &IndexState, last: u64) -> u64 {
+    state.next.0.saturating_sub(1).min(last)
+}

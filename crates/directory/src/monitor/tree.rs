@@ -1,0 +1,228 @@
+//! The entries below `cn=monitor`, made when somebody looks.
+//!
+//! Their names, and the attributes of what OpenLDAP shows as well, are those of OpenLDAP's monitor;
+//! the rest are Pando's own (docs/reference/monitor.md).
+
+use super::{Counters, OPERATIONS};
+use crate::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
+use crate::clock::generalized_time;
+use crate::index_progress;
+use crate::open::{Shared, Status};
+use crate::stop::Failure;
+use crate::virtual_entry::VirtualEntry;
+use schema::Schema;
+use store::{IndexKind, IndexState};
+
+/// An entry that is not stored, with its name.
+pub(crate) struct Node {
+    pub name: String,
+    pub entry: VirtualEntry,
+}
+
+/// All entries of the monitor, each after the one above it.
+pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Failure> {
+    let mut tree = Tree {
+        schema: &catalog.schema,
+        nodes: Vec::new(),
+    };
+    let now_us = shared.clock.now_us();
+    let version = concat!("Pando ", env!("CARGO_PKG_VERSION"));
+    tree.put(MONITOR_NAME, "monitorServer", |entry| {
+        entry.put("monitoredInfo", [version]);
+    });
+    put_time(&mut tree, shared.monitor.started_us, now_us);
+    put_connections(&mut tree, shared);
+    let counters = shared.monitor.total();
+    put_operations(&mut tree, &counters);
+    put_statistics(&mut tree, &counters);
+    let status = shared.status()?;
+    put_database(&mut tree, shared, &status, now_us)?;
+    put_writes(&mut tree, shared, &status, now_us);
+    put_indexes(&mut tree, shared, &status);
+    Ok(tree.nodes)
+}
+
+struct Tree<'t> {
+    schema: &'t Schema,
+    nodes: Vec<Node>,
+}
+
+impl Tree<'_> {
+    /// Adds an entry; `rdn` is all of its name that stands before `cn=monitor`.
+    fn put(&mut self, name: &str, class: &str, fill: impl FnOnce(&mut VirtualEntry)) {
+        let mut entry = VirtualEntry::new(self.schema);
+        entry.put("objectClass", ["top", "monitor", class]);
+        let (rdn, _) = name.split_once(',').unwrap_or((name, ""));
+        entry.put("cn", [rdn.trim_start_matches("cn=")]);
+        fill(&mut entry);
+        entry.put("structuralObjectClass", [class]);
+        entry.put("entryDN", [name]);
+        entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
+        self.nodes.push(Node {
+            name: name.to_owned(),
+            entry,
+        });
+    }
+
+    fn container(&mut self, rdn: &str) {
+        self.put(&below(rdn), "monitorContainer", |_| {});
+    }
+
+    fn counter(&mut self, rdns: &str, value: u64) {
+        self.put(&below(rdns), "monitorCounterObject", |entry| {
+            number(entry, "monitorCounter", value);
+        });
+    }
+}
+
+/// The name of an entry below the monitor.
+fn below(rdns: &str) -> String {
+    format!("{rdns},{MONITOR_NAME}")
+}
+
+fn number(entry: &mut VirtualEntry, attribute: &str, value: u64) {
+    entry.put(attribute, [value.to_string()]);
+}
+
+fn put_time(tree: &mut Tree<'_>, started_us: u64, now_us: u64) {
+    tree.container("cn=Time");
+    for (rdn, time_us) in [("cn=Start", started_us), ("cn=Current", now_us)] {
+        tree.put(
+            &below(&format!("{rdn},cn=Time")),
+            "monitoredObject",
+            |entry| {
+                entry.put("monitorTimestamp", [generalized_time(time_us)]);
+            },
+        );
+    }
+    tree.put(&below("cn=Uptime,cn=Time"), "monitoredObject", |entry| {
+        let uptime_s = now_us.saturating_sub(started_us) / 1_000_000;
+        entry.put("monitoredInfo", [uptime_s.to_string()]);
+    });
+}
+
+/// Nothing, when nothing listens: the directory was opened by a command.
+fn put_connections(tree: &mut Tree<'_>, shared: &Shared) {
+    let Some(connections) = shared.monitor.connections() else {
+        return;
+    };
+    tree.container("cn=Connections");
+    tree.counter("cn=Current,cn=Connections", connections.current);
+    tree.counter("cn=Total,cn=Connections", connections.accepted);
+    tree.counter("cn=Refused,cn=Connections", connections.refused);
+    tree.counter("cn=Max,cn=Connections", connections.max);
+    tree.container("cn=Listeners");
+    for (at, listener) in connections.listeners.iter().enumerate() {
+        let name = below(&format!("cn=Listener {at},cn=Listeners"));
+        tree.put(&name, "monitoredObject", |entry| {
+            entry.put("labeledURI", [listener.url.as_str()]);
+            number(entry, "monitorCounter", listener.current);
+            number(entry, "monitorTotalListenerConnections", listener.accepted);
+        });
+    }
+}
+
+fn put_operations(tree: &mut Tree<'_>, counters: &Counters) {
+    let both = |entry: &mut VirtualEntry, initiated: u64, completed: u64| {
+        number(entry, "monitorOpInitiated", initiated);
+        number(entry, "monitorOpCompleted", completed);
+    };
+    let each = OPERATIONS.map(|(operation, name)| {
+        let initiated = counters.initiated(operation).value();
+        (name, initiated, counters.completed(operation).value())
+    });
+    tree.put(&below("cn=Operations"), "monitorOperation", |entry| {
+        let sum = |of: fn(&(&str, u64, u64)) -> u64| each.iter().map(of).sum();
+        both(entry, sum(|it| it.1), sum(|it| it.2));
+    });
+    for (name, initiated, completed) in each {
+        let name = below(&format!("cn={name},cn=Operations"));
+        tree.put(&name, "monitorOperation", |entry| {
+            both(entry, initiated, completed);
+        });
+    }
+}
+
+fn put_statistics(tree: &mut Tree<'_>, counters: &Counters) {
+    tree.container("cn=Statistics");
+    for (rdn, count) in [
+        ("cn=Bytes", &counters.bytes_sent),
+        ("cn=Bytes Received", &counters.bytes_received),
+        ("cn=Entries", &counters.entries),
+        ("cn=Referrals", &counters.references),
+        ("cn=Refused Requests", &counters.refused),
+    ] {
+        tree.counter(&format!("{rdn},cn=Statistics"), count.value());
+    }
+}
+
+fn put_database(
+    tree: &mut Tree<'_>,
+    shared: &Shared,
+    status: &Status,
+    now_us: u64,
+) -> Result<(), Failure> {
+    let usage = shared.store.usage()?;
+    let age_s = match usage.oldest < usage.newest {
+        true => shared.monitor.commits.age_s(usage.oldest, now_us),
+        // The newest state keeps nothing from being used again.
+        false => 0,
+    };
+    tree.put(&below("cn=Database"), "pandoMonitored", |entry| {
+        number(entry, "pandoEntries", status.entries);
+        number(entry, "pandoFileBytes", usage.bytes);
+        number(entry, "pandoFileBytesFree", usage.free_bytes);
+        number(entry, "pandoReaders", usage.readers);
+        number(entry, "pandoOldestReaderAge", age_s);
+        number(entry, "pandoDeletedSubtrees", status.deleted_subtrees);
+        number(entry, "pandoFollowers", shared.feed.followers());
+        entry.put("pandoStateDigest", [status.digest.as_str()]);
+    });
+    Ok(())
+}
+
+fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64) {
+    let commits = &shared.monitor.commits;
+    tree.put(&below("cn=Writes"), "pandoMonitored", |entry| {
+        number(entry, "pandoWritesWaiting", status.waiting_writes as u64);
+        let (transactions, writes) = commits.totals();
+        number(entry, "pandoCommits", transactions);
+        number(entry, "pandoCommittedWrites", writes);
+        entry.put("pandoCommitSizes", commits.sizes());
+        number(entry, "pandoLogPosition", status.position);
+        if let Some((bytes, age_s)) = commits.log(now_us) {
+            number(entry, "pandoLogBytes", bytes);
+            number(entry, "pandoCheckpointAge", age_s);
+        }
+    });
+}
+
+fn put_indexes(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+    tree.container("cn=Indexes");
+    let build = shared.monitor.commits.build();
+    for state in &status.indexes {
+        let name = below(&format!("cn={},cn=Indexes", state.attribute));
+        tree.put(&name, "pandoMonitored", |entry| {
+            put_index(entry, state, status.last_id);
+            let own = build.as_ref().filter(|it| it.attribute == state.attribute);
+            if let Some(build) = own {
+                number(entry, "pandoIndexRate", build.rate());
+            }
+        });
+    }
+}
+
+fn put_index(entry: &mut VirtualEntry, state: &IndexState, last_id: u64) {
+    entry.put("pandoIndexAttribute", [state.attribute.as_str()]);
+    let wanted = state.ready | state.building | state.pending;
+    entry.put("pandoIndexKind", wanted.iter().map(IndexKind::name));
+    entry.put("pandoIndexState", [index_progress::text(state, last_id)]);
+    if !state.building.is_empty() {
+        number(
+            entry,
+            "pandoIndexDone",
+            index_progress::done(state, last_id),
+        );
+        number(entry, "pandoIndexTotal", last_id);
+    }
+}
