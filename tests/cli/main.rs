@@ -7,6 +7,7 @@ mod data;
 mod mistakes;
 mod nodes;
 mod streams;
+mod watch;
 
 use std::process::Command;
 
@@ -93,6 +94,7 @@ fn help_and_version() {
         "schema",
         "passwd",
         "index",
+        "status",
         "completions",
     ] {
         assert!(

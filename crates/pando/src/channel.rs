@@ -2,6 +2,7 @@
 //! else by opening its folder. Either way they send LDAP messages and read LDAP answers.
 
 use crate::init::data_folder;
+use crate::reach::Target;
 use crate::report::Problem;
 use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
 use protocol::{
@@ -12,7 +13,10 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
+/// How long a server elsewhere may take for an answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Answers larger than this are not read.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
@@ -27,8 +31,13 @@ enum Way {
     Offline(Box<Offline>),
 }
 
+/// What carries the bytes to a server.
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
 struct Online {
-    stream: UnixStream,
+    stream: Box<dyn Stream>,
     /// Read and not taken yet.
     buffer: Vec<u8>,
 }
@@ -77,14 +86,24 @@ impl Inbox {
 impl Channel {
     /// Reaches the node in a folder and authenticates as the owner of the process.
     pub fn open(dir: &Path) -> Result<Channel, Problem> {
-        let data = data_folder(dir)?;
-        let way = match UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)) {
-            Ok(stream) => Way::Online(Online {
-                stream,
-                buffer: Vec::new(),
-            }),
-            Err(_) => Way::Offline(Box::new(Offline::open(&data)?)),
-        };
+        match Channel::served(dir)? {
+            Some(channel) => Ok(channel),
+            None => {
+                let offline = Offline::open(&data_folder(dir)?)?;
+                Channel::as_owner(Way::Offline(Box::new(offline)))
+            }
+        }
+    }
+
+    /// The same, but only if somebody serves the node.
+    pub fn served(dir: &Path) -> Result<Option<Channel>, Problem> {
+        data_folder(dir)?;
+        let stream = UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)).ok();
+        let way = stream.map(Way::online);
+        way.map(Channel::as_owner).transpose()
+    }
+
+    fn as_owner(way: Way) -> Result<Channel, Problem> {
         let mut channel = Channel { way, last_id: 0 };
         let bind = Request::Bind(BindRequest {
             version: 3,
@@ -95,6 +114,24 @@ impl Channel {
             },
         });
         channel.succeed(&bind)?;
+        Ok(channel)
+    }
+
+    /// Reaches a server elsewhere, and authenticates if a name is given.
+    pub fn connect(target: &Target, name: &str, password: &[u8]) -> Result<Channel, Problem> {
+        let mut transport = target.connect()?;
+        transport.limit(ANSWER_PATIENCE)?;
+        let mut channel = Channel {
+            way: Way::online(transport),
+            last_id: 0,
+        };
+        if !name.is_empty() {
+            channel.succeed(&Request::Bind(BindRequest {
+                version: 3,
+                name,
+                authentication: Authentication::Simple(password),
+            }))?;
+        }
         Ok(channel)
     }
 
@@ -184,6 +221,15 @@ impl Channel {
             Some(result) => Ok((id, result)),
             None => Err(Problem::failed("the server's answer is no result")),
         }
+    }
+}
+
+impl Way {
+    fn online(stream: impl Stream + 'static) -> Way {
+        Way::Online(Online {
+            stream: Box::new(stream),
+            buffer: Vec::new(),
+        })
     }
 }
 

@@ -1,6 +1,10 @@
 //! What a person types. Help texts, shell completions and man pages are made from these
 //! definitions.
 
+mod watch;
+
+pub use watch::{Remote, Report, Status};
+
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -57,6 +61,8 @@ pub enum Command {
     Passwd(Passwd),
     /// Show, add or drop indexes
     Index(Index),
+    /// Say how a node or a server is doing
+    Status(Status),
     /// Print completions for a shell
     Completions(Completions),
     /// Write man pages into a folder

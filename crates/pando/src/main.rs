@@ -20,6 +20,7 @@ mod reach;
 mod report;
 mod schema;
 mod serve;
+mod status;
 mod trust;
 
 use clap::Parser;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
+        Command::Status(it) => status::status(&it),
         Command::Completions(it) => man::completions(it.shell),
         Command::Man(it) => man::man(&it.dir),
     };

@@ -14,6 +14,8 @@ pub enum Problem {
     Failed(String),
     /// The problem is reported already: exit status 1.
     Reported,
+    /// What was asked about is not there to be asked, and that is reported: exit status 3.
+    NotServed,
     /// The reader of our output has gone away: that is no failure.
     OutputClosed,
 }
@@ -38,7 +40,7 @@ impl Problem {
     pub fn text(&self) -> &str {
         match self {
             Problem::Usage(text) | Problem::Failed(text) => text,
-            Problem::Reported => "reported already",
+            Problem::Reported | Problem::NotServed => "reported already",
             Problem::OutputClosed => "the connection is broken",
         }
     }
@@ -49,6 +51,7 @@ impl Problem {
             Problem::Usage(text) => (text, 2),
             Problem::Failed(text) => (text, 1),
             Problem::Reported => return ExitCode::from(1),
+            Problem::NotServed => return ExitCode::from(3),
             Problem::OutputClosed => return ExitCode::SUCCESS,
         };
         note(format_args!("pando: {text}"));

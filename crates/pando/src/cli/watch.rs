@@ -1,0 +1,61 @@
+//! The arguments of the subcommands that look at a node or a server.
+
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// A server elsewhere, and as whom to ask it.
+#[derive(Debug, Args)]
+pub struct Remote {
+    /// The server: ldap://HOST:PORT or ldaps://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Bind as DN, the administrator
+    #[arg(
+        short = 'D',
+        long,
+        value_name = "DN",
+        requires = "bind_password_file",
+        requires = "url"
+    )]
+    pub bind_dn: Option<String>,
+    /// The password of --bind-dn: the first line of FILE (`-`: standard input)
+    #[arg(short = 'y', long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        requires = "bind_dn")]
+    pub bind_password_file: Option<PathBuf>,
+    /// Begin TLS on an ldap:// connection
+    #[arg(long, requires = "url")]
+    pub starttls: bool,
+    /// Certificates to trust with TLS, as PEM [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "url")]
+    pub ca: Option<PathBuf>,
+}
+
+/// `pando status`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Of a folder that is served, the figures are those of the serving process; of one \
+    that is not, what the database tells. With --url and --bind-dn they are those of that server, \
+    without --bind-dn only whether it answers.\n\
+    Exit status: 0 it serves, 1 failed, 2 wrong usage, 3 nobody serves the folder, or the server \
+    at the URL does not answer."
+)]
+pub struct Status {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath, required_unless_present = "url")]
+    pub dir: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Report,
+}

@@ -1,0 +1,130 @@
+//! `pando status`: how a node or a server is doing, from `cn=monitor` of the process that serves,
+//! or from the database of a folder that nobody serves.
+
+mod doing;
+mod figures;
+mod json;
+mod offline;
+mod text;
+
+use crate::channel::Channel;
+use crate::cli::{Remote, Report, Status};
+use crate::init::data_folder;
+use crate::passwd::first_line;
+use crate::reach::Target;
+use crate::report::{Problem, say};
+use figures::Figures;
+use protocol::{DerefAliases, Filter, Request, Response, ResponseMessage, Scope, SearchRequest};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::Instant;
+
+/// Prints how it is doing.
+pub fn status(it: &Status) -> Result<(), Problem> {
+    let mut served = true;
+    let mut all = Map::new();
+    let mut lines = Vec::new();
+    if let Some(url) = &it.remote.url {
+        served &= ask_server(url, &it.remote, &mut all, &mut lines)?;
+    }
+    if let Some(dir) = &it.dir {
+        served &= ask_folder(dir, &mut all, &mut lines)?;
+    }
+    match it.format {
+        Report::Text => say(lines.join("\n"))?,
+        Report::Json => {
+            let text = serde_json::to_string_pretty(&Value::Object(all));
+            say(text.map_err(Problem::failed)?)?;
+        }
+    }
+    match served {
+        true => Ok(()),
+        false => Err(Problem::NotServed),
+    }
+}
+
+/// What the folder's server says, or the folder itself. Returns whether it is served.
+fn ask_folder(
+    dir: &Path,
+    all: &mut Map<String, Value>,
+    lines: &mut Vec<String>,
+) -> Result<bool, Problem> {
+    let data = data_folder(dir)?;
+    let channel = Channel::served(dir)?;
+    let served = channel.is_some();
+    all.insert("served".to_owned(), json!(served));
+    if let Some(mut channel) = channel {
+        let figures = Figures::ask(&mut channel)?;
+        all.append(&mut json::of(&figures));
+        lines.extend(text::of(&figures));
+    } else {
+        let found = offline::look(&data)?;
+        all.append(&mut found.json());
+        lines.extend(found.lines(dir));
+    }
+    Ok(served)
+}
+
+/// What a server elsewhere says. Returns whether it answers.
+fn ask_server(
+    url: &str,
+    remote: &Remote,
+    all: &mut Map<String, Value>,
+    lines: &mut Vec<String>,
+) -> Result<bool, Problem> {
+    let target = Target::new("--url", url, remote.starttls, remote.ca.as_deref())?;
+    let password = match &remote.bind_password_file {
+        Some(file) => first_line(file)?,
+        None => Vec::new(),
+    };
+    let began = Instant::now();
+    // The root DSE can be read by everybody.
+    let version = Channel::connect(&target, "", b"").and_then(|mut it| version(&mut it));
+    let took_ms = began.elapsed().as_millis() as u64;
+    let version = match version {
+        Ok(version) => version,
+        Err(problem) => {
+            all.insert(
+                "server".to_owned(),
+                json!({ "url": url, "answers": false, "problem": problem.text() }),
+            );
+            lines.push(format!("{url} does not answer: {}", problem.text()));
+            return Ok(false);
+        }
+    };
+    all.insert(
+        "server".to_owned(),
+        json!({ "url": url, "answers": true, "milliseconds": took_ms, "version": version }),
+    );
+    lines.push(format!("{url} answers in {took_ms} ms: {version}"));
+    if let Some(name) = &remote.bind_dn {
+        let figures = Figures::ask(&mut Channel::connect(&target, name, &password)?)?;
+        all.append(&mut json::of(&figures));
+        lines.extend(text::of(&figures));
+    }
+    Ok(true)
+}
+
+/// What the root DSE calls the server.
+fn version(channel: &mut Channel) -> Result<String, Problem> {
+    let answers = channel.call(&Request::Search(SearchRequest {
+        base: "",
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: vec!["vendorVersion"],
+    }))?;
+    for answer in &answers {
+        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
+        let value = attributes.iter().flat_map(|it| it.values).next();
+        let version = value.map(|it| String::from_utf8_lossy(it).into_owned());
+        return Ok(version.unwrap_or_else(|| "an LDAP server that does not say which".to_owned()));
+    }
+    Err(Problem::failed("the server showed no root DSE"))
+}

@@ -1,0 +1,129 @@
+//! What the folder of a node tells that nobody serves. Nothing is changed: a folder that was left
+//! by a crash stays as it is.
+
+use super::text::line;
+use crate::report::Problem;
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use store::{Error, IndexState, Store, Usage};
+
+/// What was found.
+pub enum Found {
+    /// The database, closed in order.
+    Database(Box<Database>),
+    /// The process that had it was not stopped in order.
+    Unrecovered,
+    /// A process has it that does not serve: an import, for example, or a server that starts.
+    Used { process: Option<u32> },
+}
+
+/// What the database tells.
+pub struct Database {
+    entries: u64,
+    position: u64,
+    digest: String,
+    usage: Usage,
+    indexes: Vec<IndexState>,
+}
+
+/// Looks at the data folder of a node.
+pub fn look(data: &Path) -> Result<Found, Problem> {
+    let store = match Store::read_only(data, false) {
+        Ok(store) => store,
+        Err(Error::Unrecovered { .. }) => return Ok(Found::Unrecovered),
+        Err(Error::Locked { process, .. }) => return Ok(Found::Used { process }),
+        Err(error) => return Err(Problem::failed(error)),
+    };
+    database(&store)
+        .map(|it| Found::Database(Box::new(it)))
+        .map_err(Problem::failed)
+}
+
+fn database(store: &Store) -> Result<Database, Error> {
+    let usage = store.usage()?;
+    let mut reader = store.reader()?;
+    let snapshot = reader.snapshot()?;
+    Ok(Database {
+        entries: snapshot.entry_count()?,
+        position: snapshot.position()?,
+        digest: format!("{:032x}", snapshot.digest()?),
+        usage,
+        indexes: snapshot.index_states()?,
+    })
+}
+
+impl Found {
+    /// For programs.
+    pub fn json(&self) -> Map<String, Value> {
+        let mut all = Map::new();
+        let mut put = |name: &str, value: Value| drop(all.insert(name.to_owned(), value));
+        match self {
+            Found::Database(it) => {
+                put(
+                    "database",
+                    json!({
+                        "entries": it.entries,
+                        "file_bytes": it.usage.bytes,
+                        "free_bytes": it.usage.free_bytes,
+                        "digest": it.digest,
+                    }),
+                );
+                put("writes", json!({ "log_position": it.position }));
+                put("unfinished_indexes", json!(unfinished(&it.indexes)));
+            }
+            Found::Unrecovered => put("unrecovered", json!(true)),
+            Found::Used { process } => put("used_by", json!(process)),
+        }
+        all
+    }
+
+    /// For people.
+    pub fn lines(&self, dir: &Path) -> Vec<String> {
+        let dir = dir.display();
+        match self {
+            Found::Used { process } => {
+                let process = process.map_or(String::new(), |it| format!(" {it}"));
+                vec![format!(
+                    "{dir} is not served: process{process} has it open and does not answer, \
+                     because it imports, checks or starts"
+                )]
+            }
+            Found::Unrecovered => vec![format!(
+                "{dir} is not served; the server was not stopped in order, and the next start \
+                 brings back what its log holds: `pando serve {dir}`"
+            )],
+            Found::Database(it) => {
+                let mut lines = vec![
+                    format!("{dir} is not served; start it with `pando serve {dir}`"),
+                    line(
+                        "database",
+                        &format!(
+                            "{} entries in {}, {} of it free",
+                            HumanCount(it.entries),
+                            HumanBytes(it.usage.bytes),
+                            HumanBytes(it.usage.free_bytes)
+                        ),
+                    ),
+                    line("log", &format!("position {}", HumanCount(it.position))),
+                ];
+                let unfinished = unfinished(&it.indexes);
+                lines.push(match unfinished.as_slice() {
+                    [] => line("indexes", &format!("{} ready", it.indexes.len())),
+                    _ => line(
+                        "indexes",
+                        &format!("to be built when it is served: {}", unfinished.join(", ")),
+                    ),
+                });
+                lines
+            }
+        }
+    }
+}
+
+/// The attributes of indexes that are not ready.
+fn unfinished(indexes: &[IndexState]) -> Vec<&str> {
+    let open = |it: &&IndexState| !(it.building | it.pending | it.dropping).is_empty();
+    let open = indexes.iter().filter(open);
+    open.map(|it| it.attribute.as_str()).collect()
+}

@@ -1,0 +1,175 @@
+//! The figures for people.
+
+use super::doing;
+use super::figures::{Figures, Shown};
+use indicatif::{HumanBytes, HumanCount};
+
+/// The figures of a server, line by line.
+pub fn of(figures: &Figures) -> Vec<String> {
+    let mut lines = vec![heading(figures)];
+    lines.push(match doing::now(figures).as_slice() {
+        [] => line("doing", "nothing: it waits for requests"),
+        doing => line("doing", &doing.join("; ")),
+    });
+    lines.extend(connections(figures));
+    lines.extend(operations(figures));
+    let count = |rdns: &str| figures.counter(&format!("{rdns},cn=Statistics"));
+    lines.push(line(
+        "traffic",
+        &format!(
+            "{} entries and {} references in {} sent, {} received, {} requests refused",
+            HumanCount(count("cn=Entries")),
+            HumanCount(count("cn=Referrals")),
+            HumanBytes(count("cn=Bytes")),
+            HumanBytes(count("cn=Bytes Received")),
+            HumanCount(count("cn=Refused Requests")),
+        ),
+    ));
+    lines.push(database(figures.at("cn=Database")));
+    lines.extend(writes(figures.at("cn=Writes")));
+    lines.push(indexes(figures));
+    lines
+}
+
+/// One line with what it is about in front.
+pub fn line(about: &str, text: &str) -> String {
+    format!("{about:<12} {text}")
+}
+
+fn heading(figures: &Figures) -> String {
+    let version = figures.at("").text("monitoredInfo");
+    let started = figures.at("cn=Start,cn=Time").text("monitorTimestamp");
+    let since = moment(started).unwrap_or_else(|| started.to_owned());
+    let uptime = duration(doing::uptime_s(figures));
+    line("serves", &format!("{version}, since {since}, for {uptime}"))
+}
+
+/// A generalized time in whole seconds as people write it.
+fn moment(time: &str) -> Option<String> {
+    let part = |from: usize, to: usize| time.get(from..to);
+    Some(format!(
+        "{}-{}-{} {}:{}:{} UTC",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(8, 10)?,
+        part(10, 12)?,
+        part(12, 14)?
+    ))
+}
+
+fn duration(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+fn connections(figures: &Figures) -> Vec<String> {
+    let count = |rdn: &str| figures.counter(&format!("cn={rdn},cn=Connections"));
+    let most = match count("Max") {
+        0 => "without limit".to_owned(),
+        max => format!("{} at most", HumanCount(max)),
+    };
+    let mut lines = vec![line(
+        "connections",
+        &format!(
+            "{} now, {most}; {} since the start, {} refused",
+            HumanCount(count("Current")),
+            HumanCount(count("Total")),
+            HumanCount(count("Refused"))
+        ),
+    )];
+    lines.extend(figures.below("cn=Listeners").map(|it| {
+        let number = |attribute: &str| HumanCount(it.number(attribute).unwrap_or(0));
+        let url = it.text("labeledURI");
+        let (now, total) = (
+            number("monitorCounter"),
+            number("monitorTotalListenerConnections"),
+        );
+        line("", &format!("{url}: {now} now, {total} since the start"))
+    }));
+    lines
+}
+
+/// Kinds of operations that were not asked for are left out.
+fn operations(figures: &Figures) -> Vec<String> {
+    let all = figures.at("cn=Operations");
+    let completed = all.number("monitorOpCompleted").unwrap_or(0);
+    let mut lines = vec![line("operations", &HumanCount(completed).to_string())];
+    for it in figures.below("cn=Operations") {
+        let count = it.number("monitorOpCompleted").unwrap_or(0);
+        if count > 0 {
+            let name = it.text("cn").to_ascii_lowercase();
+            lines.push(line("", &format!("{name:<9} {}", HumanCount(count))));
+        }
+    }
+    lines
+}
+
+fn database(it: &Shown) -> String {
+    let number = |attribute: &str| it.number(attribute).unwrap_or(0);
+    let text = format!(
+        "{} entries in {}, {} of it free; {} readers, the oldest {} behind",
+        HumanCount(number("pandoEntries")),
+        HumanBytes(number("pandoFileBytes")),
+        HumanBytes(number("pandoFileBytesFree")),
+        number("pandoReaders"),
+        duration(number("pandoOldestReaderAge")),
+    );
+    line("database", &text)
+}
+
+fn writes(it: &Shown) -> Vec<String> {
+    let number = |attribute: &str| it.number(attribute).unwrap_or(0);
+    let mut text = format!(
+        "{} in {} transactions, {} waiting",
+        HumanCount(number("pandoCommittedWrites")),
+        HumanCount(number("pandoCommits")),
+        HumanCount(number("pandoWritesWaiting")),
+    );
+    let sizes = it.texts("pandoCommitSizes");
+    if !sizes.is_empty() {
+        text.push_str(&format!("; by size {}", sizes.join(", ")));
+    }
+    let log = match it.number("pandoLogBytes") {
+        None => "none; the database file stands for itself".to_owned(),
+        Some(bytes) => format!(
+            "{}, checkpoint {} old",
+            HumanBytes(bytes),
+            duration(number("pandoCheckpointAge"))
+        ),
+    };
+    let position = HumanCount(number("pandoLogPosition"));
+    vec![
+        line("writes", &text),
+        line("log", &format!("position {position}; {log}")),
+    ]
+}
+
+fn indexes(figures: &Figures) -> String {
+    let is_ready = |it: &&Shown| it.text("pandoIndexState") == "ready";
+    let ready = figures.below("cn=Indexes").filter(is_ready).count();
+    let others = figures.below("cn=Indexes").count() - ready;
+    match others {
+        0 => line("indexes", &format!("{ready} ready")),
+        _ => line("indexes", &format!("{ready} ready, {others} not")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_for_people() {
+        let written = moment("20261121090507Z");
+        assert_eq!(written.as_deref(), Some("2026-11-21 09:05:07 UTC"));
+        assert_eq!(moment("2026"), None);
+        let texts = [7, 61, 3_660, 90_000].map(duration);
+        assert_eq!(texts, ["7 s", "1 min", "1 h 1 min", "1 d 1 h"]);
+    }
+}

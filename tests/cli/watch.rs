@@ -1,0 +1,132 @@
+//! `status`: of nodes that are served, that are not, and of servers elsewhere.
+
+use kit::{ADMIN, PASSWORD, Pando};
+use serde_json::Value;
+
+use super::one_line;
+
+/// The JSON that `pando status` prints.
+fn status(pando: &Pando, args: &[&str], exit: i32) -> Value {
+    let args = [&["status", "--format", "json"], args].concat();
+    let answer = pando.run(&args).expect(exit);
+    serde_json::from_str(&answer.out).expect("JSON")
+}
+
+#[test]
+fn a_served_node_says_what_it_does() {
+    let mut pando = super::node_with_people();
+    pando.serve();
+    let mut client = pando.admin();
+    let found = client.search(
+        "dc=example,dc=com",
+        protocol::Scope::WholeSubtree,
+        "(uid=ada)",
+        &["cn"],
+    );
+    assert_eq!(found.entries.len(), 1);
+    let text = pando.run_on_node(&["status"], &[]).expect(0);
+    for part in [
+        "serves",
+        "Pando 0.",
+        "operations",
+        "search",
+        "database",
+        "ready",
+    ] {
+        assert!(text.out.contains(part), "{part} in {}", text.out);
+    }
+    let node = pando.node().to_string_lossy().into_owned();
+    let json = status(&pando, &[&node], 0);
+    assert_eq!(json["served"], true);
+    // The client's, and that of the command that asks.
+    assert_eq!(json["connections"]["current"], 2);
+    let listeners = json["connections"]["listeners"].as_array().expect("a list");
+    assert_eq!(listeners.len(), 2);
+    assert_eq!(listeners[0]["url"], format!("{}", pando.url()));
+    assert_eq!(listeners[0]["current"], 1);
+    let operations = &json["operations"];
+    assert_eq!(operations["add"]["completed"], 0);
+    let binds = operations["bind"]["completed"].as_u64().expect("a number");
+    assert!(binds >= 3, "{operations}");
+    let sent = json["statistics"]["bytes_sent"].as_u64().expect("a number");
+    assert!(sent > 100, "{json}");
+    assert_eq!(json["doing"], serde_json::json!([]));
+    assert!(json["database"]["entries"].as_u64() > Some(10));
+    assert!(json["indexes"].as_array().is_some_and(|it| it.len() > 5));
+}
+
+#[test]
+fn writes_and_lost_clients_are_counted_to_the_end() {
+    let pando = Pando::start();
+    let node = pando.node().to_string_lossy().into_owned();
+    let people = kit::people::unit("People");
+    pando.admin().add(&people).expect_success();
+    for round in 0..20 {
+        let mut client = pando.admin();
+        let entry = kit::people::person(&format!("p{round}"));
+        // Gone before it hears.
+        client.try_send_add(&entry, &[]).expect("sent");
+    }
+    kit::process::until("all operations have ended", || {
+        let json = status(&pando, &[&node], 0);
+        let add = &json["operations"]["add"];
+        let ended = add["initiated"] == 21 && add["completed"] == 21;
+        (ended && json["connections"]["current"] == 1).then_some(())
+    });
+    let json = status(&pando, &[&node], 0);
+    assert_eq!(json["writes"]["committed"], 21);
+    let commits = json["writes"]["commits"].as_u64().expect("a number");
+    let sizes = json["writes"]["commit_sizes"].as_object().expect("sizes");
+    let sum: u64 = sizes.values().filter_map(Value::as_u64).sum();
+    assert_eq!(sum, commits);
+}
+
+#[test]
+fn a_node_that_nobody_serves_says_so() {
+    let mut pando = Pando::start();
+    pando.stop();
+    let node = pando.node().to_string_lossy().into_owned();
+    let text = pando.run_on_node(&["status"], &[]).expect(3);
+    assert!(text.out.contains("is not served"), "{}", text.out);
+    assert!(text.out.contains("entries"), "{}", text.out);
+    let json = status(&pando, &[&node], 3);
+    assert_eq!(json["served"], false);
+    assert!(json["database"]["entries"].as_u64() > Some(0));
+    // After a crash nothing is touched.
+    pando.serve();
+    pando
+        .admin()
+        .add(&kit::people::unit("People"))
+        .expect_success();
+    pando.kill();
+    let json = status(&pando, &[&node], 3);
+    assert_eq!(json["unrecovered"], true);
+    pando.assert_clean();
+    let answer = pando.run(&["status", "nowhere"]);
+    one_line(answer, 1, &["nowhere", "pando init"]);
+    let answer = pando.run(&["status"]).expect(2);
+    assert!(answer.err.contains("<DIR>"), "{}", answer.err);
+}
+
+#[test]
+fn a_server_elsewhere_is_asked_by_url() {
+    let mut pando = Pando::start();
+    let url = pando.url();
+    let json = status(&pando, &["--url", &url], 0);
+    assert_eq!(json["server"]["answers"], true);
+    assert_eq!(json.get("database"), None);
+    let file = pando.folder.write("password", format!("{PASSWORD}\n"));
+    let file = file.to_string_lossy().into_owned();
+    let bound = ["--url", &url, "-D", ADMIN, "-y", &file];
+    let json = status(&pando, &bound, 0);
+    assert!(json["database"]["entries"].as_u64() > Some(0));
+    let node = pando.node().to_string_lossy().into_owned();
+    let both = status(&pando, &["--url", &url, &node], 0);
+    assert_eq!(
+        (&both["served"], &both["server"]["answers"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    pando.stop();
+    let json = status(&pando, &["--url", &url], 3);
+    assert_eq!(json["server"]["answers"], false);
+}
