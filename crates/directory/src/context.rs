@@ -67,36 +67,39 @@ pub(crate) enum Place {
 
 impl<'a> Context<'a> {
     pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
-        let mut hidden = SmallVec::new();
-        let mut sees_config = true;
-        if let Sight::AllBut(types) = catalog.access.sight(subject) {
-            sees_config = false;
-            for type_id in types {
-                hidden.extend_from_slice(catalog.schema.numbers_of(*type_id));
-            }
-        }
-        Context {
+        // Built in place: every request makes one.
+        let mut context = Context {
             snapshot,
             catalog,
             subject,
-            hidden,
-            sees_config,
+            hidden: SmallVec::new(),
+            sees_config: true,
             memory: membership::Memory::default(),
             clock: None,
             counters: None,
+        };
+        if let Sight::AllBut(types) = catalog.access.sight(subject) {
+            context.sees_config = false;
+            for type_id in types {
+                let numbers = catalog.schema.numbers_of(*type_id);
+                context.hidden.extend_from_slice(numbers);
+            }
         }
+        context
     }
 
-    /// The same, in which the time can be read.
-    pub fn at(mut self, clock: &'a dyn Clock) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// The same, in which what is sent is counted.
-    pub fn counting(mut self, counters: &'a Counters) -> Self {
-        self.counters = Some(counters);
-        self
+    /// The same for a request, in which the time can be read and what is sent is counted.
+    pub fn of_request(
+        snapshot: &'a Snapshot<'a>,
+        catalog: &'a Catalog,
+        subject: &'a Subject,
+        clock: &'a dyn Clock,
+        counters: &'a Counters,
+    ) -> Self {
+        let mut context = Context::new(snapshot, catalog, subject);
+        context.clock = Some(clock);
+        context.counters = Some(counters);
+        context
     }
 
     /// Counts an entry that is sent.

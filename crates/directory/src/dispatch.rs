@@ -35,7 +35,8 @@ pub(crate) fn dispatch(
     if let Request::Bind(_) = &message.request {
         session.forget_subject(&parts.catalog.limits);
     }
-    let controls = Controls::of(&message.request, &message.controls)?;
+    let mut controls = Controls::default();
+    controls.take_all(&message.request, &message.controls)?;
     for client_session in &controls.sessions {
         log_session(session, message, client_session);
     }
@@ -60,11 +61,13 @@ pub(crate) fn dispatch(
                 let follower = follow::begin(parts, &context, &needs, session, asked)?;
                 return Ok(Flow::Follow(Box::new(follower.acting_as(subject))));
             }
-            let mut step = search::search(&context, &needs, id, it, &controls, out)?;
-            if let (Step::More(cursor), Some(_)) = (&mut step, controls.proxied) {
+            let Some(mut cursor) = search::search(&context, &needs, id, it, &controls, out)? else {
+                return Ok(Flow::Done);
+            };
+            if controls.proxied.is_some() {
                 cursor.subject = Some(subject);
             }
-            return Ok(flow_of(step));
+            return Ok(Flow::More(cursor));
         }
         update @ (Request::Modify(_)
         | Request::Add(_)
@@ -315,14 +318,17 @@ fn finish_compare(
 pub(crate) fn resume(
     parts: &Parts<'_>,
     session: &mut Session,
-    cursor: crate::Cursor,
+    mut cursor: Box<crate::Cursor>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
-    Ok(flow_of(search::step(&context, &needs, cursor, out)?))
+    Ok(match search::step(&context, &needs, &mut cursor, out)? {
+        Step::Finished => Flow::Done,
+        Step::Parked => Flow::More(cursor),
+    })
 }
 
 /// Runs the next slice of a search that follows the directory.
@@ -362,12 +368,5 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
         clock: parts.clock,
         peer: &session.peer,
         tls: parts.tls,
-    }
-}
-
-fn flow_of(step: Step) -> Flow {
-    match step {
-        Step::Finished => Flow::Done,
-        Step::More(cursor) => Flow::More(cursor),
     }
 }

@@ -170,7 +170,7 @@ impl Worker {
     ) -> Flow {
         let (before, id) = (out.len(), cursor.id);
         self.reader.reset();
-        let flow = self.with_parts(|parts| dispatch::resume(parts, session, *cursor, out));
+        let flow = self.with_parts(|parts| dispatch::resume(parts, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
@@ -500,9 +500,8 @@ impl Parts<'_> {
     /// What an operation of this subject may touch.
     #[inline]
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
-        Context::new(self.snapshot, self.catalog, subject)
-            .at(self.clock)
-            .counting(self.counters)
+        let (snapshot, catalog) = (self.snapshot, self.catalog);
+        Context::of_request(snapshot, catalog, subject, self.clock, self.counters)
     }
 
     /// A place among the followers for a search of the session.

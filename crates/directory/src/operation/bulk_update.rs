@@ -195,7 +195,8 @@ fn resolve(
     context: &Context<'_>,
     operation: &BulkOperation<'_>,
 ) -> Result<Write, Stop> {
-    let controls = Controls::of(&operation.request, &operation.controls)?;
+    let mut controls = Controls::default();
+    controls.take_all(&operation.request, &operation.controls)?;
     if controls.transaction.is_some() || controls.proxied.is_some() || controls.no_operation {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,

@@ -85,12 +85,15 @@ pub(crate) struct Controls<'a> {
 
 impl<'a> Controls<'a> {
     /// Decodes what is known; refuses what is critical and unknown or not for this operation.
-    pub fn of(request: &Request<'_>, controls: &[Control<'a>]) -> Result<Controls<'a>, Stop> {
-        let mut it = Controls::default();
+    pub fn take_all(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[Control<'a>],
+    ) -> Result<(), Stop> {
         for control in controls {
             // Criticality means nothing on Unbind (RFC 4511 §4.1.11).
             let counts = control.critical && !matches!(request, Request::Unbind);
-            if !it.take(request, control)? && counts {
+            if !self.take(request, control)? && counts {
                 return Stop::refuse(
                     ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
                     format!(
@@ -100,7 +103,7 @@ impl<'a> Controls<'a> {
                 );
             }
         }
-        Ok(it)
+        Ok(())
     }
 
     /// Decodes one control; false when it is unknown or not for this operation.

@@ -11,6 +11,7 @@ use crate::operation::dereference::Follow;
 use crate::operation::matched_values::MatchedValues;
 use crate::operation::sorted::Sorted;
 use crate::stop::Stop;
+use protocol::control::Subentries;
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 
@@ -80,21 +81,12 @@ pub(crate) fn hides_subentries(scope: Scope, asked: Option<&SearchControls<'_>>)
     scope != Scope::BaseObject && asked.is_none_or(|it| it.subentries.is_none())
 }
 
-/// The filter, narrowed to subentries or to all other entries when the control asks for them.
-pub(crate) fn narrowed(
-    catalog: &Catalog,
-    filter: Filter,
-    asked: Option<&SearchControls<'_>>,
-) -> Filter {
-    match asked.and_then(|it| it.subentries) {
-        None => filter,
-        Some(asked) => {
-            let subentries = class_filter(&catalog.schema, "subentry");
-            let kind = match asked.visible {
-                true => subentries,
-                false => Filter::Not(Box::new(subentries)),
-            };
-            Filter::And(vec![kind, filter])
-        }
-    }
+/// The filter, narrowed to subentries or to all other entries, as the control asks.
+pub(crate) fn narrowed(catalog: &Catalog, filter: Filter, asked: Subentries) -> Filter {
+    let subentries = class_filter(&catalog.schema, "subentry");
+    let kind = match asked.visible {
+        true => subentries,
+        false => Filter::Not(Box::new(subentries)),
+    };
+    Filter::And(vec![kind, filter])
 }

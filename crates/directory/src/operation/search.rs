@@ -33,7 +33,7 @@ pub(crate) enum Step {
     /// The final result is in the output.
     Finished,
     /// There is more to say.
-    More(Box<Cursor>),
+    Parked,
 }
 
 /// The parts of the server a search needs beside its context.
@@ -52,7 +52,7 @@ pub(crate) struct Needs<'n> {
     pub tls: bool,
 }
 
-/// Begins a search and runs its first slice.
+/// Begins a search and runs its first slice. What comes back is a search that has more to say.
 pub(crate) fn search(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -60,12 +60,12 @@ pub(crate) fn search(
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
     out: &mut Vec<u8>,
-) -> Result<Step, Stop> {
+) -> Result<Option<Box<Cursor>>, Stop> {
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
     let extras = Extras::of(catalog, request, asked)?;
     let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
-    let filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
+    let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     if let Some(condition) = controls.assertion
         && let Some(entry) = virtual_search::entry(context, needs, request.base)?
@@ -78,10 +78,12 @@ pub(crate) fn search(
             let asked = (asked, extras.as_deref());
             let what = (&projection, nodes.as_slice());
             virtual_search::answer(context, id, request, filter, what, asked, out);
-            return Ok(Step::Finished);
+            return Ok(None);
         }
     };
-    let mut filter = extras::narrowed(catalog, filter, asked);
+    if let Some(asked) = asked.and_then(|it| it.subentries) {
+        filter = extras::narrowed(catalog, filter, asked);
+    }
     links::follow(context, &mut filter, areas.iter())?;
     let limits = search_limits(request, needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
@@ -106,7 +108,7 @@ pub(crate) fn search(
     if let Some(asked) = asked
         && !begin_with(context, needs, request, (controls, asked), &mut cursor, out)?
     {
-        return Ok(Step::Finished);
+        return Ok(None);
     }
     let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
     if let Some(asked) = controls.page.as_ref().filter(|_| is_plain)
@@ -118,9 +120,12 @@ pub(crate) fn search(
             .done
             .push(page::response(&[]));
         finish_page(&cursor, &[], out);
-        return Ok(Step::Finished);
+        return Ok(None);
     }
-    step(context, needs, cursor, out)
+    match step(context, needs, &mut cursor, out)? {
+        Step::Finished => Ok(None),
+        Step::Parked => Ok(Some(Box::new(cursor))),
+    }
 }
 
 /// Makes of a search what its controls ask for; false when it has been answered.
@@ -170,7 +175,7 @@ fn begin_page(
 pub(crate) fn step(
     context: &Context<'_>,
     needs: &Needs<'_>,
-    mut cursor: Cursor,
+    cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
     if let Some(sorted) = cursor.extras.as_mut().and_then(|it| it.sorted.take()) {
@@ -180,14 +185,14 @@ pub(crate) fn step(
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
         let candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
-            None => plan_area(context, &cursor, &area)?,
+            None => plan_area(context, cursor, &area)?,
         };
         let mut entries = context.met(&candidates, cursor.after)?;
         let mut slice_over = false;
         for met in &mut entries {
             let met = met?;
-            if let Some(end) = page_or_limit(&cursor) {
-                return end.write(needs, &cursor, out);
+            if let Some(end) = page_or_limit(cursor) {
+                return end.write(needs, cursor, out);
             }
             if slice.is_over() || slice.is_full(out) {
                 slice_over = true;
@@ -202,8 +207,8 @@ pub(crate) fn step(
             if !context.in_region(&entry, &area.region)? {
                 continue;
             }
-            if let Some(end) = offer(context, &mut cursor, &area, &entry, out)? {
-                return end.write(needs, &cursor, out);
+            if let Some(end) = offer(context, cursor, &area, &entry, out)? {
+                return end.write(needs, cursor, out);
             }
         }
         drop(entries);
@@ -219,7 +224,7 @@ pub(crate) fn step(
     {
         extras.done.push(counting.finish());
     }
-    finish_page(&cursor, &[], out);
+    finish_page(cursor, &[], out);
     Ok(Step::Finished)
 }
 
@@ -375,16 +380,20 @@ pub(super) fn paged_limit_after(cursor: &Cursor, before: u64) -> Option<End> {
 }
 
 /// Leaves the search for its next slice, unless its time is up.
-pub(super) fn park(needs: &Needs<'_>, mut cursor: Cursor, out: &mut Vec<u8>) -> Result<Step, Stop> {
+pub(super) fn park(
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Step, Stop> {
     let now = needs.clock.now_us();
     let began = *cursor.began_us.get_or_insert(now);
     let limit = cursor.limits.time_ms_max;
     if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
         let text = limits::time_text(&cursor.limits, needs.settings);
-        finish_with(&cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
+        finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
         return Ok(Step::Finished);
     }
-    Ok(Step::More(Box::new(cursor)))
+    Ok(Step::Parked)
 }
 
 fn plan_area(

@@ -167,7 +167,7 @@ pub(crate) fn begin(
 pub(crate) fn step(
     context: &Context<'_>,
     needs: &Needs<'_>,
-    mut cursor: Cursor,
+    cursor: &mut Cursor,
     mut sorted: Box<Sorted>,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
@@ -185,22 +185,20 @@ pub(crate) fn step(
                         continue;
                     }
                     Err(none) => {
-                        write_no_view(&cursor, none, out);
+                        write_no_view(cursor, none, out);
                         return Ok(Step::Finished);
                     }
                 }
             }
-            finish(&mut cursor, &sorted, None);
+            finish(cursor, &sorted, None);
             // What is left are references: they have no order.
             return search::step(context, needs, cursor, out);
         };
         let progress = match phase {
-            Phase::Collect(it) => sorted.collect(context, &mut cursor, it, &mut slice)?,
-            Phase::Walk(it) => {
-                sort_walk::walk(context, &mut cursor, &mut sorted, it, &mut slice, out)?
-            }
-            Phase::Send(it) => sorted.send(context, &mut cursor, it, &slice, out)?,
-            Phase::SendIds(it) => sorted.send_ids(context, &mut cursor, it, &slice, out)?,
+            Phase::Collect(it) => sorted.collect(context, cursor, it, &mut slice)?,
+            Phase::Walk(it) => sort_walk::walk(context, cursor, &mut sorted, it, &mut slice, out)?,
+            Phase::Send(it) => sorted.send(context, cursor, it, &slice, out)?,
+            Phase::SendIds(it) => sorted.send_ids(context, cursor, it, &slice, out)?,
         };
         match progress {
             Progress::Done => {}
@@ -423,28 +421,28 @@ impl Sorted {
         &self,
         context: &Context<'_>,
         needs: &Needs<'_>,
-        mut cursor: Cursor,
+        cursor: &mut Cursor,
         ended: Ended,
         out: &mut Vec<u8>,
     ) -> Result<Step, Stop> {
         match ended {
-            Ended::Limit(end) => return end.write(needs, &cursor, out),
+            Ended::Limit(end) => return end.write(needs, cursor, out),
             Ended::PageFull => {
                 let Goal::Page(page) = &self.goal else {
                     unreachable!("only a page can be full")
                 };
                 let cookie = page.cookie(needs.key, cursor.sent);
-                finish(&mut cursor, self, Some(&cookie));
-                search::write_done(&cursor, out);
+                finish(cursor, self, Some(&cookie));
+                search::write_done(cursor, out);
             }
-            Ended::NoView(none) => write_no_view(&cursor, none, out),
+            Ended::NoView(none) => write_no_view(cursor, none, out),
             Ended::TooMany => {
-                let unsorted = too_many(context, needs, &cursor, &self.order);
+                let unsorted = too_many(context, needs, cursor, &self.order);
                 if let Goal::View(_) = self.goal {
                     let none = NoView::new(unsorted.code, unsorted.text);
-                    write_no_view(&cursor, none, out);
+                    write_no_view(cursor, none, out);
                 } else if cursor.sent > 0 || self.critical || matches!(self.goal, Goal::Page(_)) {
-                    write_unsorted(&cursor, &unsorted, out);
+                    write_unsorted(cursor, &unsorted, out);
                 } else {
                     // RFC 2891 §2, case 4: all results, in any order.
                     for region in self.regions.iter().rev() {

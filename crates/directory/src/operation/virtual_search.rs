@@ -133,9 +133,10 @@ pub(crate) fn answer(
 ) {
     let catalog = context.catalog;
     // The root DSE is no entry of any kind.
-    let filter = match request.base.trim_start_matches(' ') {
-        "" => filter,
-        _ => extras::narrowed(catalog, filter, asked),
+    let is_root = request.base.trim_start_matches(' ').is_empty();
+    let filter = match asked.and_then(|it| it.subentries) {
+        Some(asked) if !is_root => extras::narrowed(catalog, filter, asked),
+        _ => filter,
     };
     let mut scratch = Vec::new();
     let mut matches =
