@@ -227,6 +227,15 @@ impl<S: Service> Connection<S> {
         self.bundle.end();
     }
 
+    /// Whether requests that come now would be executed at once.
+    pub fn takes_requests(&self) -> bool {
+        self.state == State::Open
+            && self.parked.is_none()
+            && !self.stalled
+            && !self.more
+            && self.input.is_empty()
+    }
+
     /// Whether more bytes should be read, given whether all output has been sent.
     pub fn wants_input(&self, drained: bool) -> bool {
         match (self.state, &self.parked) {

@@ -16,6 +16,7 @@ mod link;
 mod listener;
 pub mod logging;
 mod resources;
+mod round;
 mod server;
 pub mod service;
 pub mod settings;

@@ -2,12 +2,14 @@
 //!
 //! Read and output buffers belong to the thread and serve all its connections in turn; a
 //! connection owns bytes only while its client does not take them. So an idle connection costs
-//! its structure, and a request at depth one costs one read and one write.
+//! its structure, and a request at depth one costs one read and one write. Short requests are left
+//! to the thread's round, which executes those of all connections together.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
 use std::net::Shutdown;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -24,6 +26,8 @@ use crate::tls::{Received, Tls};
 
 /// Rounds of reading in one turn before other connections have theirs.
 const ROUNDS: usize = 4;
+/// Longer input is executed at once: it has requests enough to keep the processor at one thing.
+const JOINING_BYTES_MAX: usize = 4 << 10;
 
 /// A socket of either kind.
 #[derive(Debug)]
@@ -44,6 +48,14 @@ impl Socket {
             Socket::Unix(it) => Pin::new(it).poll_read(cx, &mut buffer),
         };
         read.map(|it| it.map(|()| buffer.filled().len()))
+    }
+
+    /// Whether a read would find nothing; if so, bytes that come wake the task.
+    fn is_empty(&self, cx: &mut Context<'_>) -> bool {
+        match self {
+            Socket::Tcp(it) => it.poll_read_ready(cx).is_pending(),
+            Socket::Unix(it) => it.poll_read_ready(cx).is_pending(),
+        }
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
@@ -98,6 +110,8 @@ pub enum Due {
 pub struct Link<S: Service> {
     /// Its number on the thread.
     pub id: u64,
+    /// Requests of it stand in the thread's round.
+    pub in_round: Cell<bool>,
     state: RefCell<State<S>>,
 }
 
@@ -150,6 +164,7 @@ impl<S: Service> Link<S> {
     ) -> Self {
         Link {
             id,
+            in_round: Cell::new(false),
             state: RefCell::new(State {
                 socket,
                 connection,
@@ -217,20 +232,32 @@ impl<S: Service> Link<S> {
             }
             state.send_now(&mut desk.out)
         });
-        if sent.is_err() {
-            state.connection.abort(&mut desk.service);
-        }
-        let connection = &state.connection;
-        // Only the task can wait for the time of what is held.
-        let idle = state.unsent.is_empty()
-            && state.held.is_empty()
-            && !connection.can_proceed()
-            && !connection.is_closed()
-            && !connection.starts_tls()
-            && (state.reading || !connection.wants_input(true));
-        if !idle || desk.stopping {
-            state.wake();
-        }
+        state.settle(sent, desk);
+    }
+
+    /// Executes the requests that the round has of this connection, appending to `desk.out`.
+    pub fn execute(&self, desk: &mut Desk<S>, shared: &Shared, bytes: &[u8]) {
+        self.in_round.set(false);
+        let state = &mut *self.state.borrow_mut();
+        state.moved = true;
+        let Desk { service, out, .. } = desk;
+        state.connection.receive(service, &shared.rules, bytes, out);
+    }
+
+    /// Sends what they gave.
+    pub fn deliver(&self, desk: &mut Desk<S>, part: Range<usize>) {
+        let state = &mut *self.state.borrow_mut();
+        let length = part.len();
+        let sent = if state.held.is_empty() && state.connection.patience(length).is_none() {
+            state.send_part(&desk.out[part])
+        } else {
+            let mut out = desk.out[part].to_vec();
+            match state.hold(&mut out) {
+                true => Ok(()),
+                false => state.send_now(&mut out),
+            }
+        };
+        state.settle(sent, desk);
     }
 
     /// What the connection's deadline is for from now on; `None` when the last one still holds.
@@ -275,6 +302,24 @@ impl<S: Service> Link<S> {
 }
 
 impl<S: Service> State<S> {
+    /// After sending outside of the task: the task is woken if there is something for it to do.
+    fn settle(&mut self, sent: io::Result<()>, desk: &mut Desk<S>) {
+        if sent.is_err() {
+            self.connection.abort(&mut desk.service);
+        }
+        let connection = &self.connection;
+        // Only the task can wait for the time of what is held.
+        let idle = self.unsent.is_empty()
+            && self.held.is_empty()
+            && !connection.can_proceed()
+            && !connection.is_closed()
+            && !connection.starts_tls()
+            && (self.reading || !connection.wants_input(true));
+        if !idle || desk.stopping {
+            self.wake();
+        }
+    }
+
     fn wake(&self) {
         if let Some(waker) = &self.waker {
             waker.wake_by_ref();
@@ -369,6 +414,11 @@ impl<S: Service> State<S> {
         length: usize,
         cx: &mut Context<'_>,
     ) -> Turn {
+        if self.may_join(desk, length, cx) {
+            desk.round.join(&desk.input[..length]);
+            self.reading = true;
+            return Turn::Wait;
+        }
         self.moved = true;
         desk.out.clear();
         let Desk {
@@ -405,6 +455,16 @@ impl<S: Service> State<S> {
             Turn::Again if full => Turn::Yield,
             turn => turn,
         }
+    }
+
+    /// Whether the bytes just read can be executed in a round with those of other connections.
+    fn may_join(&self, desk: &Desk<S>, length: usize, cx: &mut Context<'_>) -> bool {
+        length <= JOINING_BYTES_MAX
+            && self.tls.is_none()
+            && !desk.stopping
+            && !self.expired
+            && self.connection.takes_requests()
+            && self.socket.is_empty(cx)
     }
 
     /// Sends `desk.out`; what the socket does not take is kept.
@@ -479,6 +539,24 @@ impl<S: Service> State<S> {
             }
         }
         self.keep(out, sent);
+        Ok(())
+    }
+
+    /// The same for a part of a buffer that others share.
+    fn send_part(&mut self, out: &[u8]) -> io::Result<()> {
+        let mut sent = 0;
+        while self.unsent.is_empty() && sent < out.len() {
+            match self.socket.try_write(&out[sent..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if sent < out.len() {
+            self.moved = true;
+            self.unsent.extend_from_slice(&out[sent..]);
+        }
         Ok(())
     }
 

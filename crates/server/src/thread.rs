@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::connection::{Connection, OUTPUT_BYTES_MAX, Rules};
 use crate::inbox::{Accepted, Contents, Inbox};
 use crate::link::{Due, Link, Socket};
+use crate::round::{Read, Round};
 use crate::service::Service;
 use crate::settings::Connections;
 use crate::slots::{Slots, TICKS_PER_S};
@@ -28,6 +29,8 @@ use crate::tls::Certificate;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
 const READ_BYTES: usize = 64 << 10;
+/// So many bytes of responses are sent before more requests are executed.
+const ROUND_BYTES_MAX: usize = 64 << 10;
 
 /// What all serving threads have in common.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub struct Desk<S: Service> {
     pub plain: Vec<u8>,
     /// Responses about to be written.
     pub out: Vec<u8>,
+    /// Requests about to be executed.
+    pub round: Round<S>,
     /// The server is stopping.
     pub stopping: bool,
 }
@@ -105,6 +110,7 @@ pub fn serve<S: Service>(
         input: vec![0; READ_BYTES].into_boxed_slice(),
         plain: Vec::new(),
         out: Vec::new(),
+        round: Round::default(),
         stopping: false,
     };
     let thread = Rc::new(Thread {
@@ -148,6 +154,7 @@ impl<S: Service> Thread<S> {
                 completions,
                 stop,
             } = contents;
+            self.execute_round(&mut self.desk.borrow_mut());
             self.complete(completions);
             if stopping_until.is_none() {
                 for accepted in sockets {
@@ -215,13 +222,59 @@ impl<S: Service> Thread<S> {
     /// A connection's task.
     async fn run(self: Rc<Self>, link: Rc<Link<S>>) {
         poll_fn(|cx| {
-            let poll = link.poll(&mut self.desk.borrow_mut(), &self.shared, cx);
+            let desk = &mut *self.desk.borrow_mut();
+            if link.in_round.get() {
+                self.execute_round(desk);
+            }
+            let poll = link.poll(desk, &self.shared, cx);
+            if desk.round.admit(&link) {
+                if desk.round.is_full() {
+                    self.execute_round(desk);
+                }
+                return poll;
+            }
+            // Whoever had other things to do has taken time: the others have waited enough.
+            self.execute_round(desk);
             self.watch(&link);
             poll
         })
         .await;
         self.links.borrow_mut().remove(link.id);
         self.gone.notify_one();
+    }
+
+    /// Executes the requests that have been read, then sends all responses.
+    fn execute_round(&self, desk: &mut Desk<S>) {
+        if desk.round.is_empty() {
+            return;
+        }
+        let mut round = std::mem::take(&mut desk.round);
+        desk.out.clear();
+        let (mut read, mut sent) = (0, 0);
+        for at in 0..round.reads.len() {
+            let it = &mut round.reads[at];
+            it.link
+                .execute(desk, &self.shared, &round.bytes[read..it.end]);
+            (read, it.responses_end) = (it.end, desk.out.len());
+            if desk.out.len() >= ROUND_BYTES_MAX {
+                self.deliver(desk, &round.reads[sent..=at]);
+                sent = at + 1;
+            }
+        }
+        self.deliver(desk, &round.reads[sent..]);
+        round.clear();
+        desk.round = round;
+    }
+
+    /// Sends the responses in `desk.out` to the connections they belong to.
+    fn deliver(&self, desk: &mut Desk<S>, reads: &[Read<S>]) {
+        let mut from = 0;
+        for it in reads {
+            it.link.deliver(desk, from..it.responses_end);
+            from = it.responses_end;
+            self.watch(&it.link);
+        }
+        desk.out.clear();
     }
 
     /// Sets the connection's deadline, if it must change.
@@ -268,6 +321,7 @@ impl<S: Service> Thread<S> {
     fn before_waiting(&self) {
         // Never held across a wait; if it were, sleeping later is right.
         if let Ok(mut desk) = self.desk.try_borrow_mut() {
+            self.execute_round(&mut desk);
             desk.service.sleep();
             if desk.out.capacity() > 2 * OUTPUT_BYTES_MAX {
                 desk.out = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use protocol::oid;
+use protocol::{MessageId, oid};
 
 use super::*;
 use crate::fake::{Done, Fake, complete_all, heard, say, word};
@@ -211,6 +211,53 @@ fn many_clients_share_few_threads() {
     assert_eq!(world.server.connections(), 50);
     drop(clients);
     world.wait_until(|it| it.server.connections() == 0);
+}
+
+#[test]
+fn what_comes_at_once_on_many_connections_does_not_mix() {
+    let world = World::new(|it| it.threads.serving = 1);
+    let mut clients: Vec<_> = (0..200).map(|_| world.connect()).collect();
+    // Answers of all kinds and lengths, one of more than is sent at once; whoever shares a round
+    // with junk, with a parked search or with a client that has ended is served like all others.
+    let mut junk = world.connect();
+    let mut ended = world.connect();
+    let mut long = world.connect();
+    long.send(&[say::search(1, "100000 100 1")]);
+    for id in 1..=20 {
+        for (at, client) in clients.iter_mut().enumerate() {
+            let id = id * 1000 + at as MessageId;
+            match at % 4 {
+                0 => client.send(&[say::search(id, "1 100000 1")]),
+                1 => client.send(&[say::delete(id)]),
+                2 => client.send(&[say::compare(id), say::compare(id + 1_000_000)]),
+                _ => client.send(&[say::compare(id)]),
+            }
+        }
+        if id == 10 {
+            junk.send(&[vec![0x30, 0x03, 0x02, 0x01]]);
+            junk.send(&[vec![0x00, 0x42, 0x00]]);
+            ended.send(&[say::compare(7)]);
+            ended.stream.shutdown(Shutdown::Write).unwrap();
+        }
+        for (at, client) in clients.iter_mut().enumerate() {
+            let id = id * 1000 + at as MessageId;
+            let mut next = || client.next().unwrap();
+            match at % 4 {
+                0 => {
+                    assert_eq!(next(), format!("entry {id}"));
+                    assert_eq!(next(), format!("done {id} success"));
+                }
+                1 => assert_eq!(next(), format!("delete {id} success")),
+                2 => {
+                    assert_eq!(next(), format!("compare {id} compareTrue"));
+                    assert_eq!(next(), format!("compare {} compareTrue", id + 1_000_000));
+                }
+                _ => assert_eq!(next(), format!("compare {id} compareTrue")),
+            }
+        }
+    }
+    assert_eq!(ended.rest(), ["compare 7 compareTrue"]);
+    assert_eq!(junk.rest().len(), 1, "a Notice of Disconnection");
 }
 
 #[test]
@@ -448,170 +495,7 @@ fn an_address_in_use_is_said_so() {
     );
 }
 
-mod tls {
-    use super::*;
-    use rustls::pki_types::{CertificateDer, ServerName};
-    use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-
-    /// A new certificate for localhost, in files.
-    fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let files = TlsFiles {
-            certificate: folder.join("server.pem"),
-            key: folder.join("server.key"),
-        };
-        std::fs::write(&files.certificate, made.cert.pem()).unwrap();
-        std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
-        (files, made.cert.der().clone())
-    }
-
-    type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
-
-    fn secure(client: Client<TcpStream>, trusted: &CertificateDer<'static>) -> TlsClient {
-        let mut roots = RootCertStore::empty();
-        roots.add(trusted.clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::try_from("localhost").unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        Client {
-            stream: StreamOwned::new(connection, client.stream),
-            bytes: Vec::new(),
-        }
-    }
-
-    fn world(change: impl FnOnce(&mut Config)) -> (World, CertificateDer<'static>) {
-        let mut trusted = None;
-        let world = World::new(|config| {
-            let (files, certificate) = certificate(&config.folder);
-            trusted = Some(certificate);
-            config.tls = Some(files);
-            let ldaps = "ldaps://127.0.0.1:0".parse().unwrap();
-            config.listen.push(ldaps);
-            change(config);
-        });
-        (world, trusted.unwrap())
-    }
-
-    #[test]
-    fn ldaps_serves_small_and_large_answers_and_writes() {
-        let (world, trusted) = world(|_| {});
-        let mut client = secure(world.connect_to(1), &trusted);
-        client.send(&(1..=500).map(say::compare).collect::<Vec<_>>());
-        for id in 1..=500 {
-            assert_eq!(client.next().unwrap(), format!("compare {id} compareTrue"));
-        }
-        client.send(&[say::search(1, "100 100000 7"), say::delete(2)]);
-        let answers: Vec<String> = (0..102).map(|_| client.next().unwrap()).collect();
-        assert_eq!(answers[100..], ["done 1 success", "delete 2 success"]);
-        client.stream.conn.send_close_notify();
-        client.stream.flush().unwrap();
-        assert!(client.rest().is_empty());
-    }
-
-    #[test]
-    fn start_tls_upgrades_a_connection() {
-        let (world, trusted) = world(|_| {});
-        let mut client = world.connect();
-        assert_eq!(
-            client.ask(say::extended(1, oid::START_TLS)),
-            "extended 1 success"
-        );
-        let mut client = secure(client, &trusted);
-        assert_eq!(
-            client.ask(say::bind(2, "cn=a", b"secret")),
-            "bind 2 success"
-        );
-        client.send(&[say::extended(3, oid::WHO_AM_I)]);
-        let mut buffer = [0; 1000];
-        let count = client.stream.read(&mut buffer).unwrap();
-        let peer = String::from_utf8_lossy(&buffer[..count]).into_owned();
-        assert!(peer.contains("secure: true"), "{peer}");
-    }
-
-    #[test]
-    fn stopping_says_goodbye_under_tls() {
-        let (world, trusted) = world(|_| {});
-        let mut client = secure(world.connect_to(1), &trusted);
-        assert_eq!(client.ask(say::compare(1)), "compare 1 compareTrue");
-        world.server.stop();
-        assert_eq!(client.rest(), ["notice unavailable the server is stopping"]);
-    }
-
-    #[test]
-    fn what_is_not_tls_is_closed_and_half_a_handshake_times_out() {
-        let (world, trusted) =
-            world(|it| it.connections.message_timeout = Duration::from_millis(1500));
-        let mut plain = world.connect_to(1);
-        plain.send(&[say::compare(1)]);
-        let mut answer = Vec::new();
-        let _ = plain.stream.read_to_end(&mut answer);
-        assert!(heard_nothing_in_ldap(&answer));
-        let mut half = world.connect_to(1);
-        half.stream.write_all(&[0x16, 3, 1, 2, 0, 1]).unwrap();
-        assert!(half.rest().is_empty());
-        let mut client = secure(world.connect_to(1), &trusted);
-        assert_eq!(client.ask(say::compare(1)), "compare 1 compareTrue");
-    }
-
-    /// A TLS alert is not a message.
-    fn heard_nothing_in_ldap(bytes: &[u8]) -> bool {
-        bytes.first().is_none_or(|it| *it == 0x15)
-    }
-
-    #[test]
-    fn a_changed_certificate_is_used_for_new_connections() {
-        let folder = tempfile::tempdir().unwrap();
-        let (files, first) = certificate(folder.path());
-        let certificates = Certificate::load(&files).unwrap();
-        assert_eq!(certificates.reload_if_changed(), Ok(false));
-        let old = std::fs::metadata(&files.certificate)
-            .unwrap()
-            .modified()
-            .unwrap();
-        let (_, second) = certificate(folder.path());
-        assert_ne!(first, second);
-        let later = old + Duration::from_secs(10);
-        let file = std::fs::File::options()
-            .append(true)
-            .open(&files.certificate)
-            .unwrap();
-        file.set_modified(later).unwrap();
-        assert_eq!(certificates.reload_if_changed(), Ok(true));
-        assert_eq!(certificates.reload_if_changed(), Ok(false));
-        std::fs::write(&files.key, "nonsense").unwrap();
-        let error = certificates.reload_if_changed().unwrap_err();
-        assert!(
-            error.contains("server.key: expected a PEM private key"),
-            "{error}"
-        );
-        assert_eq!(
-            certificates.reload_if_changed(),
-            Ok(false),
-            "complained once"
-        );
-        assert!(certificates.session().is_ok(), "the old one stays");
-    }
-
-    #[test]
-    fn an_unusable_certificate_is_refused_at_the_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut config = config(folder.path());
-        let (certificate, key) = (folder.path().join("none"), folder.path().join("none"));
-        config.tls = Some(TlsFiles { certificate, key });
-        let error = start_service(config, |_| Ok(Fake::default()), || {}).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("none: expected PEM certificates, got: "),
-            "{error}"
-        );
-    }
-}
+mod tls;
 
 #[test]
 fn accepted_sockets_inherit_what_the_listener_was_given() {
