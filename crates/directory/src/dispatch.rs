@@ -51,11 +51,8 @@ pub(crate) fn dispatch(
         }
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
-            let needs = needs(
-                parts,
-                session,
-                limits_of(parts, session, &subject, controls.proxied.is_some())?,
-            );
+            let limits = limits_of(parts, session, &subject, controls.proxied.is_some())?;
+            let needs = needs(parts, session, limits);
             if controls.follows() {
                 let asked = (id, it, &controls);
                 let follower = follow::begin(parts, &context, &needs, session, asked)?;

@@ -112,14 +112,8 @@ pub(crate) fn search(
     }
     let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
     if let Some(asked) = controls.page.as_ref().filter(|_| is_plain)
-        && !begin_page(context, needs, request, asked, &mut cursor)?
+        && !begin_page(context, needs, request, asked, &mut cursor, out)?
     {
-        cursor
-            .extras
-            .get_or_insert_default()
-            .done
-            .push(page::response(&[]));
-        finish_page(&cursor, &[], out);
         return Ok(None);
     }
     match step(context, needs, &mut cursor, out)? {
@@ -150,15 +144,20 @@ fn begin_with(
     Ok(true)
 }
 
-/// Puts the cursor where the page asked for begins; false when the client gives the search up.
+/// Puts the cursor where the page asked for begins; false when the client gives the search up and
+/// has been answered.
 fn begin_page(
     context: &Context<'_>,
     needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     asked: &PagedResults<'_>,
     cursor: &mut Cursor,
+    out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
     let Some(start) = page::begin(needs.key, request, context.subject, asked)? else {
+        let extras = cursor.extras.get_or_insert_default();
+        extras.done.push(page::response(&[]));
+        finish_page(cursor, &[], out);
         return Ok(false);
     };
     let size = match needs.limits.0.page_entries_max {
