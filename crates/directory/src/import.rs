@@ -10,8 +10,8 @@
 //!
 //! Invariants:
 //! - ids follow the order of the input, parents before children, whatever the number of threads;
-//! - memory does not grow with the input, but for 16 bytes an entry to know names again, and for
-//!   what the store collects to sort.
+//! - memory does not grow with the input, but for some 24 bytes an entry to know names again; what
+//!   is sorted, and entries that wait for their superiors, go to files.
 
 mod aside;
 mod attributes;
@@ -48,6 +48,9 @@ pub use source::{Content, EntrySink, Files, Format, Piece, Source};
 /// The folder in the data folder where a new database is built.
 const NEW_FOLDER: &str = "import";
 
+/// Memory for sorting unless something else is said.
+const MEMORY_BYTES: usize = 1 << 30;
+
 /// How entries are imported.
 #[derive(Clone)]
 pub struct ImportOptions {
@@ -59,6 +62,11 @@ pub struct ImportOptions {
     pub create_suffix: bool,
     /// Hash passwords that stand in the clear, under this scheme.
     pub hash_passwords: Option<Scheme>,
+    /// Bytes of memory for what has to be sorted; the rest goes to files.
+    pub memory: usize,
+    /// The folder for those files and for entries that wait for their superiors; the data folder
+    /// without one.
+    pub temporary: Option<PathBuf>,
     /// Where rejected entries go; the file is made when there is one.
     pub rejects: PathBuf,
     /// Where time and identifiers come from.
@@ -73,6 +81,8 @@ impl ImportOptions {
             check_schema: true,
             create_suffix: true,
             hash_passwords: None,
+            memory: MEMORY_BYTES,
+            temporary: None,
             rejects,
             clock: Arc::new(SystemClock),
         }
@@ -117,7 +127,10 @@ pub fn import(
     remove_leftovers(data)?;
     let folder = data.join(NEW_FOLDER);
     let plan = plan::Plan::new(&old, options)?;
-    let done = pipeline::run(&plan, &old, source, &folder, meter)
+    let temporary = options.temporary.as_deref().map(Temporary::new);
+    let temporary = temporary.transpose()?;
+    let aside = temporary.as_ref().map(|it| it.0.as_path());
+    let done = pipeline::run(&plan, &old, source, (&folder, aside), meter)
         .and_then(|outcome| finish::finish(&plan, outcome, &folder))
         .and_then(|imported| {
             meter.check()?;
@@ -129,6 +142,25 @@ pub fn import(
         let _ = std::fs::remove_dir_all(&folder);
     }
     done
+}
+
+/// A folder of this import's own in a folder that others use too; removed with everything in it.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(folder: &Path) -> Result<Temporary, Failure> {
+        let own = folder.join(format!("pando-import-{}", std::process::id()));
+        let made = std::fs::create_dir_all(&own);
+        made.map_err(|error| Failure::file(format!("making {}", own.display()), error))?;
+        Ok(Temporary(own))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What cannot be removed is of no harm, and the import is whole or has failed already.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Removes what an import that did not come to its end has left behind.

@@ -142,6 +142,39 @@ fn superiors_may_come_last() {
 }
 
 #[test]
+fn little_memory_makes_the_same_directory() {
+    // Upside down, so that superiors come last too.
+    let text = people(3000);
+    let mut records: Vec<&str> = text.split("\n\n").skip(1).map(str::trim).collect();
+    records.reverse();
+    let turned = records.join("\n\n");
+    let exported = [1 << 30, 1 << 20, 0].map(|memory| {
+        let node = Node::new("dc=example,dc=com", true);
+        let file = node.file("input.ldif", turned.as_bytes());
+        let temporary = (memory == 0).then(|| node.folder.path().join("temporary"));
+        let options = ImportOptions {
+            memory,
+            temporary: temporary.clone(),
+            ..node.options()
+        };
+        let source = Box::new(Files::new(vec![file], Format::Ldif));
+        let done = import(&node.data(), source, &options, &Meter::default());
+        assert_eq!(done.expect("imported").entries, 3001, "{}", node.rejects());
+        if let Some(temporary) = temporary {
+            let left = std::fs::read_dir(temporary).expect("it was made").count();
+            assert_eq!(left, 0);
+        }
+        node.check();
+        let (out, _) = node.export_with(&ExportOptions {
+            operational: false,
+            ..ExportOptions::default()
+        });
+        out
+    });
+    assert!(exported[0] == exported[1] && exported[1] == exported[2]);
+}
+
+#[test]
 fn bad_entries_are_rejected_with_line_and_reason() {
     let node = Node::new("dc=example,dc=com", true);
     let imported = node.import(concat!(

@@ -166,6 +166,13 @@ pub struct Import {
     /// [default: pando-rejects.ldif in the node's folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub rejects: Option<PathBuf>,
+    /// Sort in about so much memory, such as 512M or 4G, and in files what needs more; some 24
+    /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    pub memory: Option<u64>,
+    /// Where files for sorting go [default: the node's data folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub temporary: Option<PathBuf>,
     /// Do not check values against their syntaxes and entries against their classes
     #[arg(long)]
     pub no_schema_check: bool,

@@ -3,6 +3,7 @@
 use crate::cli::{self, Import};
 use crate::generate::{generator, interrupted};
 use crate::init::data_folder;
+use crate::memory;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use directory::Failure;
@@ -17,6 +18,8 @@ use std::time::Instant;
 
 /// The rejects file in the node's folder.
 pub const REJECTS_FILE: &str = "pando-rejects.ldif";
+/// The part of the memory that sorting takes: the tables being written want most of it.
+const MEMORY_SHARE: u64 = 4;
 /// Entries of a template that one thread makes in one turn.
 const MADE_ENTRIES: u64 = 256;
 
@@ -31,6 +34,10 @@ pub fn import(it: &Import) -> Result<(), Problem> {
         check_schema: !it.no_schema_check,
         create_suffix: !it.no_create_suffix,
         hash_passwords: it.hash_passwords.then_some(Scheme::Argon2id),
+        memory: it
+            .memory
+            .unwrap_or_else(|| memory::available() / MEMORY_SHARE) as usize,
+        temporary: it.temporary.clone(),
         ..ImportOptions::new(rejects.clone())
     };
     let (source, total): (Box<dyn Source>, _) = match &it.template {

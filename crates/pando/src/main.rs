@@ -13,6 +13,7 @@ mod import;
 mod index;
 mod init;
 mod man;
+mod memory;
 mod migrate;
 mod passwd;
 mod progress;

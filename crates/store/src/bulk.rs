@@ -2,24 +2,28 @@
 //!
 //! Entries are appended as they come, in the order of ids. Everything else (names, index keys) is
 //! collected in memory, sorted at the end and appended tree by tree, which fills pages completely
-//! and costs a fraction of inserting in random order. Nothing is synced before the end: until
+//! and costs a fraction of inserting in random order. What is more than the memory allows is
+//! sorted and written to files meanwhile, which are merged at the end. Until
 //! [`BulkLoader::finish`] has returned, the folder is not a database anyone should open.
 //!
-//! Memory: some 60 bytes for each name and 16 for each value of an equality index, 2 for each
-//! trigram of a value.
+//! Memory up to the limit: some 80 bytes for each name and 16 for each value of an equality index,
+//! 2 for each trigram of a value.
 
 mod collect;
+mod flush;
+mod groups;
 mod prepare;
+mod runs;
 mod write;
 
 pub use prepare::{Prepared, Preparer};
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schema::DictionaryRow;
 
-use crate::bulk::collect::{ByteKeys, Group};
+use crate::bulk::collect::Group;
+use crate::bulk::flush::Flusher;
 use crate::entry::{EntryView, HEADER_BYTES, state_term, with_parent};
 use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
@@ -27,12 +31,15 @@ use crate::id::EntryId;
 use crate::index_set::{IndexKind, IndexSet, IndexState};
 use crate::lmdb::{Put, WriteTransaction};
 use crate::state::{State, encode_index, index_key, value_key};
-use crate::store::{Store, StoreOptions};
+use crate::store::{DATABASE_FILE, Store, StoreOptions};
 use crate::tables::NameKey;
 
 /// Bytes of entries written in one transaction: few enough that its dirty pages stay in the cache
 /// of the machine, many enough that commits cost nothing.
 const TRANSACTION_BYTES: usize = 4 << 20;
+
+/// Where sorted runs are, in the new database's folder.
+const RUNS_FOLDER: &str = "sorting";
 
 /// Where an entry of a bulk load goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +68,17 @@ pub struct BulkLoader {
     transaction: Option<WriteTransaction>,
     /// Bytes of entries in the transaction.
     uncommitted: usize,
-    names: ByteKeys,
-    ordered: ByteKeys,
+    names: write::Keys,
+    ordered: write::Keys,
     /// By attribute number and kind, see [`group_slot`].
     groups: Vec<Option<Box<Group>>>,
-    counts: HashMap<u64, u64>,
     state: State,
     last: EntryId,
+    /// Bytes of collected keys from which on they go to files, and where those are.
+    memory: usize,
+    temporary: PathBuf,
+    spilled: bool,
+    flusher: Option<Flusher>,
     store: Store,
 }
 
@@ -104,12 +115,15 @@ impl BulkLoader {
         let mut loader = BulkLoader {
             transaction: None,
             uncommitted: 0,
-            names: ByteKeys::default(),
-            ordered: ByteKeys::default(),
+            names: write::Keys::default(),
+            ordered: write::Keys::default(),
             groups: Vec::new(),
-            counts: HashMap::new(),
             state: State::EMPTY,
             last: EntryId::ROOT,
+            memory: usize::MAX,
+            temporary: folder.join(RUNS_FOLDER),
+            spilled: false,
+            flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
             store,
         };
         for definition in &indexes.definitions {
@@ -120,6 +134,15 @@ impl BulkLoader {
             loader.transaction()?.put(meta, &key, &row, Put::Upsert)?;
         }
         Ok(loader)
+    }
+
+    /// Keeps what is collected in about so many bytes of memory, and the rest in files of this
+    /// folder, which nobody else uses; in a folder beside the database without one.
+    pub fn limit_memory(&mut self, bytes: usize, folder: Option<&Path>) {
+        self.memory = bytes;
+        if let Some(folder) = folder {
+            self.temporary = folder.to_owned();
+        }
     }
 
     /// Appends prepared entries, one for each place; those without a place are left out. A parent
@@ -163,7 +186,9 @@ impl BulkLoader {
                     .take(3)
                     .fold(0, |rank, byte| rank << 8 | u64::from(*byte));
                 let id = id.packed();
-                self.ordered.add(rank, &[key, &id], key.len() + id.len(), 3);
+                self.ordered
+                    .0
+                    .add(rank, &[key, &id], key.len() + id.len(), 3);
             }
         }
         if !before {
@@ -172,7 +197,16 @@ impl BulkLoader {
                 .flatten()
                 .for_each(|group| group.settle());
         }
+        if self.collected() > self.memory {
+            write::spill(self)?;
+        }
         Ok(())
+    }
+
+    /// Bytes of memory that collected keys take.
+    fn collected(&self) -> usize {
+        let groups = self.groups.iter().flatten().map(|it| it.memory());
+        self.names.0.memory() + self.ordered.0.memory() + groups.sum::<usize>()
     }
 
     fn append_entry(&mut self, place: &Place, name: &[u8], entry: &[u8]) -> Result<(), Error> {
@@ -193,8 +227,9 @@ impl BulkLoader {
         entries.put(self.transaction()?, id, &[&header, rest], Put::Append)?;
         let key = NameKey::new(parent, name);
         let key = key.bytes();
-        self.names.add(parent.0, &[key, &id.packed()], key.len(), 8);
-        *self.counts.entry(parent.0).or_default() += 1;
+        self.names
+            .0
+            .add(parent.0, &[key, &id.packed()], key.len(), 8);
         self.last = id;
         self.state.entries += 1;
         self.state.next_id = id.0 + 1;
@@ -254,10 +289,23 @@ impl BulkLoader {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
+        if let Some(flusher) = &mut self.flusher {
+            flusher.add(self.uncommitted);
+        }
         self.uncommitted = 0;
         self.transaction
             .take()
             .map_or(Ok(()), WriteTransaction::commit)
+    }
+
+    /// Commits when this many rows of a table make a transaction full.
+    fn commit_after(&mut self, rows: usize) -> Result<(), Error> {
+        if !rows.is_multiple_of(write::TRANSACTION_ROWS) {
+            return Ok(());
+        }
+        // About what an index row takes.
+        self.uncommitted = write::TRANSACTION_ROWS * 32;
+        self.commit()
     }
 }
 

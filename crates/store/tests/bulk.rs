@@ -10,7 +10,7 @@ use store::{
     StoreOptions,
 };
 
-const ENTRIES: u64 = 9000;
+const ENTRIES: u64 = 11_000;
 
 fn definitions() -> [(&'static str, IndexKinds); 4] {
     let kinds = IndexKinds::of(&IndexKind::ALL);
@@ -36,14 +36,21 @@ fn person(n: u64) -> Attributes {
     ))
 }
 
-/// The same entries by bulk load into `folder`, through preparers that take turns.
-fn load(folder: &std::path::Path, indexes: &IndexSet, holders_max: u32) -> store::Loaded {
+/// The same entries by bulk load into `folder`, through preparers that take turns, with so much
+/// memory for what is sorted.
+fn load_within(
+    folder: &std::path::Path,
+    indexes: &IndexSet,
+    holders_max: u32,
+    memory: usize,
+) -> store::Loaded {
     let schema = &indexes.schema;
     let options = StoreOptions {
         holders_max,
         ..StoreOptions::default()
     };
     let mut loader = BulkLoader::create_with(folder, indexes, &options).unwrap();
+    loader.limit_memory(memory, None);
     loader.put_dictionary(&schema.dictionary_rows()).unwrap();
     loader.put_meta(b"key", b"value").unwrap();
     loader.set_position(7);
@@ -102,15 +109,38 @@ fn bulk_load_and_single_writes_make_the_same() {
         .unwrap();
     }
     batch.commit().unwrap();
-    let loaded = load(&folder.path().join("two"), &indexes, 100);
+    let mut sizes = Vec::new();
+    // All in memory; a few sorted runs; one after each piece.
+    for memory in [usize::MAX, 500_000, 1] {
+        let folder = folder.path().join(format!("bulk-{memory}"));
+        let loaded = load_within(&folder, &indexes, 100, memory);
+        assert_loaded(&store, &folder, &loaded, &indexes);
+        sizes.push(loaded.bytes);
+        let left = std::fs::read_dir(folder.join("sorting"));
+        assert_eq!(left.map_or(0, Iterator::count), 0);
+    }
+    assert!(
+        sizes.iter().all(|it| it.abs_diff(sizes[0]) < 100_000),
+        "{sizes:?}"
+    );
+}
+
+/// The database in `folder` is that of the store.
+fn assert_loaded(
+    store: &Store,
+    folder: &std::path::Path,
+    loaded: &store::Loaded,
+    indexes: &IndexSet,
+) {
+    let schema = &indexes.schema;
     let options = StoreOptions {
         holders_max: 100,
         ..StoreOptions::default()
     };
-    let bulk = Store::open_with(&folder.path().join("two"), &options).unwrap();
+    let bulk = Store::open_with(folder, &options).unwrap();
     let (mut one, mut two) = (store.reader().unwrap(), bulk.reader().unwrap());
     let (one, two) = (one.snapshot().unwrap(), two.snapshot().unwrap());
-    assert_same(&one, &two, &indexes);
+    assert_same(&one, &two, indexes);
     assert_eq!(
         (loaded.entries, loaded.digest),
         (ENTRIES, two.digest().unwrap())

@@ -1,42 +1,30 @@
-//! Entries whose superior has not come yet, in a file: a whole input may stand upside down.
+//! Entries whose superior has not come yet, in a file: a whole input may stand upside down. No
+//! memory is taken for them; after the input the file is read as often as it takes.
 
 use crate::stop::Failure;
-use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes collected before they are written.
+/// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// Entries kept aside.
 #[derive(Debug)]
 pub(super) struct Aside {
     path: PathBuf,
-    file: Option<File>,
-    written: u64,
-    buffer: Vec<u8>,
-    /// By superior, those waiting for it.
-    waiting: HashMap<u128, Vec<Waiting>>,
+    file: Option<BufWriter<File>>,
     count: u64,
 }
 
-/// One of them.
-#[derive(Debug, Clone, Copy)]
+/// What is kept of an entry.
+#[derive(Debug, Default, PartialEq, Eq, Clone)]
 pub(super) struct Waiting {
     /// Stands for its name.
     pub name: u128,
     pub superior: u128,
     /// The input has it, rather than the old database.
     pub imported: bool,
-    offset: u64,
-    lengths: [u32; 4],
-}
-
-/// What is kept of an entry.
-#[derive(Debug, Default)]
-pub(super) struct Parts {
     pub row_name: Vec<u8>,
     pub row: Vec<u8>,
     /// As LDIF, in case it is rejected.
@@ -46,116 +34,108 @@ pub(super) struct Parts {
 }
 
 impl Aside {
-    /// Keeps entries in a file in this folder, should there be any.
-    pub fn new(folder: &Path) -> Aside {
+    /// Keeps entries in this file, should there be any.
+    pub fn new(path: &Path) -> Aside {
         Aside {
-            path: folder.join("aside"),
+            path: path.to_owned(),
             file: None,
-            written: 0,
-            buffer: Vec::new(),
-            waiting: HashMap::new(),
             count: 0,
         }
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
-    /// Keeps an entry: its row name, row, text and place.
-    pub fn put(
-        &mut self,
-        (name, superior): (u128, u128),
-        imported: bool,
-        parts: [&[u8]; 4],
-    ) -> Result<(), Failure> {
-        let offset = self.written + self.buffer.len() as u64;
-        parts
-            .iter()
-            .for_each(|part| self.buffer.extend_from_slice(part));
-        let lengths = parts.map(|part| part.len() as u32);
-        let waiting = Waiting {
-            name,
-            superior,
-            imported,
-            offset,
-            lengths,
-        };
-        self.waiting.entry(superior).or_default().push(waiting);
+    /// Keeps an entry.
+    pub fn put(&mut self, waiting: &Waiting) -> Result<(), Failure> {
         self.count += 1;
-        if self.buffer.len() >= BUFFER_BYTES {
-            self.write()
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Those that wait for this superior, in the order of the input. They wait no more.
-    pub fn take(&mut self, superior: u128) -> Vec<Waiting> {
-        if self.count == 0 {
-            return Vec::new();
-        }
-        let taken = self.waiting.remove(&superior).unwrap_or_default();
-        self.count -= taken.len() as u64;
-        taken
-    }
-
-    /// All that wait, in the order of the input.
-    pub fn take_all(&mut self) -> Vec<Waiting> {
-        let mut all: Vec<Waiting> = self
-            .waiting
-            .drain()
-            .flat_map(|(_, waiting)| waiting)
-            .collect();
-        all.sort_unstable_by_key(|it| it.offset);
-        self.count = 0;
-        all
-    }
-
-    /// What is kept of an entry.
-    pub fn read(&mut self, waiting: &Waiting) -> Result<Parts, Failure> {
-        self.write()?;
-        let [row_name, row, text, place] = waiting.lengths.map(|it| it as usize);
-        let mut bytes = vec![0; row_name + row + text + place];
-        if let Some(file) = &self.file {
-            let read = file.read_exact_at(&mut bytes, waiting.offset);
-            read.map_err(|error| failed("reading", error))?;
-        }
-        let place = bytes.split_off(row_name + row + text);
-        let text = bytes.split_off(row_name + row);
-        let row = bytes.split_off(row_name);
-        Ok(Parts {
-            row_name: bytes,
-            row,
-            text,
-            place,
-        })
-    }
-
-    fn write(&mut self) -> Result<(), Failure> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let mut options = File::options();
-                let opened = options
-                    .read(true)
-                    .write(true)
-                    .create_new(true)
-                    .open(&self.path);
-                self.file
-                    .insert(opened.map_err(|error| failed("making", error))?)
+                let file = File::create(&self.path).map_err(|error| failed("making", error))?;
+                let file = BufWriter::with_capacity(BUFFER_BYTES, file);
+                self.file.insert(file)
             }
         };
-        file.write_all(&self.buffer)
-            .map_err(|error| failed("writing", error))?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
+        write(file, waiting).map_err(|error| failed("writing", error))
     }
+
+    /// Gives up all entries, in the order in which they were put.
+    pub fn read(self) -> Result<Reading, Failure> {
+        let Some(mut file) = self.file else {
+            return Ok(Reading(None));
+        };
+        let read = file.flush().and_then(|()| File::open(&self.path));
+        let read = read.map_err(|error| failed("reading", error))?;
+        // It stays open until it has been read.
+        std::fs::remove_file(&self.path).map_err(|error| failed("removing", error))?;
+        Ok(Reading(Some(BufReader::with_capacity(BUFFER_BYTES, read))))
+    }
+}
+
+/// Entries that were kept aside.
+#[derive(Debug)]
+pub(super) struct Reading(Option<BufReader<File>>);
+
+impl Iterator for Reading {
+    type Item = Result<Waiting, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let file = self.0.as_mut()?;
+        match read(file) {
+            Ok(waiting) => waiting.map(Ok),
+            Err(error) => Some(Err(failed("reading", error))),
+        }
+    }
+}
+
+fn write(file: &mut impl Write, waiting: &Waiting) -> std::io::Result<()> {
+    file.write_all(&waiting.name.to_le_bytes())?;
+    file.write_all(&waiting.superior.to_le_bytes())?;
+    file.write_all(&[u8::from(waiting.imported)])?;
+    let Waiting {
+        row_name,
+        row,
+        text,
+        place,
+        ..
+    } = waiting;
+    for part in [row_name, row, text, place] {
+        file.write_all(&(part.len() as u64).to_le_bytes())?;
+        file.write_all(part)?;
+    }
+    Ok(())
+}
+
+fn read(file: &mut impl Read) -> std::io::Result<Option<Waiting>> {
+    let mut name = [0; 16];
+    match file.read_exact(&mut name[..1]) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    file.read_exact(&mut name[1..])?;
+    let mut superior = [0; 16];
+    file.read_exact(&mut superior)?;
+    let mut imported = [0];
+    file.read_exact(&mut imported)?;
+    let mut part = || -> std::io::Result<Vec<u8>> {
+        let mut length = [0; 8];
+        file.read_exact(&mut length)?;
+        let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    };
+    Ok(Some(Waiting {
+        name: u128::from_le_bytes(name),
+        superior: u128::from_le_bytes(superior),
+        imported: imported != [0],
+        row_name: part()?,
+        row: part()?,
+        text: part()?,
+        place: part()?,
+    }))
 }
 
 fn failed(doing: &str, error: std::io::Error) -> Failure {
@@ -163,4 +143,34 @@ fn failed(doing: &str, error: std::io::Error) -> Failure {
         format!("{doing} the file of entries whose superior comes later"),
         error,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("aside");
+        let mut aside = Aside::new(&path);
+        let entry = |number: u8| Waiting {
+            name: u128::MAX - u128::from(number),
+            superior: u128::from(number),
+            imported: number.is_multiple_of(2),
+            row_name: vec![number; 3],
+            row: vec![number; 5000],
+            text: Vec::new(),
+            place: b"here".to_vec(),
+        };
+        for number in 0..=255 {
+            aside.put(&entry(number)).expect("written");
+        }
+        assert_eq!(aside.count(), 256);
+        let read = aside.read().expect("opened").map(|it| it.expect("read"));
+        assert!(read.eq((0..=255).map(entry)));
+        assert!(!path.exists());
+        let none = Aside::new(&path).read().expect("nothing to open");
+        assert_eq!(none.count(), 0);
+    }
 }

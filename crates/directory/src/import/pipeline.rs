@@ -76,7 +76,7 @@ pub(super) fn run(
     plan: &Plan<'_>,
     old: &Store,
     source: Box<dyn Source>,
-    folder: &Path,
+    (folder, temporary): (&Path, Option<&Path>),
     meter: &Meter,
 ) -> Result<Outcome, Failure> {
     let intake = Intake {
@@ -96,7 +96,8 @@ pub(super) fn run(
         meter,
         intake: Mutex::new(intake),
     };
-    let loader = BulkLoader::create(folder, &plan.indexes(&plan.catalog.schema))?;
+    let mut loader = BulkLoader::create(folder, &plan.indexes(&plan.catalog.schema))?;
+    loader.limit_memory(plan.options.memory, temporary);
     let readers = old.readers(plan.threads)?;
     let rejects = Rejects::new(&plan.options.rejects)?;
     let sequencer = std::thread::scope(|scope| {
@@ -108,7 +109,8 @@ pub(super) fn run(
                 while shared.step(&mut worker) {}
             });
         }
-        let mut sequencer = Sequencer::new(&shared, loader, rejects, folder);
+        let aside = temporary.unwrap_or(folder);
+        let mut sequencer = Sequencer::new(&shared, loader, rejects, aside);
         let done = sequence(&shared, &mut sequencer);
         // Workers that wait, for their turn or for room, must not wait for ever.
         shared.line.stop(None);
@@ -130,6 +132,11 @@ fn sequence(shared: &Shared<'_>, sequencer: &mut Sequencer<'_>) -> Result<(), Fa
 }
 
 impl Shared<'_> {
+    /// An error when the import has been cancelled.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.meter.check()
+    }
+
     /// Takes a piece, works on it and hands it on. False: there is no more to do.
     fn step(&self, worker: &mut Worker<'_>) -> bool {
         let done = self.take().and_then(|taken| match taken {

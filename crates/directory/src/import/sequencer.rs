@@ -8,8 +8,8 @@ use super::table::NameTable;
 use super::work::{Kind, Prospect, Text, Work};
 use super::worker::values_of;
 use crate::stop::Failure;
-use std::collections::{HashMap, VecDeque};
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use store::{BulkLoader, EntryBuilder, EntryId, EntryView, Place, Preparer};
 
 /// Entries appended at once of those whose superior came late.
@@ -38,8 +38,8 @@ pub(super) struct Sequencer<'s> {
     rejects: Rejects,
     names: NameTable,
     aside: Aside,
-    /// Entries that wait no more, to be appended after the piece at hand.
-    late: VecDeque<Waiting>,
+    /// Where entries are kept aside.
+    folder: PathBuf,
     last: EntryId,
     /// Entries that an imported one may replace, with their superiors.
     replaceable: HashMap<u128, (EntryId, EntryId)>,
@@ -62,8 +62,8 @@ impl<'s> Sequencer<'s> {
             loader,
             rejects,
             names: NameTable::new(),
-            aside: Aside::new(folder),
-            late: VecDeque::new(),
+            aside: Aside::new(&folder.join("aside-0")),
+            folder: folder.to_owned(),
             last: EntryId::ROOT,
             replaceable: HashMap::new(),
             replacements: Vec::new(),
@@ -89,7 +89,6 @@ impl<'s> Sequencer<'s> {
             }
             self.rejects.put(&place, &rejected.reason, &rejected.text)?;
         }
-        self.append_late()?;
         let imported = work
             .entries
             .iter()
@@ -98,13 +97,24 @@ impl<'s> Sequencer<'s> {
         Ok((imported + work.rejected.len()) as u64)
     }
 
-    /// Rejects what is left without a superior.
+    /// Appends the entries whose superior came after them, and rejects what is left without one.
     pub fn end(&mut self) -> Result<(), Failure> {
-        for waiting in self.aside.take_all() {
-            let parts = self.aside.read(&waiting)?;
-            let place = String::from_utf8_lossy(&parts.place);
+        // Each pass finds the superiors that the pass before has appended.
+        for pass in 1.. {
+            let left = Aside::new(&self.folder.join(format!("aside-{pass}")));
+            let waiting = std::mem::replace(&mut self.aside, left);
+            let before = waiting.count();
+            self.append_late(waiting)?;
+            if self.aside.count() == before {
+                break;
+            }
+        }
+        let left = Aside::new(&self.folder.join("aside"));
+        for waiting in std::mem::replace(&mut self.aside, left).read()? {
+            let waiting = waiting?;
+            let place = String::from_utf8_lossy(&waiting.place);
             let reason = "the entry above it is missing, or was rejected";
-            self.rejects.put(&place, reason, &parts.text)?;
+            self.rejects.put(&place, reason, &waiting.text)?;
         }
         self.rejects.flush()
     }
@@ -157,13 +167,10 @@ impl<'s> Sequencer<'s> {
         Ok(Some(Place { id, parent }))
     }
 
-    /// The next id, for this name. Entries that waited for it wait no more.
+    /// The next id, for this name.
     fn give_id(&mut self, name: u128) -> EntryId {
         self.last.0 += 1;
         self.names.insert(name, self.last);
-        if !self.aside.is_empty() {
-            self.late.extend(self.aside.take(name));
-        }
         self.last
     }
 
@@ -187,45 +194,51 @@ impl<'s> Sequencer<'s> {
 
     #[cold]
     fn put_aside(&mut self, work: &Work, at: usize, prospect: &Prospect) -> Result<(), Failure> {
-        let text = self.text(work, at, prospect);
-        let (name, row) = (work.prepared.name(at), work.prepared.entry(at));
-        let names = (prospect.name, prospect.superior.unwrap_or_default());
-        let imported = prospect.kind == Kind::Imported;
-        let place = work.origin.of(prospect.line, prospect.place.start);
-        let parts = [name, row, text.as_slice(), place.as_bytes()];
-        self.aside.put(names, imported, parts)
+        self.aside.put(&Waiting {
+            name: prospect.name,
+            superior: prospect.superior.unwrap_or_default(),
+            imported: prospect.kind == Kind::Imported,
+            row_name: work.prepared.name(at).to_vec(),
+            row: work.prepared.entry(at).to_vec(),
+            text: self.text(work, at, prospect),
+            place: work
+                .origin
+                .of(prospect.line, prospect.place.start)
+                .into_bytes(),
+        })
     }
 
-    /// Appends entries that wait no more, and those that waited for them.
-    fn append_late(&mut self) -> Result<(), Failure> {
-        if self.late.is_empty() {
+    /// Appends those entries whose superior has come, and puts the others aside again.
+    fn append_late(&mut self, late: Aside) -> Result<(), Failure> {
+        if late.count() == 0 {
             return Ok(());
         }
         let indexes = self.shared.plan.indexes(&self.shared.schema.newest());
         let mut preparer = Preparer::new(&indexes);
-        while !self.late.is_empty() {
-            let mut places = Vec::new();
-            for _ in 0..LATE_ENTRIES {
-                let Some(waiting) = self.late.pop_front() else {
-                    break;
-                };
-                let parts = self.aside.read(&waiting)?;
-                if self.names.get(waiting.name).is_some() {
-                    let place = String::from_utf8_lossy(&parts.place);
-                    let reason = "an entry of this name came before";
-                    self.rejects.put(&place, reason, &parts.text)?;
-                    continue;
-                }
-                let parent = self.names.get(waiting.superior);
-                let parent = parent.expect("it waited until its superior had an id");
-                preparer.add(&parts.row_name, &parts.row)?;
-                let id = self.give_id(waiting.name);
-                places.push(Some(Place { id, parent }));
-                self.tally.imported += u64::from(waiting.imported);
+        let mut places = Vec::new();
+        for waiting in late.read()? {
+            let waiting = waiting?;
+            if self.names.get(waiting.name).is_some() {
+                let place = String::from_utf8_lossy(&waiting.place);
+                let reason = "an entry of this name came before";
+                self.rejects.put(&place, reason, &waiting.text)?;
+                continue;
             }
-            self.loader.append(&preparer.take(), &places)?;
+            let Some(parent) = self.names.get(waiting.superior) else {
+                self.aside.put(&waiting)?;
+                continue;
+            };
+            preparer.add(&waiting.row_name, &waiting.row)?;
+            let id = self.give_id(waiting.name);
+            places.push(Some(Place { id, parent }));
+            self.tally.imported += u64::from(waiting.imported);
+            if places.len() == LATE_ENTRIES {
+                self.loader.append(&preparer.take(), &places)?;
+                places.clear();
+                self.shared.check()?;
+            }
         }
-        Ok(())
+        Ok(self.loader.append(&preparer.take(), &places)?)
     }
 
     /// A prospect as LDIF.

@@ -1,12 +1,15 @@
-//! Collecting keys compactly until they are sorted.
+//! Collecting keys compactly until they are sorted, in memory and, beyond a limit, in sorted runs.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::path::Path;
 
 use roaring::RoaringBitmap;
 
 use crate::batch::keeps_buckets;
+use crate::bulk::runs::{RunWriter, Runs};
 use crate::containers::Spread;
+use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexKind;
@@ -18,6 +21,9 @@ const HOT_SHARE: u64 = 64;
 /// Values of one index that are collected as postings at most; each key is compared with them.
 const HOT_MAX: usize = 16;
 
+/// What a key of the other kinds takes besides its ids, roughly.
+const KEY_BYTES: usize = 96;
+
 /// The keys of one kind of one attribute.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -28,7 +34,14 @@ pub(super) struct Group {
     pub hot: Vec<(u64, Chunks)>,
     /// For the other kinds: the ids of each key.
     pub postings: HashMap<u64, Chunks, BuildHasherDefault<Spread>>,
+    /// Items that are in files.
+    pub item_runs: Runs,
+    /// Chunks that are in files: those of hot values, or of postings. One that was being filled
+    /// stands in several runs, each with its part.
+    pub chunk_runs: Runs,
     keeps_buckets: bool,
+    /// Bytes that hot values and postings take, roughly.
+    chunk_bytes: usize,
     settled: bool,
 }
 
@@ -38,7 +51,10 @@ impl Group {
             items: Vec::new(),
             hot: Vec::new(),
             postings: HashMap::default(),
+            item_runs: Runs::default(),
+            chunk_runs: Runs::default(),
             keeps_buckets: keeps_buckets(kind),
+            chunk_bytes: 0,
             settled: false,
         })
     }
@@ -47,10 +63,13 @@ impl Group {
     #[inline]
     pub fn add(&mut self, hash: u64, id: EntryId, sampling: bool) {
         if !self.keeps_buckets {
-            self.postings.entry(hash).or_default().push(id);
+            let chunks = self.postings.entry(hash).or_default();
+            self.chunk_bytes += if chunks.len() == 0 { KEY_BYTES } else { 2 };
+            chunks.push(id);
             return;
         }
         if !sampling && let Some((_, chunks)) = self.hot.iter_mut().find(|(it, _)| *it == hash) {
+            self.chunk_bytes += 2;
             chunks.push(id);
             return;
         }
@@ -71,6 +90,80 @@ impl Group {
             }
         }
     }
+}
+
+impl Group {
+    /// Whether the holders of a value stand in buckets unless they are very many.
+    pub fn keeps_buckets(&self) -> bool {
+        self.keeps_buckets
+    }
+
+    /// Bytes of memory taken, roughly.
+    pub fn memory(&self) -> usize {
+        self.items.capacity() * size_of::<u128>() + self.chunk_bytes
+    }
+
+    /// Moves everything into files. The items are sorted.
+    pub fn spill(&mut self, folder: &Path, name: &str) -> Result<(), Error> {
+        let items = std::mem::take(&mut self.items);
+        if !items.is_empty() {
+            self.item_runs
+                .add(folder, &format!("{name}-items"), |out| {
+                    items
+                        .iter()
+                        .try_for_each(|it| out.put(&it.to_be_bytes()[ITEM_UNUSED..], &[]))
+                })?;
+        }
+        let mut chunks: Vec<(u64, Chunks)> =
+            std::mem::take(&mut self.postings).into_iter().collect();
+        // Hot values stay hot.
+        let hot = self.hot.iter_mut();
+        chunks.extend(hot.map(|(hash, chunks)| (*hash, std::mem::take(chunks))));
+        chunks.retain(|(_, chunks)| chunks.len() > 0);
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        self.chunk_bytes = 0;
+        chunks.sort_unstable_by_key(|(hash, _)| *hash);
+        self.chunk_runs
+            .add(folder, &format!("{name}-chunks"), |out| {
+                chunks
+                    .into_iter()
+                    .try_for_each(|(hash, chunks)| put_chunks(out, hash, chunks))
+            })
+    }
+}
+
+/// Bytes at the beginning of an item as a number that are always zero.
+const ITEM_UNUSED: usize = 2;
+
+/// An item out of a run.
+pub(super) fn item_of_run(key: &[u8]) -> Result<u128, Error> {
+    let mut bytes = [0; 16];
+    if key.len() != bytes.len() - ITEM_UNUSED {
+        return Err(Error::corrupt("sorted run", "an item has a wrong length"));
+    }
+    bytes[ITEM_UNUSED..].copy_from_slice(key);
+    Ok(u128::from_be_bytes(bytes))
+}
+
+fn put_chunks(out: &mut RunWriter, hash: u64, chunks: Chunks) -> Result<(), Error> {
+    for (chunk, value) in chunks.finish() {
+        let mut key = [0; 12];
+        key[..8].copy_from_slice(&hash.to_be_bytes());
+        key[8..].copy_from_slice(&chunk.to_be_bytes());
+        out.put(&key, &value)?;
+    }
+    Ok(())
+}
+
+/// Hash and chunk number out of a run.
+pub(super) fn chunk_of_run(key: &[u8]) -> Result<(u64, u32), Error> {
+    let split = key.split_first_chunk::<8>();
+    let parts = split.and_then(|(hash, chunk)| Some((*hash, *chunk.first_chunk::<4>()?)));
+    let (hash, chunk) =
+        parts.ok_or_else(|| Error::corrupt("sorted run", "a chunk's key is too short"))?;
+    Ok((u64::from_be_bytes(hash), u32::from_be_bytes(chunk)))
 }
 
 pub(super) fn item(hash: u64, id: EntryId) -> u128 {
@@ -104,6 +197,14 @@ impl Chunks {
         }
         self.low.push(id.0 as u16);
         self.count += 1;
+    }
+
+    /// Adds a whole chunk, behind all others.
+    pub fn push_chunk(&mut self, chunk: u32, value: &[u8]) -> Result<(), Error> {
+        self.close();
+        self.count += posting::cardinality(value)?;
+        self.finished.push((chunk, value.into()));
+        Ok(())
     }
 
     /// How many ids there are.
@@ -174,6 +275,11 @@ impl ByteKeys {
         });
     }
 
+    /// Bytes of memory taken.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.rows.capacity() * size_of::<ByteKey>()
+    }
+
     pub fn sort(&mut self) {
         let bytes = &self.bytes;
         let whole = |it: &ByteKey| {
@@ -185,6 +291,18 @@ impl ByteKeys {
                 .cmp(&(b.rank, b.prefix))
                 .then_with(|| whole(a).cmp(whole(b)))
         });
+    }
+
+    /// Moves everything, which is sorted, into a file.
+    pub fn spill(&mut self, runs: &mut Runs, folder: &Path, name: &str) -> Result<(), Error> {
+        let keys = std::mem::take(self);
+        if keys.rows.is_empty() {
+            return Ok(());
+        }
+        runs.add(folder, name, |out| {
+            let mut rows = keys.rows();
+            rows.try_for_each(|(key, value)| out.put(key, value))
+        })
     }
 
     /// Keys and values in their present order.
