@@ -1,10 +1,11 @@
 # The two commands of the README: `make demo` and `make test`. `make bench` measures Pando beside
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
 # `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
+# `make bench-connections` measures thousands of connections beside few.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts docs clean
+.PHONY: demo test bench bench-accounts bench-connections docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -20,6 +21,10 @@ bench:
 bench-accounts:
 	$(CARGO) build --release --locked -p pando
 	benches/accounts $(ACCOUNTS) $(FOLDER)
+
+bench-connections:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/connections $(ARGS)
 
 docs:
 	.ci/run docs

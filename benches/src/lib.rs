@@ -1,5 +1,6 @@
 //! Benchmarks: a null responder as the floor, and the comparison with slapd. See README.md here.
 
+pub mod journal;
 pub mod null;
 pub mod process;
 pub mod row;

@@ -106,9 +106,18 @@ struct Connection {
     blocked: bool,
 }
 
+/// Connections by number, and the numbers that are free.
+#[derive(Default)]
+struct Connections {
+    all: Vec<Option<Connection>>,
+    free: Vec<usize>,
+}
+
 /// Serves until the process ends.
 pub fn serve(listener: &TcpListener, answers: &Answers) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    // As long a queue as Pando's; the kernel lowers it to its own limit.
+    rustix::net::listen(listener, 4096)?;
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(
         &epoll,
@@ -116,7 +125,7 @@ pub fn serve(listener: &TcpListener, answers: &Answers) -> io::Result<()> {
         EventData::new_u64(LISTENER),
         EventFlags::IN,
     )?;
-    let mut connections: Vec<Option<Connection>> = Vec::new();
+    let mut connections = Connections::default();
     let mut buffer = vec![0; READ_BYTES];
     let mut events = Vec::with_capacity(1024);
     loop {
@@ -132,13 +141,14 @@ pub fn serve(listener: &TcpListener, answers: &Answers) -> io::Result<()> {
                 continue;
             }
             let number = number as usize;
-            let Some(connection) = connections.get_mut(number).and_then(Option::as_mut) else {
+            let Some(connection) = connections.all.get_mut(number).and_then(Option::as_mut) else {
                 continue;
             };
             let open = connection.serve(answers, &mut buffer).unwrap_or(false)
                 && connection.flush(&epoll, number).is_ok();
             if !open {
-                connections[number] = None;
+                connections.all[number] = None;
+                connections.free.push(number);
             }
         }
     }
@@ -147,7 +157,7 @@ pub fn serve(listener: &TcpListener, answers: &Answers) -> io::Result<()> {
 fn accept(
     listener: &TcpListener,
     epoll: &OwnedFd,
-    connections: &mut Vec<Option<Connection>>,
+    connections: &mut Connections,
 ) -> io::Result<()> {
     loop {
         let stream = match listener.accept() {
@@ -157,10 +167,10 @@ fn accept(
         };
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        let number = connections
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or(connections.len());
+        let number = connections.free.pop().unwrap_or_else(|| {
+            connections.all.push(None);
+            connections.all.len() - 1
+        });
         epoll::add(
             epoll,
             &stream,
@@ -175,11 +185,7 @@ fn accept(
             sent: 0,
             blocked: false,
         };
-        if number == connections.len() {
-            connections.push(Some(connection));
-        } else {
-            connections[number] = Some(connection);
-        }
+        connections.all[number] = Some(connection);
     }
 }
 

@@ -7,7 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use load::output::{Format, Outputs, write_range};
+use load::template::Generator;
+
 use crate::process::{Server, free_port};
+use crate::row::Extent;
 
 /// The administrator of both servers.
 pub const ADMINISTRATOR: &str = "cn=admin,dc=com";
@@ -51,6 +55,38 @@ impl Folder {
     /// The entries of both databases.
     pub fn ldif(&self) -> PathBuf {
         self.path.join("entries.ldif")
+    }
+
+    /// Writes the LDIF, unless it is there from an earlier run with as many entries.
+    pub fn make_entries(&self, extent: Extent) -> io::Result<()> {
+        let template = extent.data.generator(extent.entries)?.template().clone();
+        let template = template
+            .with_suffix_entries(&[])
+            .map_err(io::Error::other)?;
+        let total = template.total_entries();
+        let done = self.path.join("entries.done");
+        let content = format!("{:?} {total}", extent.data);
+        if fs::read_to_string(&done).is_ok_and(|text| text == content) {
+            return Ok(());
+        }
+        // It may never have been there.
+        let _ = fs::remove_file(&done);
+        let mut file = fs::File::create(self.ldif())?;
+        let format = Format::Ldif { fold_columns: 76 };
+        let outputs = Outputs {
+            entries: Some((format, &mut file)),
+            ..Outputs::default()
+        };
+        write_range(
+            &Generator::new(template, 0),
+            0,
+            total,
+            2,
+            outputs,
+            &mut |_| {},
+        )?;
+        file.sync_all()?;
+        fs::write(done, content)
     }
 
     fn slapd_configuration(&self) -> PathBuf {

@@ -36,6 +36,11 @@ impl Sum {
         self.operations / self.seconds
     }
 
+    /// The worst p99 of a round, in microseconds.
+    pub fn p99_us(&self) -> f64 {
+        self.p99_us
+    }
+
     /// The server's CPU for each operation, in microseconds.
     pub fn cpu(&self) -> f64 {
         self.cpu_us / self.operations
@@ -116,8 +121,8 @@ pub fn plain_line(what: &str, slapd: Option<f64>, pando: Option<f64>, goal: &str
     )
 }
 
-/// Which machine, programs and revision.
-pub fn facts(pando: Option<&Path>) -> io::Result<String> {
+/// Which machine, programs and revision, and how `program` was called.
+pub fn facts(program: &str, pando: Option<&Path>) -> io::Result<String> {
     let mut out = String::new();
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
     let model = cpu
@@ -153,7 +158,7 @@ pub fn facts(pando: Option<&Path>) -> io::Result<String> {
         &first_line(Command::new("git").args(["rev-parse", "--short=12", "HEAD"])),
     );
     let words: Vec<String> = std::env::args().skip(1).collect();
-    fact("command", &format!("compare {}", words.join(" ")));
+    fact("command", &format!("{program} {}", words.join(" ")));
     Ok(out)
 }
 

@@ -27,7 +27,11 @@ impl Client {
 
     /// Connects.
     pub fn try_connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::over(TcpStream::connect(address)?)
+    }
+
+    /// A client over a connection that is open already.
+    pub fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let transport = Box::new(stream.try_clone()?);
         Ok(Client {

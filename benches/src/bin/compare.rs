@@ -10,10 +10,9 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use load::output::{Format, Outputs, write_range};
-use load::template::Generator;
+use pando_benches::journal::Journal;
 use pando_benches::process::{Server, beside};
 use pando_benches::row::{self, Data, Extent, ROWS, Row};
 use pando_benches::subject::{Folder, Subject};
@@ -48,29 +47,22 @@ fn main() -> io::Result<()> {
         path: fs::canonicalize(&arguments.folder)?,
         pando: arguments.pando.clone().unwrap_or_default(),
     };
-    let mut journal = Journal {
-        text: String::new(),
-    };
+    let mut journal = Journal::default();
     let users = arguments.extent.entries;
     let title = match arguments.growth {
         true => format!("Growth with small entries, around {users}"),
         false => format!("slapd, Pando and a null responder: {users} entries"),
     };
     journal.line(&format!("# {title}\n"))?;
-    journal.line(&table::facts(arguments.pando.as_deref())?)?;
+    journal.line(&table::facts("compare", arguments.pando.as_deref())?)?;
     if arguments.growth {
         growth(&arguments, &folder, &mut journal)?;
     } else {
-        make_entries(&folder, arguments.extent)?;
+        folder.make_entries(arguments.extent)?;
         databases(&arguments, &folder, &mut journal)?;
         rows(&arguments, &folder, &mut journal)?;
     }
-    let place = match &arguments.output {
-        Some(place) => place.clone(),
-        None => default_place()?,
-    };
-    fs::write(&place, &journal.text)?;
-    writeln!(io::stdout(), "written to {}", place.display())
+    journal.record(arguments.output.as_deref(), "")
 }
 
 impl Arguments {
@@ -130,51 +122,6 @@ fn usage(problem: &str) -> io::Error {
         io::ErrorKind::InvalidInput,
         format!("{problem}; see the top of compare.rs"),
     )
-}
-
-/// Shows lines as they come and keeps them for the file.
-struct Journal {
-    text: String,
-}
-
-impl Journal {
-    fn line(&mut self, line: &str) -> io::Result<()> {
-        self.text.push_str(line);
-        self.text.push('\n');
-        writeln!(io::stdout(), "{line}")
-    }
-}
-
-/// Writes the LDIF, unless it is there from an earlier run with as many entries.
-fn make_entries(folder: &Folder, extent: Extent) -> io::Result<()> {
-    let template = extent.data.generator(extent.entries)?.template().clone();
-    let template = template
-        .with_suffix_entries(&[])
-        .map_err(io::Error::other)?;
-    let total = template.total_entries();
-    let done = folder.path.join("entries.done");
-    let content = format!("{:?} {total}", extent.data);
-    if fs::read_to_string(&done).is_ok_and(|text| text == content) {
-        return Ok(());
-    }
-    // It may never have been there.
-    let _ = fs::remove_file(&done);
-    let mut file = fs::File::create(folder.ldif())?;
-    let format = Format::Ldif { fold_columns: 76 };
-    let outputs = Outputs {
-        entries: Some((format, &mut file)),
-        ..Outputs::default()
-    };
-    write_range(
-        &Generator::new(template, 0),
-        0,
-        total,
-        2,
-        outputs,
-        &mut |_| {},
-    )?;
-    file.sync_all()?;
-    fs::write(done, content)
 }
 
 /// Imports, sizes and exports of the closed databases. Always imports; the rest with all rows only.
@@ -282,7 +229,7 @@ fn growth(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::
             entries,
             ..arguments.extent
         };
-        make_entries(folder, extent)?;
+        folder.make_entries(extent)?;
         folder.prepare(subject)?;
         let import = folder.import(subject)?;
         imports += &format!(" {:.2} |", import.as_secs_f64() * 1e6 / entries as f64);
@@ -387,18 +334,4 @@ fn whole(
 
 fn keep_least(place: &mut Option<f64>, value: f64) {
     *place = Some(place.map_or(value, |before| before.min(value)));
-}
-
-/// `benches/results/<date>.md`, or with a number behind when there is one already.
-fn default_place() -> io::Result<PathBuf> {
-    let folder = Path::new("benches/results");
-    fs::create_dir_all(folder)?;
-    let date = table::today();
-    let mut place = folder.join(format!("{date}.md"));
-    let mut number = 2;
-    while place.exists() {
-        place = folder.join(format!("{date}-{number}.md"));
-        number += 1;
-    }
-    Ok(place)
 }

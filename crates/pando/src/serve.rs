@@ -40,8 +40,9 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     server::start(config).map_err(Problem::failed)
 }
 
-/// One line for each listener.
+/// How many connections there is room for, then one line for each listener.
 pub fn announce(server: &Server) {
+    note(server.limits());
     for address in server.addresses() {
         note(format_args!("listening on {address}"));
     }

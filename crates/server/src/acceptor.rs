@@ -5,7 +5,7 @@
 //! that of the thread that serves them.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use directory::Peer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::Shutdown;
 
 use crate::admission::{Admission, Refused};
 use crate::inbox::Accepted;
 use crate::listener::Listener;
+use crate::refusals::Refusals;
 use crate::settings::Listen;
 use crate::thread::Handle;
 use crate::tls::Certificate;
@@ -48,12 +50,14 @@ impl<C> Acceptor<C> {
     pub fn run(self) {
         let mut certificate_checked = Instant::now();
         let mut resting = false;
+        let mut refusals = Refusals::default();
         loop {
-            let timeout = match (&self.certificate, resting) {
-                (_, true) => Some(REST),
-                (Some(_), false) => Some(CERTIFICATE_CHECK),
-                (None, false) => None,
-            };
+            let timeouts = [
+                resting.then_some(REST),
+                self.certificate.as_ref().map(|_| CERTIFICATE_CHECK),
+                refusals.tell(Instant::now()),
+            ];
+            let timeout = timeouts.into_iter().flatten().min();
             let ready = match self.wait(timeout, resting) {
                 Ok(None) => return,
                 Ok(Some(ready)) => ready,
@@ -64,7 +68,7 @@ impl<C> Acceptor<C> {
             };
             resting = false;
             for at in ready {
-                resting |= !self.accept(at);
+                resting |= !self.accept(at, &mut refusals);
             }
             if let Some(certificate) = &self.certificate
                 && certificate_checked.elapsed() >= CERTIFICATE_CHECK
@@ -101,15 +105,14 @@ impl<C> Acceptor<C> {
     }
 
     /// Accepts what waits on one listener; false when the system cannot open another file.
-    fn accept(&self, at: usize) -> bool {
-        let listener = &self.listeners[at];
+    fn accept(&self, at: usize, refusals: &mut Refusals) -> bool {
         for _ in 0..ACCEPTED_AT_ONCE {
-            match listener.accept() {
-                Ok((socket, peer)) => self.place(at, socket, peer),
+            match self.listeners[at].accept() {
+                Ok((socket, peer)) => self.place(at, socket, peer, refusals),
                 Err(Errno::AGAIN) => return true,
                 Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO) => {}
                 Err(error) => {
-                    tracing::warn!(listen = %listener.listen, %error, "cannot accept connections");
+                    refusals.system(&error);
                     return false;
                 }
             }
@@ -117,7 +120,7 @@ impl<C> Acceptor<C> {
         true
     }
 
-    fn place(&self, at: usize, socket: OwnedFd, peer: Peer) {
+    fn place(&self, at: usize, socket: OwnedFd, peer: Peer, refusals: &mut Refusals) {
         let listen = &self.listeners[at].listen;
         let tls = matches!(listen, Listen::Tcp { tls: true, .. });
         let unix = matches!(listen, Listen::Unix(_));
@@ -138,9 +141,10 @@ impl<C> Acceptor<C> {
                 });
             }
             Err(refused) => {
-                tracing::debug!(?refused, address = ?peer.address, "connection refused");
+                refusals.limit(&refused, peer.address);
+                // Before a TLS handshake there is no way to say anything.
                 if !tls {
-                    say_why(socket, refused);
+                    say_why(&socket, refused);
                 }
             }
         }
@@ -156,14 +160,14 @@ fn look_at(certificate: &Certificate) {
 }
 
 /// A word to the client that is not admitted. A fresh socket always takes so little.
-fn say_why(socket: OwnedFd, refused: Refused) {
-    let why = match refused {
-        Refused::Total => "too many connections",
-        Refused::Address => "too many connections from this address",
-    };
-    let result = protocol::LdapResult::new(protocol::ResultCode::UNAVAILABLE, why);
+fn say_why(socket: &OwnedFd, refused: Refused) {
+    let unavailable = protocol::ResultCode::UNAVAILABLE;
+    let result = protocol::LdapResult::new(unavailable, refused.to_string());
     let mut notice = Vec::new();
     protocol::write_notice_of_disconnection(&mut notice, &result);
     // The client may be gone already; nothing is owed to it.
-    let _ = rustix::io::write(socket.as_fd(), &notice);
+    let _ = rustix::io::write(socket, &notice);
+    // A socket closed with a request unread is reset, and the client may lose the notice.
+    let _ = rustix::net::shutdown(socket, Shutdown::Write);
+    let _ = rustix::io::read(socket, &mut [0; 4096]);
 }

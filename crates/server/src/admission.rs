@@ -1,20 +1,21 @@
 //! How many connections there are, in total and by address.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use directory::{Connections, Front, ListenerState};
 
+use crate::limits::ConnectionLimits;
 use crate::settings::Listen;
 
 /// The counts and their limits, shared by the acceptor and the serving threads.
 #[derive(Debug)]
 pub struct Admission {
+    limits: ConnectionLimits,
     total: AtomicUsize,
-    total_max: usize,
-    per_address_max: usize,
     accepted: AtomicU64,
     refused: AtomicU64,
     listeners: Vec<Arc<Entrance>>,
@@ -30,18 +31,35 @@ pub struct Entrance {
     accepted: AtomicU64,
 }
 
-/// Why a connection was not admitted.
+/// Why a connection was not admitted, with the limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// There are as many as the server takes.
-    Total,
+    Total(usize),
     /// There are as many as one address may have.
-    Address,
+    Address(usize),
+}
+
+/// What the client is told.
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Total(limit) => write!(
+                f,
+                "limit of {limit} connections at a time is reached: try again later"
+            ),
+            Refused::Address(limit) => write!(
+                f,
+                "limit of {limit} connections at a time from one address is reached: close one \
+                 first"
+            ),
+        }
+    }
 }
 
 impl Admission {
-    /// Limits of 0 are none.
-    pub fn new(total_max: usize, per_address_max: usize, listeners: &[Listen]) -> Arc<Self> {
+    /// Nobody is connected yet.
+    pub fn new(limits: ConnectionLimits, listeners: &[Listen]) -> Arc<Self> {
         let entrance = |listen: &Listen| {
             Arc::new(Entrance {
                 url: listen.to_string(),
@@ -50,14 +68,18 @@ impl Admission {
             })
         };
         Arc::new(Admission {
+            limits,
             total: AtomicUsize::new(0),
-            total_max,
-            per_address_max,
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             listeners: listeners.iter().map(entrance).collect(),
             addresses: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &ConnectionLimits {
+        &self.limits
     }
 
     /// Counts a connection that came in at a listener, until its ticket is dropped.
@@ -69,9 +91,10 @@ impl Admission {
         listener: usize,
         address: Option<IpAddr>,
     ) -> Result<Ticket, Refused> {
-        let mut ticket = self.try_admit(address).inspect_err(|_| {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-        })?;
+        let mut ticket = self.try_admit()?;
+        if let Some(address) = address {
+            ticket.count_from(address)?;
+        }
         self.accepted.fetch_add(1, Ordering::Relaxed);
         ticket.entrance = self.listeners.get(listener).map(Arc::clone);
         if let Some(entrance) = &ticket.entrance {
@@ -81,25 +104,19 @@ impl Admission {
         Ok(ticket)
     }
 
-    fn try_admit(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Ticket, Refused> {
-        if self.total_max > 0 && self.total() >= self.total_max {
-            return Err(Refused::Total);
-        }
-        let address = address.filter(|_| self.per_address_max > 0);
-        if let Some(address) = address {
-            let mut addresses = self.addresses();
-            let count = addresses.entry(address).or_insert(0);
-            if *count >= self.per_address_max {
-                return Err(Refused::Address);
-            }
-            *count += 1;
+    fn try_admit(self: &Arc<Self>) -> Result<Ticket, Refused> {
+        let limit = self.limits.total;
+        // Only the acceptor counts up, so nobody comes in between.
+        if self.total() >= limit {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Refused::Total(limit));
         }
         self.total.fetch_add(1, Ordering::Relaxed);
         Ok(Ticket {
             admission: Arc::clone(self),
             load: None,
             entrance: None,
-            address,
+            address: None,
         })
     }
 
@@ -126,7 +143,7 @@ impl Front for Admission {
             current: self.total() as u64,
             accepted: self.accepted.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
-            max: self.total_max as u64,
+            max: self.limits.total as u64,
             listeners: self.listeners.iter().map(listener).collect(),
         }
     }
@@ -146,6 +163,27 @@ impl Ticket {
     pub fn count_on(&mut self, load: &Arc<AtomicUsize>) {
         load.fetch_add(1, Ordering::Relaxed);
         self.load = Some(Arc::clone(load));
+    }
+
+    /// Counts the connection as one of this address, once.
+    ///
+    /// # Errors
+    /// The address has as many as it may have.
+    pub fn count_from(&mut self, address: IpAddr) -> Result<(), Refused> {
+        let limit = self.admission.limits.per_address;
+        if limit == 0 || self.address.is_some() {
+            return Ok(());
+        }
+        let mut addresses = self.admission.addresses();
+        let count = addresses.entry(address).or_insert(0);
+        if *count >= limit {
+            self.admission.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Refused::Address(limit));
+        }
+        *count += 1;
+        drop(addresses);
+        self.address = Some(address);
+        Ok(())
     }
 }
 
@@ -173,25 +211,28 @@ impl Drop for Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::tests::limits;
 
     #[test]
     fn limits_hold_until_tickets_are_dropped() {
         let listen: Listen = "ldap://127.0.0.1:389".parse().unwrap();
-        let admission = Admission::new(3, 2, &[listen]);
+        let admission = Admission::new(limits(3, 2, 100), &[listen]);
         let address = |last| Some(IpAddr::from([10, 0, 0, last]));
         let first = admission.admit(0, address(1)).unwrap();
         let second = admission.admit(0, address(1)).unwrap();
-        assert_eq!(
-            admission.admit(0, address(1)).unwrap_err(),
-            Refused::Address
-        );
-        let mut third = admission.admit(0, address(2)).unwrap();
-        assert_eq!(admission.admit(0, address(3)).unwrap_err(), Refused::Total);
+        let refused = admission.admit(0, address(1)).unwrap_err();
+        assert_eq!(refused, Refused::Address(2));
+        assert_eq!(admission.total(), 2);
+        let mut third = admission.admit(0, None).unwrap();
+        let refused = admission.admit(0, address(3)).unwrap_err();
+        assert_eq!(refused, Refused::Total(3));
         let load = Arc::new(AtomicUsize::new(0));
         third.count_on(&load);
+        assert!(third.count_from(IpAddr::from([10, 0, 0, 1])).is_err());
+        assert!(third.count_from(IpAddr::from([10, 0, 0, 2])).is_ok());
         assert_eq!((admission.total(), load.load(Ordering::Relaxed)), (3, 1));
         let seen = admission.connections();
-        assert_eq!((seen.current, seen.accepted, seen.refused), (3, 3, 2));
+        assert_eq!((seen.current, seen.accepted, seen.refused), (3, 3, 3));
         assert_eq!((seen.max, seen.listeners[0].current), (3, 3));
         drop((first, third));
         assert_eq!(admission.connections().listeners[0].current, 1);

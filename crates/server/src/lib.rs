@@ -12,9 +12,11 @@ pub mod connection;
 mod fake;
 mod followers;
 mod inbox;
+mod limits;
 mod link;
 mod listener;
 pub mod logging;
+mod refusals;
 mod resources;
 mod round;
 mod server;
@@ -24,5 +26,6 @@ mod slots;
 mod thread;
 mod tls;
 
+pub use limits::ConnectionLimits;
 pub use server::{Server, StartError, start, start_directory};
 pub use settings::{Config, Listen, LogFormat, Overrides, SettingsError};

@@ -600,3 +600,16 @@ impl<S: Service> State<S> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred thousand connections are a hundred thousand of these. What else one costs is its
+    /// task and its place in the event queue (some 600 bytes), and what is bound to it.
+    #[test]
+    fn a_connection_takes_less_than_a_kilobyte() {
+        let bytes = size_of::<Link<directory::Worker>>();
+        assert!(bytes <= 640, "{bytes} bytes");
+    }
+}

@@ -3,35 +3,37 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Files that are open beside connections: the store, listeners, logs, event queues.
+/// Files that are open beside connections: the store, listeners, logs.
 const OTHER_FILES: u64 = 64;
+/// Files that a serving thread needs for itself: its event queue and what wakes it.
+const THREAD_FILES: u64 = 4;
 
-/// Raises the limit of open files as far as the system allows, says so, and returns how many
-/// connections have room.
-pub fn raise_open_files(connections_max: usize) -> usize {
+/// How many files this process may open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFiles {
+    /// `None` without limit.
+    pub limit: Option<u64>,
+    /// How many of them connections can be.
+    pub room: usize,
+}
+
+/// Raises the limit of open files as far as the system allows.
+pub fn raise_open_files(threads: usize) -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     let wanted = Rlimit {
         current: before.maximum,
         maximum: before.maximum,
     };
-    let after = match setrlimit(Resource::Nofile, wanted) {
+    let limit = match setrlimit(Resource::Nofile, wanted) {
         Ok(()) => before.maximum,
         Err(_) => before.current,
     };
-    let room = usize::try_from(after.unwrap_or(u64::MAX).saturating_sub(OTHER_FILES));
-    let room = room.unwrap_or(usize::MAX);
-    let count = |it: Option<u64>| it.map_or("unlimited".to_owned(), |it| it.to_string());
-    let (from, to) = (count(before.current), count(after));
-    if connections_max > room {
-        tracing::warn!(
-            "connections.total_max is {connections_max}, but open files are limited to {to}: \
-             there is room for {room} connections; raise the limit (ulimit -Hn, or \
-             LimitNOFILE= in the service's unit)"
-        );
-    } else {
-        tracing::info!("open files: {from} raised to {to}, room for {room} connections");
+    let others = OTHER_FILES + THREAD_FILES * threads as u64;
+    let room = limit.unwrap_or(u64::MAX).saturating_sub(others);
+    OpenFiles {
+        limit,
+        room: usize::try_from(room).unwrap_or(usize::MAX),
     }
-    room
 }
 
 /// The processors that this process may use.

@@ -16,6 +16,7 @@ use crate::acceptor::Acceptor;
 use crate::admission::Admission;
 use crate::connection::Rules;
 use crate::inbox::Inbox;
+use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
 use crate::resources;
 use crate::service::Service;
@@ -126,18 +127,24 @@ where
     };
     let listeners = bind(&config.listen)?;
     let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
-    let room = resources::raise_open_files(config.connections.total_max);
-    let total_max = match config.connections.total_max {
-        0 => room,
-        limit => limit.min(room),
+    let count = match config.threads.serving {
+        0 => resources::processors().len(),
+        count => count,
     };
-    let admission = Admission::new(total_max, config.connections.per_address_max, &addresses);
+    let open_files = resources::raise_open_files(count);
+    let limits = ConnectionLimits::new(&config.connections, open_files);
+    if limits.falls_short() {
+        tracing::warn!("{limits}");
+    } else {
+        tracing::info!("{limits}");
+    }
+    let admission = Admission::new(limits, &addresses);
     let shared = Arc::new(Shared {
         rules: rules(&config),
         connections: config.connections,
         certificate: certificate.clone(),
     });
-    let threads = start_threads(&config, &shared, &service)?;
+    let threads = start_threads(count, &config, &shared, &service)?;
     let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
     let signals = match config.stop_on_signals {
         true => stop_on_signals(&stop).map_err(StartError::System)?,
@@ -219,6 +226,7 @@ impl<C> Threads<C> {
 }
 
 fn start_threads<S, F>(
+    count: usize,
     config: &Config,
     shared: &Arc<Shared>,
     service: &F,
@@ -228,10 +236,6 @@ where
     F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
 {
     let processors = resources::processors();
-    let count = match config.threads.serving {
-        0 => processors.len(),
-        count => count,
-    };
     let (mut handles, mut joins, mut started) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..count {
         let inbox = Arc::new(Inbox::default());
@@ -282,6 +286,11 @@ impl Server {
     /// Where the server listens, in the order configured, with the ports that the system chose.
     pub fn addresses(&self) -> &[Listen] {
         &self.addresses
+    }
+
+    /// How many connections there may be, which its text says in words.
+    pub fn limits(&self) -> &ConnectionLimits {
+        self.admission.limits()
     }
 
     /// Connections now.

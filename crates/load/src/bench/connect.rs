@@ -8,15 +8,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::url::{LdapUrl, UrlScheme};
-use protocol::{Response, ResponseMessage, ResultCode};
+use protocol::{LdapResult, Response, ResponseMessage, ResultCode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::BenchError;
 use super::job::put_bind;
 
-/// Connections from one loopback address; a machine has some 28,000 ports for them by default.
-const CONNECTIONS_PER_SOURCE: usize = 20_000;
+/// Connections from one loopback address. A machine has some 28,000 ports for them by default, and
+/// ports of earlier runs rest for a minute.
+const CONNECTIONS_PER_SOURCE: usize = 4_000;
+/// Source addresses tried for a connection when ports have run out.
+const SOURCES_TRIED: usize = 8;
+/// Open files beside connections: event queues, reports, what the standard library opens.
+const OTHER_FILES: u64 = 16;
 /// How long an answer to connect or bind may take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -52,37 +57,79 @@ impl Address {
         }
     }
 
-    /// Opens the connection with this number, blocking.
+    /// Opens the connection with this number, blocking. Connections to a loopback address come
+    /// from several of them, so that ports do not run out.
     pub fn connect(&self, number: usize) -> io::Result<Stream> {
-        match self {
-            Address::Unix(path) => Ok(Stream::Unix(UnixStream::connect(path)?)),
-            Address::Tcp(address) => {
-                let domain = Domain::for_address(*address);
-                let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-                let source = number / CONNECTIONS_PER_SOURCE;
-                if source > 0 && matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback()) {
-                    let ip = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + source as u32);
-                    socket.bind(&SocketAddr::from((ip, 0)).into())?;
-                }
-                socket.connect_timeout(&(*address).into(), ANSWER_TIME_MAX)?;
-                socket.set_tcp_nodelay(true)?;
-                Ok(Stream::Tcp(socket.into()))
+        let address = match self {
+            Address::Unix(path) => return Ok(Stream::Unix(UnixStream::connect(path)?)),
+            Address::Tcp(address) => *address,
+        };
+        let first = number / CONNECTIONS_PER_SOURCE;
+        let mut tried = 0;
+        loop {
+            match connect_from(address, first + tried) {
+                Err(error) if ports_ran_out(&error) && tried < SOURCES_TRIED => tried += 1,
+                connected => return connected.map(Stream::Tcp),
             }
         }
     }
 }
 
-/// Lets this process open as many files as it may.
-pub(crate) fn raise_file_limit() {
+/// Connects from the loopback address with this number; from whichever the system chooses for
+/// number 0, and for servers elsewhere.
+fn connect_from(address: SocketAddr, source: usize) -> io::Result<TcpStream> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    if source > 0 && matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback()) {
+        let ip = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + source as u32);
+        socket.bind(&SocketAddr::from((ip, 0)).into())?;
+    }
+    socket.connect_timeout(&address.into(), ANSWER_TIME_MAX)?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket.into())
+}
+
+fn ports_ran_out(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse
+    )
+}
+
+/// How many files this process may open, and how many of them connections can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenFiles {
+    pub limit: u64,
+    pub left: usize,
+}
+
+/// Lets this process open as many files as it may; `None` when that is without limit.
+pub(crate) fn raise_file_limit() -> Option<OpenFiles> {
     let limit = getrlimit(Resource::Nofile);
-    // A refusal shows itself when a connection cannot be opened.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let limit = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum?,
+        Err(_) => limit.current?,
+    };
+    // Where it cannot be listed, few files are open.
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64);
+    let left = limit.saturating_sub(open + OTHER_FILES);
+    Some(OpenFiles {
+        limit,
+        left: usize::try_from(left).unwrap_or(usize::MAX),
+    })
+}
+
+/// Why a connection could not be bound before the run.
+#[derive(Debug)]
+pub(crate) enum NotBound {
+    /// The server takes no more connections, and says why.
+    Refused(String),
+    /// Anything else.
+    Failed(BenchError),
 }
 
 #[derive(Debug)]
@@ -121,46 +168,59 @@ impl Stream {
     }
 
     /// Binds, blocking, with message id 1.
-    pub fn bind(&self, dn: &str, password: &str) -> Result<(), BenchError> {
-        let failed = |what: String| BenchError::new(format!("bind as {dn}: {what}"));
+    pub fn bind(&self, dn: &str, password: &str) -> Result<(), NotBound> {
+        self.send_bind(dn, password)
+            .map_err(|error| not_bound(dn, &error))?;
+        self.bound(dn)
+    }
+
+    /// The first half of [`Stream::bind`].
+    pub fn send_bind(&self, dn: &str, password: &str) -> io::Result<()> {
         let mut request = Vec::new();
-        put_bind(
-            &mut request,
-            1,
-            dn.as_bytes(),
-            password.as_bytes(),
-            &mut Vec::new(),
-        );
-        let io_failed = |error: io::Error| failed(error.to_string());
-        self.set_read_timeout().map_err(io_failed)?;
+        let (dn, password) = (dn.as_bytes(), password.as_bytes());
+        put_bind(&mut request, 1, dn, password, &mut Vec::new());
+        self.set_read_timeout()?;
         let mut rest = &request[..];
         while !rest.is_empty() {
-            let written = self.write(rest).map_err(io_failed)?;
-            rest = &rest[written..];
+            rest = &rest[self.write(rest)?..];
         }
+        Ok(())
+    }
+
+    /// Its second half: waits for the answer.
+    pub fn bound(&self, dn: &str) -> Result<(), NotBound> {
+        let failed = |what: &dyn std::fmt::Display| not_bound(dn, what);
         let mut answer = Vec::new();
         let mut buffer = [0; 4096];
         loop {
             let length = protocol::frame(&answer, 1 << 20);
-            if let Some(length) = length.map_err(|error| failed(error.to_string()))? {
+            if let Some(length) = length.map_err(|error| failed(&error))? {
                 answer.truncate(length);
                 break;
             }
-            match self.read(&mut buffer).map_err(io_failed)? {
-                0 => return Err(failed("the server closed the connection".to_owned())),
+            match self.read(&mut buffer).map_err(|error| failed(&error))? {
+                0 => return Err(failed(&"the server closed the connection")),
                 count => answer.extend_from_slice(&buffer[..count]),
             }
         }
         match ResponseMessage::decode(&answer).map(|message| message.response) {
             Ok(Response::Bind { result, .. }) if result.code == ResultCode::SUCCESS => Ok(()),
-            Ok(Response::Bind { result, .. }) => Err(failed(format!(
-                "{}: {}",
-                result.code.name(),
-                result.diagnostic
+            Ok(Response::Bind { result, .. }) => Err(failed(&said(&result))),
+            // A Notice of Disconnection instead of an answer (RFC 4511 §4.4.1).
+            Ok(Response::Extended { result, .. }) => Err(NotBound::Refused(said(&result))),
+            other => Err(failed(&format_args!(
+                "expected a bind response, found {other:?}"
             ))),
-            other => Err(failed(format!("expected a bind response, found {other:?}"))),
         }
     }
+}
+
+fn not_bound(dn: &str, what: &dyn std::fmt::Display) -> NotBound {
+    NotBound::Failed(BenchError::new(format!("bind as {dn}: {what}")))
+}
+
+fn said(result: &LdapResult) -> String {
+    format!("{}: {}", result.code.name(), result.diagnostic)
 }
 
 impl AsFd for Stream {

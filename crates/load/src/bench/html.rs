@@ -50,6 +50,9 @@ pub(crate) fn page(report: &Report) -> String {
         failures = report.failures,
         lost = report.lost,
     );
+    for note in &report.notes {
+        let _ = write!(out, "<p>{}", escape(note));
+    }
     latency_table(&mut out, report);
     resource_table(&mut out, report);
     for plot in plots(report) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::template::Generator;
 
 mod answer;
+mod burst;
 mod client;
 mod connect;
 mod html;
@@ -19,6 +20,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use burst::burst;
 pub use report::{JobReport, Latency, Report, Second, ServerUse};
 pub use run::{can_bind, run};
 
@@ -204,7 +206,8 @@ pub struct Options {
     pub delete_old_rdn: bool,
     /// Identity of the connections before the run: DN and password; anonymous without.
     pub bind_as: Option<(String, String)>,
-    /// Connections. A mix with bind or auth uses as many again for binding.
+    /// Connections; fewer are used when this process or the server allows no more. A mix with
+    /// bind or auth uses as many again for binding.
     pub connections: usize,
     /// Requests in flight on each connection. Binds are never pipelined.
     pub depth: usize,

@@ -85,6 +85,10 @@ pub struct Report {
     pub title: String,
     /// The settings, as shown to a reader.
     pub settings: Vec<(String, String)>,
+    /// Connections that were used.
+    pub connections: usize,
+    /// What else a reader must know, such as why there were fewer connections than asked for.
+    pub notes: Vec<String>,
     /// Length of the measured part.
     pub elapsed_s: f64,
     /// Completed within it.
@@ -166,6 +170,9 @@ impl Report {
                 "{} operations were due but no connection was free",
                 self.never_started
             ));
+        }
+        for note in &self.notes {
+            line(format_args!("{note}"));
         }
         for (what, count) in &self.surprises {
             line(format_args!("unexpected, {count} times: {what}"));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::client::{Client, Run};
-use super::connect::{Address, Stream, raise_file_limit};
+use super::connect::{Address, NotBound, OpenFiles, Stream, raise_file_limit};
 use super::job::Jobs;
 use super::measure::{Gathering, Message, ThreadEnd, latency_of};
 use super::member::Member;
@@ -22,13 +22,13 @@ use super::{BenchError, JobKind, Options};
 pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Report, BenchError> {
     let jobs = Jobs::new(options)?;
     check(options)?;
-    raise_file_limit();
     let threads = options.threads.clamp(1, options.connections);
-    let mut members: Vec<Vec<Member>> = (0..threads).map(|_| Vec::new()).collect();
     let depth = depth(options);
-    for number in 0..options.connections {
-        members[number % threads].push(member(options, number, depth)?);
-    }
+    let Opened {
+        members,
+        count,
+        fewer,
+    } = open(options, threads, depth)?;
     let duration = options.duration.map_or(i64::MAX, |it| it.as_nanos() as i64);
     let run = Run {
         begin: Instant::now() + options.warm_up,
@@ -50,15 +50,73 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
         for client in clients {
             scope.spawn(|| client.work());
         }
-        watch(options, &run, &receiver, threads, progress)
+        let report = watch(options, &run, &receiver, threads, progress)?;
+        Ok(Report {
+            settings: settings(options, count),
+            connections: count,
+            notes: fewer.into_iter().collect(),
+            ..report
+        })
     })
+}
+
+/// The virtual clients of each thread, connected and bound.
+struct Opened {
+    members: Vec<Vec<Member>>,
+    count: usize,
+    /// Why there are fewer than asked for.
+    fewer: Option<String>,
+}
+
+/// Opens as many connections as asked for, or as this process and the server allow.
+fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, BenchError> {
+    let (asked, files) = (options.connections, raise_file_limit());
+    let possible = possible(options, files);
+    let mut why = files
+        .filter(|_| possible < asked)
+        .map(|OpenFiles { limit, .. }| format!("a process may open {limit} files"));
+    if possible == 0 {
+        let why = why.unwrap_or_default();
+        return Err(BenchError::new(format!("no connection is possible: {why}")));
+    }
+    let mut members: Vec<Vec<Member>> = (0..threads).map(|_| Vec::new()).collect();
+    let mut count = 0;
+    for number in 0..possible {
+        match member(options, number, depth) {
+            Ok(member) => {
+                members[number % threads].push(member);
+                count += 1;
+            }
+            // The server is full; what is open can be measured.
+            Err(NotBound::Refused(said)) if number >= threads => {
+                why = Some(format!("the server said {said}"));
+                break;
+            }
+            Err(NotBound::Refused(said)) => return Err(BenchError::new(said)),
+            Err(NotBound::Failed(error)) => return Err(error),
+        }
+    }
+    let fewer = |why| format!("{count} connections instead of {asked}: {why}");
+    Ok(Opened {
+        members,
+        count,
+        fewer: why.map(fewer),
+    })
+}
+
+/// How many of the connections asked for this process has files for.
+fn possible(options: &Options, files: Option<OpenFiles>) -> usize {
+    let Some(OpenFiles { left, .. }) = files else {
+        return options.connections;
+    };
+    let each = usize::from(searches_or_writes(options)) + usize::from(binds(options));
+    options.connections.min(left / each.max(1))
 }
 
 /// Whether a server answers at `url` and lets this identity in.
 pub fn can_bind(url: &str, dn: &str, password: &str) -> bool {
-    let stream = Address::parse(url)
-        .ok()
-        .and_then(|address| address.connect(0).ok());
+    let address = Address::parse(url).ok();
+    let stream = address.and_then(|it| it.connect(0).ok());
     stream.is_some_and(|stream| stream.bind(dn, password).is_ok())
 }
 
@@ -89,26 +147,35 @@ fn check(options: &Options) -> Result<(), BenchError> {
 
 /// Requests in flight for each connection: binds alone are never pipelined.
 fn depth(options: &Options) -> usize {
-    if options.mix.has(|kind| kind != JobKind::Bind) {
+    if searches_or_writes(options) {
         options.depth
     } else {
         1
     }
 }
 
-fn member(options: &Options, number: usize, depth: usize) -> Result<Member, BenchError> {
-    let address = Address::parse(&options.url)?;
-    let binds = options
+/// A virtual client has a connection for everything but binds.
+fn searches_or_writes(options: &Options) -> bool {
+    options.mix.has(|kind| kind != JobKind::Bind)
+}
+
+/// A virtual client has a connection for binds.
+fn binds(options: &Options) -> bool {
+    options
         .mix
-        .has(|kind| matches!(kind, JobKind::Bind | JobKind::Auth));
-    let others = options.mix.has(|kind| kind != JobKind::Bind);
-    let open = |number: usize| -> Result<Stream, BenchError> {
+        .has(|kind| matches!(kind, JobKind::Bind | JobKind::Auth))
+}
+
+fn member(options: &Options, number: usize, depth: usize) -> Result<Member, NotBound> {
+    let address = Address::parse(&options.url).map_err(NotBound::Failed)?;
+    let open = |number: usize| -> Result<Stream, NotBound> {
         let url = &options.url;
+        let failed = |error| BenchError::new(format!("connection {number} to {url}: {error}"));
         address
             .connect(number)
-            .map_err(|error| BenchError::new(format!("connection {number} to {url}: {error}")))
+            .map_err(|it| NotBound::Failed(failed(it)))
     };
-    let main = if others {
+    let main = if searches_or_writes(options) {
         let stream = open(number)?;
         if let Some((dn, password)) = &options.bind_as {
             stream.bind(dn, password)?;
@@ -117,7 +184,7 @@ fn member(options: &Options, number: usize, depth: usize) -> Result<Member, Benc
     } else {
         None
     };
-    let binder = if binds {
+    let binder = if binds(options) {
         Some(open(number + options.connections)?)
     } else {
         None
@@ -281,7 +348,9 @@ fn report(
     surprises.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     Ok(Report {
         title: options.mix.to_string(),
-        settings: settings(options),
+        settings: Vec::new(),
+        connections: options.connections,
+        notes: Vec::new(),
         elapsed_s,
         operations,
         failures: gathering.totals.iter().map(|count| count.failures).sum(),
@@ -298,12 +367,12 @@ fn report(
 }
 
 /// What a reader must know to repeat the run; never a password.
-fn settings(options: &Options) -> Vec<(String, String)> {
+fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| out.push((name.to_owned(), value));
     add("url", options.url.clone());
     add("job", options.mix.to_string());
-    add("connections", options.connections.to_string());
+    add("connections", connections.to_string());
     add("in flight", depth(options).to_string());
     add("client threads", options.threads.to_string());
     if let Some(rate) = options.rate {
@@ -348,4 +417,25 @@ fn settings(options: &Options) -> Vec<(String, String)> {
     );
     add("seed", options.seed.to_string());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Mix;
+
+    #[test]
+    fn connections_are_as_many_as_there_are_files_for() {
+        let files = |left| Some(OpenFiles { limit: 1024, left });
+        let count = |mix: &str, asked: usize, files| {
+            let mut options = Options::new("ldap://127.0.0.1", Mix::parse(mix).unwrap());
+            options.connections = asked;
+            possible(&options, files)
+        };
+        assert_eq!(count("search", 100, files(1000)), 100);
+        assert_eq!(count("search", 2000, files(1000)), 1000);
+        assert_eq!(count("bind", 2000, files(1000)), 1000);
+        assert_eq!(count("mixed", 2000, files(1000)), 500);
+        assert_eq!(count("auth", 2000, None), 2000);
+    }
 }

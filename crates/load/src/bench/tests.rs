@@ -23,6 +23,8 @@ struct Manner {
     entries: usize,
     /// Answers nothing after so many requests on a connection.
     silent_after: Option<usize>,
+    /// Refuses connections after so many.
+    full_after: Option<usize>,
     /// Closes a connection after so many requests.
     close_after: Option<usize>,
     /// Name of the entries instead of the base.
@@ -50,7 +52,11 @@ impl Small {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let shared = seen.clone();
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
+            for (number, stream) in listener.incoming().enumerate() {
+                let manner = Manner {
+                    full_after: manner.full_after.filter(|limit| number >= *limit),
+                    ..manner
+                };
                 let (stream, shared) = (stream.unwrap(), shared.clone());
                 std::thread::spawn(move || serve(stream, manner, &shared));
             }
@@ -81,6 +87,12 @@ fn serve(mut stream: TcpStream, manner: Manner, seen: &Mutex<Seen>) -> Option<()
                 return None;
             }
             let mut out = Vec::new();
+            if manner.full_after.is_some() {
+                let full = LdapResult::new(ResultCode::UNAVAILABLE, "full");
+                protocol::write_notice_of_disconnection(&mut out, &full);
+                stream.write_all(&out).ok()?;
+                return None;
+            }
             let message = Message::decode(&input[..length], &DecodeLimits::default()).unwrap();
             note(&message.request, &mut identity, &mut seen.lock().unwrap());
             if manner.silent_after.is_none_or(|limit| requests <= limit) {
@@ -103,7 +115,7 @@ fn note(request: &Request<'_>, identity: &mut String, seen: &mut Seen) {
                 panic!("{bind:?}")
             };
             *identity = bind.name.to_owned();
-            assert_eq!(*password, b"secret");
+            assert!(bind.name.is_empty() || *password == b"secret");
             ("bind", bind.name)
         }
         Request::Search(search) => ("search", search.base),
@@ -441,6 +453,38 @@ fn mixes_are_read_and_shown() {
     );
     assert!(Mix::parse("fly").unwrap_err().message.contains("modify-dn"));
     assert!(Mix::parse("add=-1").is_err());
+}
+
+#[test]
+fn a_full_server_is_measured_with_what_it_takes() {
+    let server = Small::start(Manner {
+        entries: 1,
+        full_after: Some(4),
+        ..Manner::default()
+    });
+    let mut options = options(&server, "search");
+    options.connections = 10;
+    options.bind_as = Some(("cn=admin".to_owned(), "secret".to_owned()));
+    let report = run_quietly(&options);
+    assert!(report.is_clean(), "{}", report.text());
+    assert_eq!(report.connections, 4);
+    let note = "4 connections instead of 10: the server said unavailable: full";
+    assert_eq!(report.notes, [note]);
+    assert!(report.text().contains(note) && report.html().contains(note));
+}
+
+#[test]
+fn a_burst_is_over_when_all_are_answered() {
+    let server = Small::start(Manner::default());
+    assert!(burst(&server.url, 20).unwrap() > Duration::ZERO);
+    let full = Small::start(Manner {
+        full_after: Some(3),
+        ..Manner::default()
+    });
+    assert_eq!(
+        burst(&full.url, 5).unwrap_err().message,
+        "unavailable: full"
+    );
 }
 
 #[test]

@@ -380,7 +380,7 @@ fn connections_beyond_the_limits_are_told_why() {
     assert_eq!(second.ask(say::compare(1)), "compare 1 compareTrue");
     assert_eq!(
         world.connect().rest(),
-        ["notice unavailable too many connections"]
+        ["notice unavailable limit of 2 connections at a time is reached: try again later"]
     );
     drop(first);
     world.wait_until(|it| it.server.connections() == 1);
@@ -394,7 +394,10 @@ fn connections_beyond_the_limits_are_told_why() {
     let refused = world.connect().rest();
     assert_eq!(
         refused,
-        ["notice unavailable too many connections from this address"]
+        [
+            "notice unavailable limit of 1 connections at a time from one address is reached: \
+             close one first"
+        ]
     );
 }
 

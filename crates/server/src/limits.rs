@@ -1,0 +1,108 @@
+//! How many connections there may be at a time, in numbers and in words.
+
+use std::fmt;
+
+use crate::resources::OpenFiles;
+use crate::settings::Connections;
+
+/// How many connections there may be at a time, and what says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// As many as are taken.
+    pub total: usize,
+    /// As many as are taken from one address; 0: no limit.
+    pub per_address: usize,
+    /// `connections.total_max`; 0: no limit.
+    asked: usize,
+    open_files: OpenFiles,
+}
+
+impl ConnectionLimits {
+    /// What the settings ask for, as far as files may be opened.
+    pub fn new(settings: &Connections, open_files: OpenFiles) -> Self {
+        let (asked, room) = (settings.total_max, open_files.room);
+        ConnectionLimits {
+            total: if asked == 0 { room } else { asked.min(room) },
+            per_address: settings.per_address_max,
+            asked,
+            open_files,
+        }
+    }
+
+    /// Whether there is less room than `connections.total_max` asks for.
+    pub fn falls_short(&self) -> bool {
+        self.asked > self.open_files.room
+    }
+}
+
+/// In words, for whoever starts the server.
+impl fmt::Display for ConnectionLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.open_files.limit {
+            None if self.asked == 0 => f.write_str("any number of connections at a time")?,
+            Some(limit) if self.falls_short() => write!(
+                f,
+                "room for {} connections at a time, not {} as connections.total_max says: open \
+                 files are limited to {limit}; raise the limit (ulimit -Hn, or LimitNOFILE= in \
+                 the service's unit)",
+                self.total, self.asked
+            )?,
+            Some(limit) if self.asked == 0 => write!(
+                f,
+                "room for {} connections at a time, since open files are limited to {limit}",
+                self.total
+            )?,
+            _ => write!(
+                f,
+                "room for {} connections at a time, as connections.total_max says",
+                self.total
+            )?,
+        }
+        match self.per_address {
+            0 => Ok(()),
+            limit => write!(f, "; {limit} of them from one address"),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn limits(total_max: usize, per_address_max: usize, room: usize) -> ConnectionLimits {
+        let settings = Connections {
+            total_max,
+            per_address_max,
+            ..crate::settings::Config::parse(
+                std::path::Path::new("."),
+                "",
+                &crate::Overrides::default(),
+            )
+            .unwrap()
+            .connections
+        };
+        let limit = Some(room as u64 + 72);
+        ConnectionLimits::new(&settings, OpenFiles { limit, room })
+    }
+
+    #[test]
+    fn limits_are_said_in_words() {
+        let say = |total, each, room| limits(total, each, room).to_string();
+        assert_eq!(
+            say(0, 0, 19_928),
+            "room for 19928 connections at a time, since open files are limited to 20000"
+        );
+        assert_eq!(
+            say(500, 20, 19_928),
+            "room for 500 connections at a time, as connections.total_max says; 20 of them from \
+             one address"
+        );
+        assert_eq!(
+            say(100_000, 0, 19_928),
+            "room for 19928 connections at a time, not 100000 as connections.total_max says: open \
+             files are limited to 20000; raise the limit (ulimit -Hn, or LimitNOFILE= in the \
+             service's unit)"
+        );
+        assert!(limits(100_000, 0, 19_928).falls_short());
+    }
+}

@@ -1,0 +1,137 @@
+//! Many connections: what one costs, that all are taken in, and what happens beyond the limits.
+
+use std::fs;
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use kit::client::Event;
+use kit::{ADMIN, Client, PASSWORD, PATIENCE, Pando, SUFFIX};
+use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
+
+/// As many as run where a process may open 1,024 files: a client here has two.
+const MANY: usize = 200;
+/// What an idle connection may cost the server, in bytes beside the kernel's.
+const BYTES_MAX: usize = 4096;
+
+fn node(settings: &str) -> Pando {
+    let mut pando = Pando::init();
+    let text = format!("listen = [\"ldap://127.0.0.1:0\"]\n[connections]\n{settings}\n");
+    fs::write(pando.node().join("pando.toml"), text).expect("our own folder");
+    pando.serve_as_configured();
+    pando
+}
+
+/// Memory of a process that is no file.
+fn anonymous_bytes(pid: u32) -> usize {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
+    let kilobytes = line.and_then(|it| it.split_whitespace().next()?.parse::<usize>().ok());
+    kilobytes.expect("RssAnon in kB") * 1024
+}
+
+/// Connections that are bound and have searched once.
+fn used_connections(pando: &Pando, count: usize) -> Vec<Client> {
+    let each = |_| {
+        let mut client = Client::connect(pando.address());
+        client.bind(ADMIN, PASSWORD).expect_success();
+        let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &["*"]);
+        assert_eq!(found.entries.len(), 1);
+        client
+    };
+    (0..count).map(each).collect()
+}
+
+#[test]
+fn an_idle_connection_costs_little() {
+    let mut pando = node("");
+    // What the first connections grow is not theirs alone: buffers, caches, the allocator's pages.
+    let first = used_connections(&pando, 50);
+    let pid = pando.process().pid();
+    let before = anonymous_bytes(pid);
+    let mut many = used_connections(&pando, MANY);
+    let each = anonymous_bytes(pid).saturating_sub(before) / MANY;
+    assert!(each <= BYTES_MAX, "{each} bytes for each connection");
+    for client in many.iter_mut().rev() {
+        assert_eq!(client.who_am_i(), format!("dn:{ADMIN}"));
+    }
+    drop((first, many));
+}
+
+#[test]
+fn connections_that_come_at_once_are_all_taken_in() {
+    let pando = node("");
+    // Nobody waits for the server until all have come.
+    let streams: Vec<TcpStream> = (0..MANY)
+        .map(|_| TcpStream::connect(pando.address()).expect("the queue is longer than this"))
+        .collect();
+    for stream in streams {
+        let mut client = Client::over(stream).expect("a socket");
+        assert_eq!(client.who_am_i(), "");
+    }
+}
+
+#[test]
+fn beyond_the_limit_clients_hear_why_and_the_log_hears_it_once() {
+    let mut pando = node("total_max = 12\nper_address_max = 10");
+    let log = pando.process().log();
+    let said = "room for 12 connections at a time, as connections.total_max says; 10 of them from \
+                one address";
+    assert!(log.contains(said), "{log}");
+    let first = used_connections(&pando, 10);
+    for _ in 0..20 {
+        let mut client = Client::connect(pando.address());
+        let Ok((0, Event::Done(outcome))) = client.try_receive() else {
+            panic!("expected a Notice of Disconnection");
+        };
+        assert_eq!(outcome.code, ResultCode::UNAVAILABLE);
+        let why = "limit of 10 connections at a time from one address is reached: close one first";
+        assert_eq!(outcome.diagnostic, why);
+        assert!(client.is_closed_by_server());
+    }
+    let process = pando.process();
+    process.wait_for("connections refused", |line| {
+        line.contains("connections refused").then_some(())
+    });
+    // One line for an interval, and this has not taken many of them.
+    let lines = process.log().matches("connections refused").count();
+    assert!(lines < 5, "{}", process.log());
+    drop(first);
+    // The server sees in its own time that there is room again.
+    let deadline = Instant::now() + PATIENCE;
+    let taken_in = || {
+        let request = Request::Extended(ExtendedRequest {
+            name: oid::WHO_AM_I,
+            value: None,
+        });
+        let mut client = Client::connect(pando.address());
+        let sent = client.try_send(&request, &[]);
+        sent.is_ok_and(|id| client.try_receive().is_ok_and(|it| it.0 == id))
+    };
+    while !taken_in() {
+        assert!(Instant::now() < deadline, "there is no room again");
+    }
+}
+
+#[test]
+fn a_client_that_asks_before_it_hears_still_hears_why() {
+    let pando = node("total_max = 1");
+    let first = used_connections(&pando, 1);
+    let mut second = Client::connect(pando.address());
+    // May fail: the server has closed its side already.
+    second
+        .send_raw(b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00")
+        .ok();
+    let stream = second.stream();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("a timeout");
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).ok();
+    let text = String::from_utf8_lossy(&heard);
+    assert!(
+        text.contains("limit of 1 connections at a time is reached"),
+        "{text:?}"
+    );
+    drop(first);
+}
