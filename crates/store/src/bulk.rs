@@ -244,6 +244,16 @@ impl BulkLoader {
         Ok(())
     }
 
+    /// The row of an entry that was appended.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn entry(&mut self, id: EntryId) -> Result<Option<Vec<u8>>, Error> {
+        let entries = EntryTree(self.store.shared.tables.entry);
+        let row = entries.get(self.transaction()?, id)?;
+        Ok(row.map(<[u8]>::to_vec))
+    }
+
     /// Stores dictionary rows: all that entries have used.
     ///
     /// # Errors

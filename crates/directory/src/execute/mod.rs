@@ -27,6 +27,8 @@ use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, EntryView, Lookup};
 
 pub(crate) use holder::other_match;
+pub(crate) use numbers::{counter_key, exhausted};
+pub(crate) use unique::held;
 pub(crate) use unit::Done;
 
 /// One record being executed inside one transaction.

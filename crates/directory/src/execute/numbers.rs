@@ -6,7 +6,7 @@ use super::draft::Draft;
 use crate::rules::{NumberRange, Numbers};
 use crate::stop::Stop;
 use protocol::{Filter, ResultCode};
-use schema::{AttributeNumber, Name};
+use schema::{AttributeNumber, Name, Schema};
 use store::EntryId;
 
 /// A rule that an entry falls under, with the number of its attribute.
@@ -100,14 +100,9 @@ impl<'x> Execution<'x, '_> {
                 }
             }
         }
-        let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
         Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
-            format!(
-                "all numbers for {attribute} in {} are given away; add a pandoNumberRange to the \
-                 rule in cn=rules,cn=config",
-                ranges.join(", ")
-            ),
+            exhausted(&self.schema, rule),
         )
     }
 
@@ -121,8 +116,19 @@ impl<'x> Execution<'x, '_> {
     }
 }
 
+/// Says that a rule has nothing left to give.
+pub(crate) fn exhausted(schema: &Schema, rule: &Numbers) -> String {
+    let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
+    format!(
+        "all numbers for {} in {} are given away; add a pandoNumberRange to the rule in \
+         cn=rules,cn=config",
+        schema.type_of(rule.type_id).name(),
+        ranges.join(", ")
+    )
+}
+
 /// Where the last number given out of a range is kept. The upper end is not part of it, so that a
 /// range can be made longer.
-fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
+pub(crate) fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
     format!("number {} {}", attribute.to_ascii_lowercase(), range.low).into_bytes()
 }

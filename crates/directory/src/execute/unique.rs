@@ -134,11 +134,7 @@ impl Execution<'_, '_> {
         let Some(holder) = self.other_match(&filter, bases, own)? else {
             return Ok(());
         };
-        let text = format!(
-            "{attribute}: the value \"{}\" is held by \"{}\", and no two entries may share it",
-            String::from_utf8_lossy(value),
-            self.spelled_name(holder)?
-        );
+        let text = held(attribute, value, &self.spelled_name(holder)?);
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
     }
 
@@ -156,4 +152,13 @@ impl Execution<'_, '_> {
             ),
         )
     }
+}
+
+/// Says who has the value.
+pub(crate) fn held(attribute: &str, value: &[u8], holder: &str) -> String {
+    let value = String::from_utf8_lossy(value);
+    format!(
+        "{attribute}: the value \"{value}\" is held by \"{holder}\", and no two entries may share \
+         it"
+    )
 }

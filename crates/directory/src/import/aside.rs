@@ -1,6 +1,7 @@
 //! Entries whose superior has not come yet, in a file: a whole input may stand upside down. No
 //! memory is taken for them; after the input the file is read as often as it takes.
 
+use super::rulebook::Ruled;
 use crate::stop::Failure;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
@@ -25,6 +26,8 @@ pub(super) struct Waiting {
     pub superior: u128,
     /// The input has it, rather than the old database.
     pub imported: bool,
+    /// The rules for values that it falls under.
+    pub ruled: Ruled,
     pub row_name: Vec<u8>,
     pub row: Vec<u8>,
     /// As LDIF, in case it is rejected.
@@ -102,7 +105,11 @@ fn write(file: &mut impl Write, waiting: &Waiting) -> std::io::Result<()> {
         place,
         ..
     } = waiting;
-    for part in [row_name, row, text, place] {
+    let [unique, numbers] = [&waiting.ruled.unique, &waiting.ruled.numbers].map(|rules| {
+        let bytes = rules.iter().flat_map(|it| it.to_le_bytes());
+        bytes.collect::<Vec<u8>>()
+    });
+    for part in [row_name, row, text, place, &unique, &numbers] {
         file.write_all(&(part.len() as u64).to_le_bytes())?;
         file.write_all(part)?;
     }
@@ -127,14 +134,24 @@ fn read(file: &mut impl Read) -> std::io::Result<Option<Waiting>> {
         file.read_exact(&mut bytes)?;
         Ok(bytes)
     };
+    let (row_name, row, text, place) = (part()?, part()?, part()?, part()?);
+    let mut rules = || -> std::io::Result<Vec<u16>> {
+        let bytes = part()?;
+        let pairs = bytes.chunks_exact(2);
+        Ok(pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect())
+    };
     Ok(Some(Waiting {
         name: u128::from_le_bytes(name),
         superior: u128::from_le_bytes(superior),
         imported: imported != [0],
-        row_name: part()?,
-        row: part()?,
-        text: part()?,
-        place: part()?,
+        ruled: Ruled {
+            unique: rules()?,
+            numbers: rules()?,
+        },
+        row_name,
+        row,
+        text,
+        place,
     }))
 }
 
@@ -158,6 +175,10 @@ mod tests {
             name: u128::MAX - u128::from(number),
             superior: u128::from(number),
             imported: number.is_multiple_of(2),
+            ruled: Ruled {
+                unique: vec![u16::from(number); 2],
+                numbers: vec![],
+            },
             row_name: vec![number; 3],
             row: vec![number; 5000],
             text: Vec::new(),

@@ -2,9 +2,11 @@
 
 use super::Meter;
 use super::contexts::{Context, Contexts};
+use super::holders::Holders;
 use super::line::Line;
 use super::plan::Plan;
 use super::rejects::Rejects;
+use super::rulebook::Rulebook;
 use super::schema_in_use::SchemaInUse;
 use super::sequencer::{Replacement, Sequencer};
 use super::source::Source;
@@ -100,6 +102,11 @@ pub(super) fn run(
     loader.limit_memory(plan.options.memory, temporary);
     let readers = old.readers(plan.threads)?;
     let rejects = Rejects::new(&plan.options.rejects)?;
+    let holders = {
+        let mut reader = old.reader()?;
+        let snapshot = reader.snapshot()?;
+        Holders::new(Rulebook::new(plan), &plan.catalog.schema, &snapshot)?
+    };
     let sequencer = std::thread::scope(|scope| {
         for reader in readers {
             let shared = &shared;
@@ -110,7 +117,7 @@ pub(super) fn run(
             });
         }
         let aside = temporary.unwrap_or(folder);
-        let mut sequencer = Sequencer::new(&shared, loader, rejects, aside);
+        let mut sequencer = Sequencer::new(&shared, loader, (rejects, holders), aside);
         let done = sequence(&shared, &mut sequencer);
         // Workers that wait, for their turn or for room, must not wait for ever.
         shared.line.stop(None);
@@ -198,6 +205,7 @@ fn finish(
         .pieces;
     let schema = shared.schema.newest();
     let tally = sequencer.tally();
+    let counters = sequencer.counters();
     let (mut loader, replacements, broken) = sequencer.into_parts();
     loader.put_dictionary(&schema.dictionary_rows())?;
     // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
@@ -214,6 +222,9 @@ fn finish(
         if flag.load(Ordering::Relaxed) {
             loader.put_meta(meta, &[1])?;
         }
+    }
+    for (key, last) in counters {
+        loader.put_meta(&key, &last.to_be_bytes())?;
     }
     loader.set_position(plan.position);
     let loaded = loader.finish()?;

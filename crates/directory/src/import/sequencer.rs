@@ -1,6 +1,9 @@
-//! The one place where order matters: ids, superiors, names that are taken.
+//! The one place where order matters: ids, superiors, names and values that are taken.
+
+mod rules;
 
 use super::aside::{Aside, Waiting};
+use super::holders::Holders;
 use super::pipeline::Shared;
 use super::rejects::Rejects;
 use super::source::read_request;
@@ -37,6 +40,10 @@ pub(super) struct Sequencer<'s> {
     loader: BulkLoader,
     rejects: Rejects,
     names: NameTable,
+    holders: Holders,
+    /// Entries of the piece at hand that ask for numbers.
+    numbered: Vec<Waiting>,
+    scratch: Vec<u8>,
     aside: Aside,
     /// Where entries are kept aside.
     folder: PathBuf,
@@ -54,7 +61,7 @@ impl<'s> Sequencer<'s> {
     pub fn new(
         shared: &'s Shared<'s>,
         loader: BulkLoader,
-        rejects: Rejects,
+        (rejects, holders): (Rejects, Holders),
         folder: &Path,
     ) -> Sequencer<'s> {
         Sequencer {
@@ -62,6 +69,9 @@ impl<'s> Sequencer<'s> {
             loader,
             rejects,
             names: NameTable::new(),
+            holders,
+            numbered: Vec::new(),
+            scratch: Vec::new(),
             aside: Aside::new(&folder.join("aside-0")),
             folder: folder.to_owned(),
             last: EntryId::ROOT,
@@ -78,10 +88,13 @@ impl<'s> Sequencer<'s> {
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         for (at, prospect) in work.entries.iter().enumerate() {
-            places.push(self.place(&work, at, prospect)?);
+            let place = self.place((&work, &places), at, prospect)?;
+            places.push(place);
         }
         self.loader.append(&work.prepared, &places)?;
         self.places = places;
+        let numbered = std::mem::take(&mut self.numbered);
+        self.append_waiting(numbered.into_iter().map(Ok))?;
         for rejected in &work.rejected {
             let place = work.origin.of(rejected.line, rejected.at);
             if work.broken {
@@ -104,17 +117,14 @@ impl<'s> Sequencer<'s> {
             let left = Aside::new(&self.folder.join(format!("aside-{pass}")));
             let waiting = std::mem::replace(&mut self.aside, left);
             let before = waiting.count();
-            self.append_late(waiting)?;
+            self.append_waiting(waiting.read()?)?;
             if self.aside.count() == before {
                 break;
             }
         }
         let left = Aside::new(&self.folder.join("aside"));
         for waiting in std::mem::replace(&mut self.aside, left).read()? {
-            let waiting = waiting?;
-            let place = String::from_utf8_lossy(&waiting.place);
-            let reason = "the entry above it is missing, or was rejected";
-            self.rejects.put(&place, reason, &waiting.text)?;
+            self.reject(&waiting?, "the entry above it is missing, or was rejected")?;
         }
         self.rejects.flush()
     }
@@ -127,6 +137,12 @@ impl<'s> Sequencer<'s> {
         }
     }
 
+    /// How far ranges of numbers are given away, with the keys under which that is kept.
+    pub fn counters(&self) -> Vec<(Vec<u8>, u128)> {
+        let counters = self.holders.counters();
+        counters.map(|(key, last)| (key.to_vec(), last)).collect()
+    }
+
     /// The loader, entries to be replaced once it has finished, and inputs that broke off.
     pub fn into_parts(self) -> (BulkLoader, Vec<Replacement>, Vec<String>) {
         (self.loader, self.replacements, self.broken)
@@ -136,12 +152,13 @@ impl<'s> Sequencer<'s> {
     #[inline]
     fn place(
         &mut self,
-        work: &Work,
+        piece: rules::Unappended<'_>,
         at: usize,
         prospect: &Prospect,
     ) -> Result<Option<Place>, Failure> {
+        let work = piece.0;
         if self.names.get(prospect.name).is_some() {
-            self.repeated(work, at, prospect)?;
+            self.repeated(piece, at, prospect)?;
             return Ok(None);
         }
         let parent = match prospect.superior {
@@ -149,10 +166,28 @@ impl<'s> Sequencer<'s> {
             Some(superior) => self.names.get(superior),
         };
         let Some(parent) = parent else {
-            self.put_aside(work, at, prospect)?;
+            let waiting = self.waiting(work, at, prospect);
+            self.aside.put(&waiting)?;
             return Ok(None);
         };
+        if prospect
+            .ruled
+            .as_ref()
+            .is_some_and(|it| !it.numbers.is_empty())
+        {
+            let waiting = self.waiting(work, at, prospect);
+            self.numbered.push(waiting);
+            return Ok(None);
+        }
+        let claims = &work.claims[prospect.claims.clone()];
+        if prospect.kind == Kind::Imported
+            && let Some(conflict) = self.holders.conflict(claims, None)
+        {
+            self.refuse(piece, at, prospect, conflict)?;
+            return Ok(None);
+        }
         let id = self.give_id(prospect.name);
+        self.holders.hold(claims, id);
         match prospect.kind {
             Kind::Imported => self.tally.imported += 1,
             Kind::Kept => {}
@@ -176,11 +211,23 @@ impl<'s> Sequencer<'s> {
 
     /// An entry whose name is taken: it replaces what nobody wrote by hand, or is rejected.
     #[cold]
-    fn repeated(&mut self, work: &Work, at: usize, prospect: &Prospect) -> Result<(), Failure> {
+    fn repeated(
+        &mut self,
+        piece: rules::Unappended<'_>,
+        at: usize,
+        prospect: &Prospect,
+    ) -> Result<(), Failure> {
+        let work = piece.0;
         if prospect.kind == Kind::Created {
             return Ok(());
         }
-        if let Some((id, parent)) = self.replaceable.remove(&prospect.name) {
+        if let Some((id, parent)) = self.replaceable.get(&prospect.name).copied() {
+            let claims = &work.claims[prospect.claims.clone()];
+            if let Some(conflict) = self.holders.conflict(claims, Some(id)) {
+                return self.refuse(piece, at, prospect, conflict);
+            }
+            self.holders.hold(claims, id);
+            self.replaceable.remove(&prospect.name);
             let row = with_parent(work.prepared.entry(at), parent)?;
             self.replacements.push(Replacement { id, row });
             self.tally.imported += 1;
@@ -192,12 +239,33 @@ impl<'s> Sequencer<'s> {
         self.rejects.put(&place, reason, &text)
     }
 
+    /// Rejects an entry for a value that another one holds.
     #[cold]
-    fn put_aside(&mut self, work: &Work, at: usize, prospect: &Prospect) -> Result<(), Failure> {
-        self.aside.put(&Waiting {
+    fn refuse(
+        &mut self,
+        piece: rules::Unappended<'_>,
+        at: usize,
+        prospect: &Prospect,
+        conflict: (u128, EntryId),
+    ) -> Result<(), Failure> {
+        let work = piece.0;
+        let unique = prospect.ruled.as_ref().map_or(&[][..], |it| &it.unique);
+        let row = work.prepared.entry(at);
+        let reason = self.reason(unique, row, conflict, Some(piece))?;
+        let place = work.origin.of(prospect.line, prospect.place.start);
+        let text = self.text(work, at, prospect);
+        self.rejects.put(&place, &reason, &text)
+    }
+
+    /// A prospect on its own.
+    #[cold]
+    fn waiting(&self, work: &Work, at: usize, prospect: &Prospect) -> Waiting {
+        let ruled = prospect.ruled.as_deref();
+        Waiting {
             name: prospect.name,
             superior: prospect.superior.unwrap_or_default(),
             imported: prospect.kind == Kind::Imported,
+            ruled: ruled.cloned().unwrap_or_default(),
             row_name: work.prepared.name(at).to_vec(),
             row: work.prepared.entry(at).to_vec(),
             text: self.text(work, at, prospect),
@@ -205,31 +273,52 @@ impl<'s> Sequencer<'s> {
                 .origin
                 .of(prospect.line, prospect.place.start)
                 .into_bytes(),
-        })
+        }
     }
 
-    /// Appends those entries whose superior has come, and puts the others aside again.
-    fn append_late(&mut self, late: Aside) -> Result<(), Failure> {
-        if late.count() == 0 {
+    /// Appends those of the entries whose superior is there, and puts the others aside.
+    fn append_waiting(
+        &mut self,
+        all: impl Iterator<Item = Result<Waiting, Failure>>,
+    ) -> Result<(), Failure> {
+        let mut all = all.peekable();
+        if all.peek().is_none() {
             return Ok(());
         }
-        let indexes = self.shared.plan.indexes(&self.shared.schema.newest());
-        let mut preparer = Preparer::new(&indexes);
+        let schema = self.shared.schema.newest();
+        let mut preparer = Preparer::new(&self.shared.plan.indexes(&schema));
         let mut places = Vec::new();
-        for waiting in late.read()? {
-            let waiting = waiting?;
+        for waiting in all {
+            let mut waiting = waiting?;
             if self.names.get(waiting.name).is_some() {
-                let place = String::from_utf8_lossy(&waiting.place);
-                let reason = "an entry of this name came before";
-                self.rejects.put(&place, reason, &waiting.text)?;
+                self.reject(&waiting, "an entry of this name came before")?;
                 continue;
             }
             let Some(parent) = self.names.get(waiting.superior) else {
                 self.aside.put(&waiting)?;
                 continue;
             };
+            let given = match self.give_numbers(&schema, &mut waiting)? {
+                Ok(given) => given,
+                Err(reason) => {
+                    self.reject(&waiting, &reason)?;
+                    continue;
+                }
+            };
+            let claims = self.claims_of(&schema, &waiting.ruled.unique, &waiting.row)?;
+            let conflict = self.holders.conflict(&claims, None);
+            if let Some(conflict) = conflict.filter(|_| waiting.imported) {
+                // The holder may be among those that are not appended yet.
+                self.loader.append(&preparer.take(), &places)?;
+                places.clear();
+                let reason = self.reason(&waiting.ruled.unique, &waiting.row, conflict, None)?;
+                self.reject(&waiting, &reason)?;
+                continue;
+            }
             preparer.add(&waiting.row_name, &waiting.row)?;
             let id = self.give_id(waiting.name);
+            self.holders.hold(&claims, id);
+            given.iter().for_each(|it| self.holders.keep(it));
             places.push(Some(Place { id, parent }));
             self.tally.imported += u64::from(waiting.imported);
             if places.len() == LATE_ENTRIES {
@@ -239,6 +328,11 @@ impl<'s> Sequencer<'s> {
             }
         }
         Ok(self.loader.append(&preparer.take(), &places)?)
+    }
+
+    fn reject(&mut self, waiting: &Waiting, reason: &str) -> Result<(), Failure> {
+        let place = String::from_utf8_lossy(&waiting.place);
+        self.rejects.put(&place, reason, &waiting.text)
     }
 
     /// A prospect as LDIF.

@@ -1,5 +1,6 @@
 //! What workers are given and what they hand to the sequencer.
 
+use super::rulebook::{Claim, Ruled};
 use super::source::Piece;
 use std::ops::Range;
 use store::Prepared;
@@ -19,6 +20,8 @@ pub(super) struct Work {
     pub prepared: Prepared,
     /// One for each prepared entry.
     pub entries: Vec<Prospect>,
+    /// What entries claim under rules for values, those of each entry together.
+    pub claims: Vec<Claim>,
     pub rejected: Vec<Rejected>,
     /// The input it comes from cannot be read on.
     pub broken: bool,
@@ -66,6 +69,10 @@ pub(super) struct Prospect {
     pub place: Range<usize>,
     /// Line or number in its source.
     pub line: u64,
+    /// Its claims in the work.
+    pub claims: Range<usize>,
+    /// The rules for values that it falls under, if any.
+    pub ruled: Option<Box<Ruled>>,
 }
 
 /// How an entry came about.

@@ -1,11 +1,14 @@
 //! One thread's share of an import: pieces of input become prepared entries.
 
+mod rules;
+
 use super::attributes::{Role, Slots};
 use super::contexts::{Opening, superiors};
 use super::entry::{Composer, Extra, Given, Group};
 use super::line::Stopped;
 use super::names::{Names, Resolved};
 use super::pipeline::Shared;
+use super::rulebook::Rulebook;
 use super::sink::Sink;
 use super::source::{Content, Piece, read_request};
 use super::stamps::Stamps;
@@ -67,6 +70,7 @@ pub(super) struct Worker<'s> {
     scratch: LdifScratch,
     piece: u64,
     entries: Vec<Prospect>,
+    claims: rules::Claims,
     pub rejected: Vec<Rejected>,
 }
 
@@ -89,6 +93,7 @@ impl<'s> Worker<'s> {
             scratch: LdifScratch::new(),
             piece: 0,
             entries: Vec::new(),
+            claims: rules::Claims::default(),
             rejected: Vec::new(),
         }
     }
@@ -120,6 +125,7 @@ impl<'s> Worker<'s> {
             broken,
             prepared: self.preparer.take(),
             entries: std::mem::take(&mut self.entries),
+            claims: std::mem::take(&mut self.claims.all),
             rejected: std::mem::take(&mut self.rejected),
         }))
     }
@@ -264,6 +270,7 @@ impl<'s> Worker<'s> {
     /// Takes entries of the old database as they are.
     fn stored(&mut self, from: u64, to: u64) -> Result<Vec<u8>, Failure> {
         let mut names = Vec::new();
+        let rulebook = Rulebook::new(self.shared.plan);
         let snapshot = self.reader.snapshot()?;
         let open_context = |name: &Name, dn: &str| {
             self.shared.contexts.open(&self.schema, name, dn, false);
@@ -285,7 +292,14 @@ impl<'s> Worker<'s> {
             let is_initial = is_context && !is_config && view.position() == 1;
             let row_name = row_name(&resolved, is_context);
             self.preparer.add(row_name, view.bytes())?;
+            let prepared = (&self.schema, &self.preparer);
+            let claimed = self
+                .claims
+                .add(rulebook, prepared, &resolved.name, Vec::new());
+            let (claims, ruled) = claimed?;
             self.entries.push(Prospect {
+                claims,
+                ruled,
                 name: resolved.hash,
                 superior: (!is_context).then_some(resolved.superior),
                 kind: if is_initial {
@@ -310,7 +324,15 @@ impl<'s> Worker<'s> {
         let is_context = self.contexts.contains(&resolved.name);
         self.resolve_attributes(read.values)?;
         let mut groups = std::mem::take(&mut self.groups);
+        let mut numbers = Vec::new();
         let added = self.add_naming_values(&resolved, read.values, &mut groups);
+        let added = added.and_then(|mut extras| {
+            if kind == Kind::Imported && !self.rulebook().is_empty() {
+                let given = (read.values, &mut groups, &mut extras);
+                numbers = self.ask_for_numbers(&resolved, given)?;
+            }
+            Ok(extras)
+        });
         let done = added.and_then(|extras| {
             self.stamps.next();
             let mut given = Given {
@@ -349,7 +371,12 @@ impl<'s> Worker<'s> {
         let row_name = row_name(&resolved, is_context);
         let built = self.preparer.build(row_name, &mut self.builder);
         built.map_err(|error| error.to_string())?;
+        let (rulebook, prepared) = (self.rulebook(), (&self.schema, &self.preparer));
+        let claimed = self.claims.add(rulebook, prepared, &resolved.name, numbers);
+        let (claims, ruled) = claimed.map_err(|error| error.to_string())?;
         self.entries.push(Prospect {
+            claims,
+            ruled,
             name: resolved.hash,
             superior: (!is_context).then_some(resolved.superior),
             kind,

@@ -5,6 +5,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod imports;
 mod numbers;
 mod unique;
 

@@ -156,6 +156,14 @@ impl Preparer {
         Ok(())
     }
 
+    /// The row of the entry added last; empty if there is none.
+    pub fn last_entry(&self) -> &[u8] {
+        match self.prepared.len() {
+            0 => &[],
+            count => self.prepared.entry(count - 1),
+        }
+    }
+
     /// How many entries were added since [`Preparer::take`].
     pub fn len(&self) -> usize {
         self.prepared.len()

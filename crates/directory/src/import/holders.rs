@@ -1,0 +1,111 @@
+//! Who holds which value, and which number comes next: decided in the order of the import.
+
+use super::rulebook::{Claim, Rulebook, key};
+use super::table::NameTable;
+use crate::execute::{counter_key, exhausted};
+use schema::Schema;
+use store::{EntryId, Snapshot};
+
+/// What is known of values under rules, 16 bytes each and room to grow.
+#[derive(Debug)]
+pub(super) struct Holders {
+    held: NameTable,
+    /// For each rule of numbers and each of its ranges: the key of the counter and the last number
+    /// given away.
+    counters: Vec<Vec<(Vec<u8>, Option<u128>)>>,
+}
+
+impl Holders {
+    /// Goes on from what the old database has given away.
+    pub fn new(
+        rulebook: Rulebook<'_>,
+        schema: &Schema,
+        old: &Snapshot<'_>,
+    ) -> Result<Holders, store::Error> {
+        let mut counters = Vec::new();
+        for at in 0..rulebook.numbers_count() {
+            let rule = rulebook.numbers(at);
+            let attribute = schema.type_of(rule.type_id).name();
+            let mut of_rule = Vec::new();
+            for range in &rule.ranges {
+                let key = counter_key(attribute, range);
+                let last = old.meta(&key)?;
+                let last = last.and_then(|it| Some(u128::from_be_bytes(*it.first_chunk()?)));
+                of_rule.push((key, last));
+            }
+            counters.push(of_rule);
+        }
+        Ok(Holders {
+            held: NameTable::new(),
+            counters,
+        })
+    }
+
+    /// The first value that another entry holds, and that entry.
+    pub fn conflict(&self, claims: &[Claim], own: Option<EntryId>) -> Option<(u128, EntryId)> {
+        claims.iter().filter(|it| it.alone).find_map(|claim| {
+            let holder = self.held.get(claim.key)?;
+            (Some(holder) != own).then_some((claim.key, holder))
+        })
+    }
+
+    /// The entry is there.
+    pub fn hold(&mut self, claims: &[Claim], id: EntryId) {
+        for claim in claims.iter().filter(|it| it.holds) {
+            if self.held.get(claim.key).is_none() {
+                self.held.insert(claim.key, id);
+            }
+        }
+    }
+
+    /// The next number of a rule; nobody holds it and nobody ever will have got it before. To be
+    /// [kept](Holders::keep) when it is given away.
+    pub fn next_number(
+        &self,
+        rulebook: Rulebook<'_>,
+        schema: &Schema,
+        rule: u16,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Given, String> {
+        let numbers = rulebook.numbers(rule);
+        let counters = &self.counters[usize::from(rule)];
+        for (range, (of, (_, last))) in numbers.ranges.iter().zip(counters).enumerate() {
+            let first = match last {
+                Some(u128::MAX) => continue,
+                Some(last) => (last + 1).max(of.low),
+                None => of.low,
+            };
+            for number in first..=of.high {
+                let text = number.to_string();
+                let key = key(schema, None, numbers.type_id, text.as_bytes(), scratch);
+                if key.is_none_or(|key| self.held.get(key).is_none()) {
+                    return Ok(Given {
+                        rule,
+                        range,
+                        number,
+                    });
+                }
+            }
+        }
+        Err(exhausted(schema, numbers))
+    }
+
+    /// A number is given away.
+    pub fn keep(&mut self, given: &Given) {
+        self.counters[usize::from(given.rule)][given.range].1 = Some(given.number);
+    }
+
+    /// What the new database has to remember.
+    pub fn counters(&self) -> impl Iterator<Item = (&[u8], u128)> {
+        let counters = self.counters.iter().flatten();
+        counters.filter_map(|(key, last)| Some((key.as_slice(), (*last)?)))
+    }
+}
+
+/// A number out of a range of a rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given {
+    pub rule: u16,
+    range: usize,
+    pub number: u128,
+}

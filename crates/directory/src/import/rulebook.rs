@@ -1,0 +1,161 @@
+//! Rules for values (`cn=rules,cn=config`) as the threads of an import see them: which rules an
+//! entry falls under, and which values it holds or must not share.
+
+use super::plan::Plan;
+use crate::catalog::Catalog;
+use crate::rules::{Numbers, Unique};
+use schema::{Name, Schema, TypeId};
+use store::EntryView;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The rules that an entry falls under, by their places in the catalog.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Ruled {
+    /// Rules of unique values.
+    pub unique: Vec<u16>,
+    /// Rules whose number the entry asks for.
+    pub numbers: Vec<u16>,
+}
+
+/// A value under a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// Stands for rule, attribute type and value.
+    pub key: u128,
+    /// No other entry may hold it.
+    pub alone: bool,
+    /// The entry holds it.
+    pub holds: bool,
+}
+
+/// The rules.
+#[derive(Clone, Copy)]
+pub(super) struct Rulebook<'p> {
+    catalog: &'p Catalog,
+}
+
+impl<'p> Rulebook<'p> {
+    pub fn new(plan: &'p Plan<'_>) -> Rulebook<'p> {
+        Rulebook {
+            catalog: &plan.catalog,
+        }
+    }
+
+    /// Whether there are no rules at all.
+    pub fn is_empty(self) -> bool {
+        let rules = &self.catalog.rules;
+        rules.unique.is_empty() && rules.numbers.is_empty()
+    }
+
+    pub fn numbers_count(self) -> u16 {
+        self.catalog.rules.numbers.len() as u16
+    }
+
+    pub fn unique(self, at: u16) -> &'p Unique {
+        &self.catalog.rules.unique[usize::from(at)]
+    }
+
+    pub fn numbers(self, at: u16) -> &'p Numbers {
+        &self.catalog.rules.numbers[usize::from(at)]
+    }
+
+    /// The rules of unique values for an entry of this name.
+    pub fn unique_for(self, name: &Name) -> Vec<u16> {
+        let rules = (0..).zip(&self.catalog.rules.unique);
+        rules
+            .filter(|(_, rule)| rule.place.covers(name))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// The rules of numbers for an entry of this name, whatever it is.
+    pub fn numbers_for(self, name: &Name) -> Vec<u16> {
+        let rules = (0..).zip(&self.catalog.rules.numbers);
+        rules
+            .filter(|(_, rule)| rule.place.covers(name))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Whether one of the object classes is the rule's or below it.
+    pub fn is_of<'v>(
+        self,
+        schema: &Schema,
+        rule: u16,
+        mut classes: impl Iterator<Item = &'v [u8]>,
+    ) -> bool {
+        let wanted = self.numbers(rule).class;
+        classes.any(|class| {
+            let class = std::str::from_utf8(class).unwrap_or_default();
+            let class = schema.object_class(class);
+            class.is_some_and(|class| schema.is_subclass(class, wanted))
+        })
+    }
+
+    /// Tells all claims of an entry under these rules of unique values, and the numbers it holds:
+    /// each with its type and value.
+    pub fn each_claim(
+        self,
+        schema: &Schema,
+        unique: &[u16],
+        view: &EntryView<'_>,
+        scratch: &mut Vec<u8>,
+        act: &mut dyn FnMut(Claim, TypeId, &[u8]),
+    ) {
+        for stored in view.attributes() {
+            let Some(known) = schema.known(stored.number) else {
+                continue;
+            };
+            let is_a = |of: TypeId| schema.is_subtype(known.type_id, of);
+            for at in unique {
+                let types = &self.unique(*at).types;
+                if !types.iter().any(|it| is_a(*it)) {
+                    continue;
+                }
+                for value in stored.values() {
+                    for of in types.iter().copied() {
+                        let Some(key) = key(schema, Some(*at), of, value, scratch) else {
+                            continue;
+                        };
+                        let (alone, holds) = (true, is_a(of));
+                        act(Claim { key, alone, holds }, of, value);
+                    }
+                }
+            }
+            let mut last = None;
+            for rule in self
+                .catalog
+                .rules
+                .numbers
+                .iter()
+                .filter(|it| is_a(it.type_id))
+            {
+                if last.replace(rule.type_id) == Some(rule.type_id) {
+                    continue;
+                }
+                for value in stored.values() {
+                    if let Some(key) = key(schema, None, rule.type_id, value, scratch) {
+                        let (alone, holds) = (false, true);
+                        act(Claim { key, alone, holds }, rule.type_id, value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What stands for a value: of a rule of unique values, or as a number of any entry.
+pub(super) fn key(
+    schema: &Schema,
+    rule: Option<u16>,
+    of: TypeId,
+    value: &[u8],
+    scratch: &mut Vec<u8>,
+) -> Option<u128> {
+    scratch.clear();
+    scratch.extend_from_slice(&rule.unwrap_or(u16::MAX).to_le_bytes());
+    scratch.extend_from_slice(&of.0.to_le_bytes());
+    // A value without a normal form equals nothing.
+    schema.normalise_equality(of, value, scratch).ok()?;
+    Some(xxh3_128(scratch))
+}
