@@ -194,11 +194,11 @@ fn mistakes_are_said_and_change_nothing() {
         .says("expected the manifest of a backup");
     let manifest = pando.folder.join("backup").join("manifest.toml");
     let read = fs::read_to_string(&manifest).expect("the manifest");
-    fs::write(&manifest, read.replace("format = 1", "format = 7")).expect("written");
+    fs::write(&manifest, read.replace("format = 2", "format = 7")).expect("written");
     pando
         .run(&["verify", &backup])
         .expect(1)
-        .says("format is not 1");
+        .says("format is not 2");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 //!
 //! A backup is a folder: `pando.mdb.zst` and `manifest.toml`, and `pando.toml` if the node has
 //! one. It is made under another name and takes its own when it is whole and on the disk, so a
-//! folder of the right name is a whole backup.
+//! folder of the right name is a whole backup. Increments are files beside them, which count when
+//! the manifest names them.
 
 mod hashing;
+mod increment;
 mod manifest;
+mod restore;
 
-pub use manifest::Manifest;
+pub use manifest::{Increment, Manifest};
+pub use restore::{Restored, restore};
 
 use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock, generalized_time};
@@ -19,7 +23,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use store::{DATABASE_FILE, Error, Store};
+use store::{Error, Store};
 
 /// The compressed database in a backup.
 const CONTENT_FILE: &str = "pando.mdb.zst";
@@ -91,6 +95,15 @@ impl Source {
         written
     }
 
+    /// Adds what changed since to a backup of this node; `None` when nothing did.
+    ///
+    /// # Errors
+    /// What cannot be read or written; [`Failure::Input`] when it is no backup of this node, or
+    /// the changes since are not all kept; [`Failure::Cancelled`]. The backup is as it was then.
+    pub fn extend(&self, backup: &Path, meter: &Meter) -> Result<Option<Increment>, Failure> {
+        increment::extend(&self.0, backup, meter)
+    }
+
     fn fill(
         &self,
         folder: &Path,
@@ -98,6 +111,8 @@ impl Source {
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
         let made = time_now();
+        // Before the copy begins: it holds at least this.
+        let position = self.0.reader()?.snapshot()?.position()?;
         let path = folder.join(CONTENT_FILE);
         let content = File::create(&path).map_err(file(&path))?;
         let (database, stored) = self.compress(content, &path, meter)?;
@@ -108,8 +123,10 @@ impl Source {
         let manifest = Manifest {
             pando: env!("CARGO_PKG_VERSION").to_owned(),
             made,
+            position,
             database,
             stored,
+            increments: Vec::new(),
         };
         manifest.write(folder)?;
         Ok(manifest)
@@ -162,65 +179,8 @@ fn compress(
     Ok((from.finish(), stored))
 }
 
-/// Puts a backup back into a data folder, which must not hold a database. It is compared with its
-/// manifest on the way.
-///
-/// # Errors
-/// What cannot be read or written; [`Failure::Input`] when the backup is damaged;
-/// [`Failure::Cancelled`]. Nothing is left behind then.
-pub fn restore(backup: &Path, data: &Path, meter: &Meter) -> Result<Manifest, Failure> {
-    let manifest = Manifest::read(backup)?;
-    let target = data.join(DATABASE_FILE);
-    if target.exists() {
-        return Err(Failure::Input(format!(
-            "{}: expected a node without a database; restore into a new folder",
-            target.display()
-        )));
-    }
-    fs::create_dir_all(data).map_err(file(data))?;
-    let partial = partial_name(&target);
-    let restored = decompress(backup, &manifest, &partial, meter).and_then(|()| {
-        fs::rename(&partial, &target).map_err(file(&target))?;
-        sync(data)
-    });
-    if restored.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    restored.map(|()| manifest)
-}
-
-fn decompress(
-    backup: &Path,
-    manifest: &Manifest,
-    target: &Path,
-    meter: &Meter,
-) -> Result<(), Failure> {
-    let path = backup.join(CONTENT_FILE);
-    let content = File::open(&path).map_err(file(&path))?;
-    let stored = HashingReader::new(content);
-    let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
-    let output = File::create(target).map_err(file(target))?;
-    let mut output = HashingWriter::new(output);
-    copy(&mut decoder, &mut output, &path, meter)?;
-    let mut stored = decoder.finish().into_inner();
-    // What follows the compressed content does not belong there.
-    io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;
-    let (output, database) = output.finish();
-    for (found, expected, what) in [
-        (stored.finish(), &manifest.stored, "the file"),
-        (database, &manifest.database, "the database in it"),
-    ] {
-        if found != *expected {
-            return Err(Failure::Input(format!(
-                "{}: {what} is damaged: expected {expected}, found {found}",
-                path.display()
-            )));
-        }
-    }
-    output.sync_all().map_err(file(target))
-}
-
-/// Restores a backup into a folder `within`, checks every table, and removes it again.
+/// Restores a backup with its increments into a folder `within`, checks every table, and removes
+/// it again.
 ///
 /// # Errors
 /// As [`restore`], and what a check says.
@@ -228,11 +188,12 @@ pub fn verify(
     backup: &Path,
     within: &Path,
     meter: &Meter,
-) -> Result<(Manifest, CheckReport), Failure> {
+) -> Result<(Restored, CheckReport), Failure> {
     let place = within.join(format!("pando-verify-{}", std::process::id()));
-    let verified = restore(backup, &place, meter).and_then(|manifest| {
+    let restored = restore(backup, None, None, &place, meter);
+    let verified = restored.and_then(|restored| {
         meter.finish();
-        Ok((manifest, check(&place)?))
+        Ok((restored, check(&place)?))
     });
     let _ = fs::remove_dir_all(&place);
     verified

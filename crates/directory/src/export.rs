@@ -9,8 +9,11 @@
 //! The folder must not be in use by a server: one process per folder. A running server is asked
 //! over LDAP.
 
+mod changes;
 mod order;
 mod render;
+
+pub use changes::{ChangesOptions, export_changes};
 
 use crate::config;
 use crate::import::Meter;

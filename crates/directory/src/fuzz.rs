@@ -1,6 +1,7 @@
 //! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
 //! decodes to the same. The fuzz targets are one call each.
 
+use crate::changes::Frame;
 use crate::commit::Record;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
 use crate::record::{decode, encode};
@@ -26,6 +27,20 @@ pub fn record(bytes: &[u8]) {
         "{}",
         bytes.escape_ascii()
     );
+}
+
+/// Kept changes: what is read is written as it was read.
+pub fn kept_change(bytes: &[u8]) {
+    let mut rest = bytes;
+    while let Ok(Some(frame)) = Frame::read(&mut rest) {
+        let mut encoded = Vec::new();
+        Frame::encode(&frame.content, &frame.outcome, &mut encoded);
+        let read = bytes.len() - rest.len();
+        assert_eq!(encoded.len() as u64, frame.bytes());
+        assert_eq!(&bytes[read - encoded.len()..read], encoded);
+        // Nobody believes a position that is not there.
+        assert_eq!(frame.position().is_some(), frame.content.len() >= 9);
+    }
 }
 
 /// Streams of add requests: every byte before the place where a stream breaks comes out again, cut
@@ -68,6 +83,24 @@ fn requests(bytes: &[u8], piece_bytes: usize, bare: bool) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    /// Two records, whole, cut and damaged at every byte.
+    #[test]
+    fn kept_changes() {
+        let mut seed = Vec::new();
+        for content in [&b"\x01content of a record"[..], b"another"] {
+            crate::changes::Frame::encode(content, &crate::changes::Outcome::none(), &mut seed);
+        }
+        super::kept_change(&seed);
+        for at in 0..seed.len() {
+            super::kept_change(&seed[..at]);
+            for bits in [0x01, 0x80, 0xff] {
+                let mut damaged = seed.clone();
+                damaged[at] ^= bits;
+                super::kept_change(&damaged);
+            }
+        }
+    }
 
     /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
     #[test]

@@ -14,6 +14,7 @@
 mod apply;
 pub mod backup;
 mod catalog;
+pub mod changes;
 pub mod check;
 mod clock;
 mod commit;

@@ -1,6 +1,7 @@
 //! A directory in a folder: making one, opening it, closing it.
 
 use crate::catalog::{CONFIG_NAME, Catalog, NamingContext};
+use crate::changes::{Keeper, Keeping};
 use crate::clock::{Clock, SystemClock};
 use crate::commit::{LocalLog, Record};
 use crate::config;
@@ -93,6 +94,8 @@ pub struct Options {
     pub limits: LimitSettings,
     /// Limits of some subjects' own, put behind the rules of `limits`.
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
+    /// Whether changes are kept beyond the log.
+    pub changes: Keeping,
 }
 
 impl Default for Options {
@@ -105,6 +108,7 @@ impl Default for Options {
             verified_ttl_ms: 600_000,
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
+            changes: Keeping::AsBefore,
         }
     }
 }
@@ -237,6 +241,7 @@ impl Directory {
         let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
         let time_us = time_us.map_or(0, u64::from_be_bytes);
         let log = LocalLog::new(snapshot.position()?, time_us);
+        let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;
         drop(reader);
         let password_type = catalog.known.user_password.type_id;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
@@ -265,6 +270,7 @@ impl Directory {
             log: Box::new(log),
             journal: Journal::new(&store),
             encoded: Vec::new(),
+            keeper,
             feed: Arc::clone(&feed),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::default(),

@@ -130,6 +130,11 @@ pub(crate) fn position_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(1..9)?.try_into().ok()?))
 }
 
+/// The time in an encoded record, in microseconds since 1970.
+pub(crate) fn time_of(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(9..17)?.try_into().ok()?))
+}
+
 fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
     put_field(out, field::BY, write.by.as_bytes());
     put_field(out, field::NAME, write.name.bytes());

@@ -2,6 +2,8 @@
 //! last checkpoint is executed again, as it was executed the first time.
 
 use crate::apply::apply;
+use crate::catalog::Catalog;
+use crate::changes::{Keeper, Outcome};
 use crate::commit::Record;
 use crate::config;
 use crate::record;
@@ -63,12 +65,10 @@ pub(crate) fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> 
 }
 
 fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
-    let (mut catalog, checkpoint) = {
-        let mut reader = store.reader()?;
-        let snapshot = reader.snapshot()?;
-        let dictionary = config::stored_dictionary(&snapshot)?;
-        (config::load(&snapshot, &dictionary)?, snapshot.position()?)
-    };
+    let mut replayer = Replayer::new(store)?;
+    let checkpoint = replayer.position;
+    let mut keeper = Keeper::open_at_checkpoint(store.folder(), checkpoint)?;
+    let mut kept = Vec::new();
     let mut recovered = Recovered {
         checkpoint,
         position: checkpoint,
@@ -76,10 +76,55 @@ fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
         writes: 0,
     };
     while let Some(bytes) = recovery.next_record()? {
-        let place = record::position_of(&bytes).unwrap_or(recovered.position + 1);
-        let decoded =
-            record::decode(&bytes, &catalog.schema).map_err(|error| unusable(place, &error))?;
-        let mut batch = store.begin(&catalog.indexes)?;
+        let (writes, outcome) = replayer.execute(store, &bytes)?;
+        if replayer.position > recovered.position {
+            recovered.position = replayer.position;
+            if let Some(keeper) = &mut keeper {
+                kept.extend(keeper.keep(replayer.position, &bytes, &outcome));
+            }
+        }
+        recovered.records += 1;
+        recovered.writes += writes;
+        if recovered.records.is_multiple_of(PROGRESS_EVERY) {
+            tracing::info!(records = recovered.records, "executing the log again");
+        }
+    }
+    for file in kept {
+        file.sync_data()
+            .map_err(|error| Failure::file("the kept changes".to_owned(), error))?;
+    }
+    recovery.finish()?;
+    Ok(recovered)
+}
+
+/// Executes records that were executed before, on a copy of the state that they were executed on.
+pub(crate) struct Replayer {
+    catalog: Catalog,
+    /// The position of the last record that changed something.
+    pub position: u64,
+}
+
+impl Replayer {
+    /// Begins with the newest state of a store.
+    pub fn new(store: &Store) -> Result<Replayer, Failure> {
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        Ok(Replayer {
+            catalog: config::load(&snapshot, &dictionary)?,
+            position: snapshot.position()?,
+        })
+    }
+
+    /// Executes and commits one record; returns how many writes it has and what came of them.
+    ///
+    /// # Errors
+    /// It cannot be read, or belongs to another state.
+    pub fn execute(&mut self, store: &Store, bytes: &[u8]) -> Result<(u64, Outcome), Failure> {
+        let place = record::position_of(bytes).unwrap_or(self.position + 1);
+        let decoded = record::decode(bytes, &self.catalog.schema);
+        let decoded = decoded.map_err(|error| unusable(place, &error))?;
+        let mut batch = store.begin(&self.catalog.indexes)?;
         let snapshot = batch.snapshot();
         if decoded.position != snapshot.position()? + 1 || decoded.digest != snapshot.digest()? {
             return Err(unusable(
@@ -92,22 +137,17 @@ fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
             time_us: decoded.time_us,
             units: decoded.units(),
         };
-        let applied = apply(&mut batch, &catalog, &record)?;
+        let applied = apply(&mut batch, &self.catalog, &record)?;
+        let outcome = Outcome::of(&record, &applied);
         if applied.changed > 0 {
             batch.commit()?;
-            recovered.position = decoded.position;
+            self.position = decoded.position;
         }
         if let Some(next) = applied.catalog {
-            catalog = next;
+            self.catalog = next;
         }
-        recovered.records += 1;
-        recovered.writes += decoded.writes.len() as u64;
-        if recovered.records.is_multiple_of(PROGRESS_EVERY) {
-            tracing::info!(records = recovered.records, "executing the log again");
-        }
+        Ok((decoded.writes.len() as u64, outcome))
     }
-    recovery.finish()?;
-    Ok(recovered)
 }
 
 fn unusable(position: u64, error: &str) -> Failure {

@@ -14,6 +14,7 @@ mod rehearsal;
 
 use crate::apply::apply;
 use crate::catalog::Catalog;
+use crate::changes::{Keeper, Outcome};
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
 use crate::execute::Done;
@@ -75,6 +76,8 @@ pub(crate) struct Desk {
     pub journal: Journal,
     /// Memory for the record being encoded.
     pub encoded: Vec<u8>,
+    /// Keeps what the log will forget, if that is wanted.
+    pub keeper: Option<Keeper>,
     /// When dynamic entries end.
     pub expiry: Schedule,
     /// Entries of deleted subtrees, still to be removed.
@@ -306,6 +309,7 @@ impl Desk {
         if !ahead {
             self.journal.append(&self.encoded, false)?;
         }
+        let outcome = self.keeper.as_ref().map(|_| Outcome::of(record, &applied));
         self.journal.sync()?;
         // Before the commit: no reader may meet what its catalog cannot name.
         if let Some(next) = applied.catalog {
@@ -316,6 +320,7 @@ impl Desk {
             return Err(error.into());
         }
         self.feed.announce();
+        self.keep(record, outcome);
         let commits = &self.monitor.commits;
         commits.committed(u64::from(applied.changed), version, self.clock.now_us());
         self.expiry.note(applied.ending);
@@ -323,6 +328,17 @@ impl Desk {
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
         Ok(applied.results)
+    }
+
+    /// Keeps the record that was just committed.
+    fn keep(&mut self, record: &Record<'_>, outcome: Option<Outcome>) {
+        let (Some(keeper), Some(outcome)) = (&mut self.keeper, outcome) else {
+            return;
+        };
+        let begun = keeper.keep(record.position, &self.encoded, &outcome);
+        if let Some(file) = begun {
+            self.journal.accompany(file);
+        }
     }
 
     /// How long there is nothing to do but for what comes.

@@ -26,6 +26,9 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
     let served = Channel::is_served(&it.dir);
     let source = Source::open(&data, served).map_err(Problem::failed)?;
+    if it.incremental {
+        return extend(&source, &it.to);
+    }
     let bytes = source.bytes().map_err(Problem::failed)?;
     let settings = it.dir.join(FILE_NAME);
     let to = match it.keep {
@@ -50,6 +53,23 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     }
 }
 
+/// Adds what changed since to a backup.
+fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
+    let started = Instant::now();
+    let Some(added) = watched(0, "", |meter| source.extend(backup, meter))? else {
+        note("nothing has changed since");
+        return say(backup.display());
+    };
+    note(format_args!(
+        "changes {} to {} added as {} in {:.1} s",
+        added.after + 1,
+        added.position,
+        indicatif::HumanBytes(added.stored.bytes),
+        started.elapsed().as_secs_f64()
+    ));
+    say(backup.join(&added.file).display())
+}
+
 /// Makes a node out of a backup.
 pub fn restore(it: &Restore) -> Result<(), Problem> {
     let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
@@ -60,17 +80,16 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     let restored = require_room(&it.dir, manifest.database.bytes, "database").and_then(|()| {
         let bytes = manifest.database.bytes;
         watched(bytes, "", |meter| {
-            restore_database(&it.backup, &data, meter)
+            restore_database(&it.backup, it.changes.as_deref(), it.until, &data, meter)
         })
     });
-    if let Err(problem) = restored {
+    let restored = restored.inspect_err(|_| {
         // Only what was made here goes away: a folder with something in it stays.
         let _ = fs::remove_dir(&data);
         if !existed {
             let _ = fs::remove_dir(&it.dir);
         }
-        return Err(problem);
-    }
+    })?;
     let (kept, settings) = (it.backup.join(FILE_NAME), it.dir.join(FILE_NAME));
     if !settings.exists() {
         let written = match kept.is_file() {
@@ -80,10 +99,13 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
         written.map_err(|error| Problem::file(&settings, error))?;
     }
     note(format_args!(
-        "{} of {} restored in {}\nstart it with: pando serve {}",
+        "{} restored in {}; {} changes executed: position {}, as of {}\n\
+         start it with: pando serve {}",
         indicatif::HumanBytes(manifest.database.bytes),
-        manifest.made,
         pace(started, &manifest),
+        restored.records,
+        restored.position,
+        restored.time,
         it.dir.display()
     ));
     Ok(())
@@ -95,7 +117,7 @@ pub fn verify(it: &Verify) -> Result<(), Problem> {
     let within = it.within.as_deref().unwrap_or(above(&it.backup));
     let bytes = manifest.database.bytes;
     require_room(within, bytes, "database")?;
-    let (manifest, report) = watched(bytes, "checking", |meter| {
+    let (restored, report) = watched(bytes, "checking", |meter| {
         verify_backup(&it.backup, within, meter)
     })?;
     for problem in &report.problems {
@@ -103,10 +125,11 @@ pub fn verify(it: &Verify) -> Result<(), Problem> {
     }
     if report.problem_count == 0 {
         return say(format_args!(
-            "{}, digest {}, of {}: no problem found",
+            "{}, digest {}, position {}, as of {}: no problem found",
             entries(report.entries),
             report.digest,
-            manifest.made
+            restored.position,
+            restored.time
         ));
     }
     note(format_args!(

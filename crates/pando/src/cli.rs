@@ -1,11 +1,14 @@
 //! What a person types. Help texts, shell completions and man pages are made from these
 //! definitions.
 
+mod backup;
 mod watch;
 
+pub use backup::{Backup, Restore, Verify};
 pub use watch::{Remote, Report, Status};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use directory::changes::Point;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -258,6 +261,11 @@ pub struct Export {
     /// What to write
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: ExportFormat,
+    /// Instead of entries, LDIF of the changes made after this position or time (such as
+    /// 20261121030000Z, UTC). Needs kept changes (changes.keep_mib in pando.toml)
+    #[arg(long, value_name = "POSITION|TIME", value_parser = Point::parse,
+        conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format"])]
+    pub changes_since: Option<Point>,
 }
 
 /// What `pando export` writes.
@@ -313,43 +321,6 @@ pub enum GenerateFormat {
     Binds,
     /// Equality filters on the naming attribute, one a line
     Filters,
-}
-
-/// `pando backup`
-#[derive(Debug, Args)]
-pub struct Backup {
-    /// The node's folder
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub dir: PathBuf,
-    /// The folder to make; it must not exist
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub to: PathBuf,
-    /// Take TO for a folder of backups: make one named after the time in it, and remove the oldest
-    /// beyond N afterwards
-    #[arg(long, value_name = "N")]
-    pub keep: Option<NonZeroUsize>,
-}
-
-/// `pando restore`
-#[derive(Debug, Args)]
-pub struct Restore {
-    /// The backup
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub backup: PathBuf,
-    /// The node's folder; made if missing, must not hold a database
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub dir: PathBuf,
-}
-
-/// `pando verify`
-#[derive(Debug, Args)]
-pub struct Verify {
-    /// The backup
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub backup: PathBuf,
-    /// Where to restore it for a while [default: beside the backup]
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub within: Option<PathBuf>,
 }
 
 /// `pando check`

@@ -7,7 +7,10 @@ use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use directory::Failure;
-use directory::export::{Compression, ExportFormat, ExportOptions, export as export_entries};
+use directory::export::{
+    ChangesOptions, Compression, ExportFormat, ExportOptions, export as export_entries,
+    export_changes,
+};
 use directory::import::Meter;
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,6 +21,19 @@ use std::time::Instant;
 /// Writes the entries.
 pub fn export(it: &Export) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
+    let compression = it.output.as_deref().map_or(Compression::Plain, compression);
+    let served = Channel::is_served(&it.dir);
+    if let Some(since) = it.changes_since {
+        let options = ChangesOptions {
+            since,
+            fold_columns: it.fold,
+            compression,
+            served,
+        };
+        return into(it.output.as_deref(), |output| {
+            changes(&data, &options, output)
+        });
+    }
     if let Some(base) = &it.base {
         protocol::parse_name(base)
             .map_err(|error| Problem::usage(format_args!("base {base}: {error}")))?;
@@ -37,20 +53,28 @@ pub fn export(it: &Export) -> Result<(), Problem> {
             cli::ExportFormat::BareBer => ExportFormat::BareBer,
         },
         fold_columns: it.fold,
-        compression: it.output.as_deref().map_or(Compression::Plain, compression),
+        compression,
         threads: 0,
-        served: Channel::is_served(&it.dir),
+        served,
     };
-    let Some(path) = &it.output else {
-        return run(&data, &options, &mut io::stdout().lock());
+    into(it.output.as_deref(), |output| run(&data, &options, output))
+}
+
+/// Writes into a file, or where output goes.
+fn into(
+    output: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let Some(path) = output else {
+        return write(&mut io::stdout().lock());
     };
     // Under another name until it is whole, so that nobody takes half an export for one.
     let is_file = !path.exists() || path.is_file();
-    let mut partial = path.clone().into_os_string();
+    let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let target = if is_file { Path::new(&partial) } else { path };
     let mut file = File::create(target).map_err(|error| Problem::file(target, error))?;
-    let done = run(&data, &options, &mut file).and_then(|()| {
+    let done = write(&mut file).and_then(|()| {
         if !is_file {
             return Ok(());
         }
@@ -71,6 +95,21 @@ fn compression(path: &Path) -> Compression {
         Some("zst") => Compression::Zstd,
         _ => Compression::Plain,
     }
+}
+
+/// Writes the kept changes after a point.
+fn changes(data: &Path, options: &ChangesOptions, output: &mut dyn Write) -> Result<(), Problem> {
+    let meter = Arc::new(Meter::default());
+    let cancelled = Arc::clone(&meter);
+    let interrupts = interrupted(move || cancelled.cancel())?;
+    let exported = export_changes(data, options, output, &meter);
+    drop(interrupts);
+    let (exported, position) = exported.map_err(problem)?;
+    note(format_args!(
+        "{} changes exported, the last at position {position}",
+        exported.entries
+    ));
+    Ok(())
 }
 
 fn run(data: &Path, options: &ExportOptions, output: &mut dyn Write) -> Result<(), Problem> {

@@ -6,6 +6,8 @@
 //! Invariant: equal names, and only they, have equal octets. A zero octet in a value is written
 //! `00 FF`; `00 01` separates the values of an RDN, `00 02` the RDNs of a name.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use crate::description::Description;
@@ -230,6 +232,28 @@ pub(crate) fn below<'a>(name: &'a [u8], superior: &[u8]) -> Option<&'a [u8]> {
         rest.strip_prefix(&RDN_SEPARATOR)?
     };
     (!rest.is_empty()).then_some(rest)
+}
+
+/// The normal form in the syntax of RFC 4514: the same name, spelled as nobody may have spelled it.
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, rdn) in self.rdns().rev().enumerate() {
+            if at > 0 {
+                out.write_str(",")?;
+            }
+            let mut text = String::new();
+            for_each_value(rdn, |attribute, value| {
+                if !text.is_empty() {
+                    text.push('+');
+                }
+                text.push_str(attribute);
+                text.push('=');
+                protocol::escape_value(&mut text, value);
+            });
+            out.write_str(&text)?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether octets of a name hold exactly one RDN.

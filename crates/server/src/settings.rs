@@ -15,6 +15,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use directory::changes::Keeping;
 use policy::{LimitSettings, LimitSubject, Limits, Scheme};
 use toml::Spanned;
 
@@ -51,6 +52,8 @@ pub struct Config {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// How passwords are kept.
     pub passwords: Passwords,
+    /// Which changes are kept beyond the log.
+    pub changes: Keeping,
     /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
     pub stop_on_signals: bool,
 }
@@ -226,6 +229,7 @@ impl Config {
                 remembered_max: file.passwords.remembered_max,
                 remembered: Duration::from_secs(file.passwords.remembered_s),
             },
+            changes: file.changes.resolve(),
             stop_on_signals: false,
         })
     }
@@ -240,6 +244,7 @@ impl Config {
             verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
+            changes: self.changes,
             ..directory::Options::default()
         }
     }

@@ -29,7 +29,9 @@ pub use recovery::Recovery;
 pub(crate) use checkpoint::{Checkpoint, exists as is_open};
 pub(crate) use recovery::go_back;
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
@@ -76,6 +78,9 @@ struct Open {
     /// When the first change after the last checkpoint was committed.
     dirty_since: Option<Instant>,
     checkpoints: u64,
+    /// Files that every checkpoint syncs before the log forgets what came before it. Those before
+    /// the last are written no more, and go when they are synced.
+    companions: Vec<Arc<File>>,
     /// When the checkpoint in force was noticed to be.
     in_force_since: Instant,
 }
@@ -168,6 +173,14 @@ impl Journal {
         retracted.map_err(|error| self.halt("taking a record back", error))
     }
 
+    /// From now on this file is written with what the log holds, and no other one before it: it is
+    /// synced with each checkpoint, before the log forgets anything.
+    pub fn accompany(&mut self, file: Arc<File>) {
+        if let Some(open) = &mut self.open {
+            open.companions.push(file);
+        }
+    }
+
     /// A transaction has been committed that left about `churn` bytes of pages behind. Begins a
     /// checkpoint if it is time, and waits for one that lags far behind.
     ///
@@ -248,6 +261,7 @@ impl Journal {
         // Until the checkpoint is gone its pages must stay.
         self.store.shared.set_durability(Durability::Halted);
         open.finish_checkpoint()?;
+        sync_all(&open.companions)?;
         seal(&self.store)?;
         self.store.shared.set_durability(Durability::Synced);
         Ok(())
@@ -304,6 +318,7 @@ impl Open {
             churn: 0,
             dirty_since: None,
             checkpoints: 1,
+            companions: Vec::new(),
             in_force_since: Instant::now(),
         })
     }
@@ -326,7 +341,9 @@ impl Open {
         let pin = ReadTransaction::begin(&store.shared.environment)?;
         self.checkpoints += 1;
         let next = checkpoint_of(store, &pin, &self.log, self.checkpoints)?;
-        self.checkpointer.send(pin, next);
+        self.checkpointer.send(pin, next, self.companions.clone());
+        let written_no_more = self.companions.len().saturating_sub(1);
+        self.companions.drain(..written_no_more);
         self.churn = 0;
         self.dirty_since = None;
         Ok(())
@@ -345,6 +362,15 @@ impl Open {
         self.in_force_since = Instant::now();
         self.log.release_before(segment)
     }
+}
+
+/// Syncs the files that accompany the log.
+fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
+    let mut synced = companions.iter().map(|it| it.sync_data());
+    let failed = synced.find_map(Result::err);
+    failed.map_or(Ok(()), |error| {
+        Err(Error::system("syncing what accompanies the log")(error))
+    })
 }
 
 fn log_folder(store: &Store) -> PathBuf {

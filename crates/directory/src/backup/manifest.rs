@@ -10,7 +10,7 @@ use std::path::Path;
 /// The file in a backup's folder.
 const FILE: &str = "manifest.toml";
 /// The layout of backups that this program makes and reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is in a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +19,28 @@ pub struct Manifest {
     pub pando: String,
     /// When, as a GeneralizedTime. Every write acknowledged before is in it.
     pub made: String,
+    /// A position in the order up to which it has everything; it may have some more.
+    pub position: u64,
     /// The database.
     pub database: Hashed,
     /// The same, compressed.
+    pub stored: Hashed,
+    /// What changed since, in order.
+    pub increments: Vec<Increment>,
+}
+
+/// Changes that were added to a backup later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Increment {
+    /// The name of the file.
+    pub file: String,
+    /// The changes after this position,
+    pub after: u64,
+    /// up to this one.
+    pub position: u64,
+    /// When they were added, as a GeneralizedTime.
+    pub made: String,
+    /// The file, compressed.
     pub stored: Hashed,
 }
 
@@ -31,7 +50,20 @@ struct Text {
     format: u32,
     pando: String,
     made: String,
+    position: u64,
     database: Sum,
+    stored: Sum,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    increment: Vec<IncrementText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IncrementText {
+    file: String,
+    after: u64,
+    position: u64,
+    made: String,
     stored: Sum,
 }
 
@@ -68,14 +100,36 @@ impl Manifest {
                 xxh3,
             })
         };
+        let increment = |it: IncrementText| -> Result<Increment, Failure> {
+            Ok(Increment {
+                stored: sum(&it.stored)?,
+                file: it.file,
+                after: it.after,
+                position: it.position,
+                made: it.made,
+            })
+        };
         Ok(Manifest {
             database: sum(&text.database)?,
             stored: sum(&text.stored)?,
+            increments: text
+                .increment
+                .into_iter()
+                .map(increment)
+                .collect::<Result<_, _>>()?,
             pando: text.pando,
             made: text.made,
+            position: text.position,
         })
     }
 
+    /// The position up to which backup and increments have everything.
+    pub fn last_position(&self) -> u64 {
+        let last = self.increments.last();
+        last.map_or(self.position, |it| it.position)
+    }
+
+    /// Writes it under its name, as a whole.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(FILE);
         let sum = |it: &Hashed| Sum {
@@ -86,14 +140,28 @@ impl Manifest {
             format: FORMAT,
             pando: self.pando.clone(),
             made: self.made.clone(),
+            position: self.position,
             database: sum(&self.database),
             stored: sum(&self.stored),
+            increment: self
+                .increments
+                .iter()
+                .map(|it| IncrementText {
+                    file: it.file.clone(),
+                    after: it.after,
+                    position: it.position,
+                    made: it.made.clone(),
+                    stored: sum(&it.stored),
+                })
+                .collect(),
         };
         let text = toml::to_string(&text)
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        let written = File::create(&path).and_then(|mut file| {
+        let partial = super::partial_name(&path);
+        let written = File::create(&partial).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            file.sync_all()
+            file.sync_all()?;
+            std::fs::rename(&partial, &path)
         });
         written.map_err(super::file(&path))
     }

@@ -148,7 +148,14 @@ impl Rules {
 
     /// The text compressed, as one member or frame of its own.
     pub fn compress(&self, text: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        let compressed = match self.compression {
+        self.compression.pack(text)
+    }
+}
+
+impl Compression {
+    /// The text as one member or frame of its own; `None` when it stays as it is.
+    pub(super) fn pack(self, text: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let compressed = match self {
             Compression::Plain => return Ok(None),
             Compression::Zstd => zstd::encode_all(text, ZSTD_LEVEL),
             Compression::Gzip => {
@@ -157,9 +164,8 @@ impl Rules {
                 encoder.write_all(text).and_then(|()| encoder.finish())
             }
         };
-        Ok(Some(
-            compressed.map_err(|error| Failure::file("compressing", error))?,
-        ))
+        let compressed = compressed.map_err(|error| Failure::file("compressing", error))?;
+        Ok(Some(compressed))
     }
 }
 

@@ -138,6 +138,22 @@ fn relations_of_octets() {
 }
 
 #[test]
+fn the_printed_normal_form_is_the_same_name() {
+    for text in [
+        "",
+        "dc=c",
+        "CN=Foo\\, Bar+ou=X,DC=Com",
+        "cn=\\23a\\00b ,o=\\20x",
+    ] {
+        let name = SCHEMA.resolve_name(text).unwrap();
+        let printed = name.to_string();
+        assert_eq!(SCHEMA.resolve_name(&printed).unwrap(), name, "{printed}");
+    }
+    let name = SCHEMA.resolve_name("CN=Foo\\, Bar+ou=X,DC=Com").unwrap();
+    assert_eq!(name.to_string(), "cn=foo\\, bar+ou=x,dc=com");
+}
+
+#[test]
 fn one_rdn() {
     let rdn = SCHEMA.resolve_rdn("CN=Foo\\, Bar+ou=X").unwrap();
     assert_eq!(rdn.normal, b"cn=foo, bar\0\x01ou=x");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use directory::changes::Keeping;
 use policy::{LimitSubject, Limits, TimeToLive};
 use serde::Deserialize;
 use toml::Spanned;
@@ -24,6 +25,7 @@ pub struct File {
     pub subject_limits: Vec<OneSubject>,
     pub dynamic_entries: DynamicEntries,
     pub passwords: Passwords,
+    pub changes: Changes,
 }
 
 impl Default for File {
@@ -41,6 +43,7 @@ impl Default for File {
             subject_limits: Vec::new(),
             dynamic_entries: DynamicEntries::default(),
             passwords: Passwords::default(),
+            changes: Changes::default(),
         }
     }
 }
@@ -124,6 +127,22 @@ impl Connections {
             message_timeout: Duration::from_secs(self.message_timeout_s),
             write_timeout: Duration::from_secs(self.write_timeout_s),
             stop_timeout: Duration::from_secs(self.stop_timeout_s),
+        }
+    }
+}
+
+/// Which changes are kept beyond the log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Changes {
+    pub keep_mib: u32,
+}
+
+impl Changes {
+    pub fn resolve(&self) -> Keeping {
+        match self.keep_mib {
+            0 => Keeping::Off,
+            mib => Keeping::Bytes(u64::from(mib) << 20),
         }
     }
 }

@@ -279,6 +279,13 @@ const SETTINGS: &[Setting] = &[
          fast. 0: none.",
     ),
     row("passwords", "remembered_s", "300", "For how many seconds."),
+    row(
+        "changes",
+        "keep_mib",
+        "0",
+        "Mebibytes of changes kept in data/changes, for incremental backups, for restores to any\n\
+         moment and for exports of changes; the oldest go when there are more. 0: none are kept.",
+    ),
 ];
 
 /// A `pando.toml` that says everything and changes nothing: every setting with its meaning and

@@ -1,6 +1,8 @@
 //! The two threads of a journal: one writes records while they are being executed, one makes
 //! checkpoints. Both end when the journal is dropped.
 
+use std::fs::File;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -81,11 +83,14 @@ impl Drop for Syncer {
 /// Makes checkpoints, at most one at a time, and holds the pin of the one in force.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
-    jobs: Option<Sender<(ReadTransaction, Checkpoint)>>,
+    jobs: Option<Sender<Job>>,
     results: Receiver<Result<u64, Error>>,
     busy: bool,
     thread: Option<JoinHandle<()>>,
 }
+
+/// A checkpoint to be made: its pin, itself, and the files to be synced before.
+type Job = (ReadTransaction, Checkpoint, Vec<Arc<File>>);
 
 impl Checkpointer {
     pub fn start(
@@ -93,7 +98,7 @@ impl Checkpointer {
         file: CheckpointFile,
         pin: ReadTransaction,
     ) -> std::io::Result<Checkpointer> {
-        let (jobs, todo) = channel();
+        let (jobs, todo) = channel::<Job>();
         let (done, results) = channel();
         let store = store.clone();
         let thread = std::thread::Builder::new()
@@ -101,9 +106,10 @@ impl Checkpointer {
             .spawn(move || {
                 // Pins of checkpoints that failed stay too: which is in force is not known.
                 let mut pins = vec![pin];
-                for (pin, checkpoint) in todo {
+                for (pin, checkpoint, companions) in todo {
                     pins.push(pin);
-                    let made = make(&store, &file, &checkpoint);
+                    let synced = super::sync_all(&companions);
+                    let made = synced.and_then(|()| make(&store, &file, &checkpoint));
                     if made.is_ok() {
                         let last = pins.len() - 1;
                         pins.drain(..last);
@@ -122,10 +128,15 @@ impl Checkpointer {
     }
 
     /// Begins a checkpoint of the state that `pin` holds.
-    pub fn send(&mut self, pin: ReadTransaction, checkpoint: Checkpoint) {
+    pub fn send(
+        &mut self,
+        pin: ReadTransaction,
+        checkpoint: Checkpoint,
+        companions: Vec<Arc<File>>,
+    ) {
         if let Some(jobs) = &self.jobs {
             // If the thread is gone, so is the sender of results, and waiting says so.
-            self.busy = jobs.send((pin, checkpoint)).is_ok();
+            self.busy = jobs.send((pin, checkpoint, companions)).is_ok();
         }
     }
 

@@ -1,0 +1,141 @@
+//! Increments of a backup: the changes since, each stretch in a file of its own.
+
+use super::hashing::{Hashed, HashingReader, HashingWriter};
+use super::manifest::{Increment, Manifest};
+use super::{ZSTD_LEVEL, file, partial_name, sync, time_now};
+use crate::changes::{self, Frame, Reader};
+use crate::import::Meter;
+use crate::stop::Failure;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+use store::Store;
+
+/// Adds what changed since to a backup; `None` when nothing did.
+pub(super) fn extend(
+    store: &Store,
+    backup: &Path,
+    meter: &Meter,
+) -> Result<Option<Increment>, Failure> {
+    let mut manifest = Manifest::read(backup)?;
+    let after = manifest.last_position();
+    let made = time_now();
+    let position = {
+        let mut reader = store.reader()?;
+        reader.snapshot()?.position()?
+    };
+    if position == after {
+        return Ok(None);
+    }
+    if position < after {
+        return Err(Failure::Input(format!(
+            "{}: expected a backup of this node: it goes up to position {after}, the node's \
+             database only to {position}",
+            backup.display()
+        )));
+    }
+    let mut reader = Reader::open(&changes::folder(store.folder()), after)?;
+    let name = format!("changes-{:020}-{position:020}.zst", after + 1);
+    let path = backup.join(&name);
+    let partial = partial_name(&path);
+    let written = write(&mut reader, position, &partial, meter);
+    let stored = written.inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })?;
+    fs::rename(&partial, &path).map_err(file(&path))?;
+    let increment = Increment {
+        file: name,
+        after,
+        position,
+        made,
+        stored,
+    };
+    manifest.increments.push(increment.clone());
+    manifest.write(backup)?;
+    sync(backup)?;
+    Ok(Some(increment))
+}
+
+/// Writes the changes up to a position.
+fn write(
+    reader: &mut Reader,
+    position: u64,
+    path: &Path,
+    meter: &Meter,
+) -> Result<Hashed, Failure> {
+    let output = HashingWriter::new(File::create(path).map_err(file(path))?);
+    let encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
+    let mut encoder = BufWriter::with_capacity(1 << 20, encoder);
+    let mut bytes = Vec::new();
+    let mut reached = 0;
+    while reached < position {
+        meter.check()?;
+        let Some(frame) = reader.next()? else {
+            reader.require_end(position)?;
+            break;
+        };
+        reached = frame.position().unwrap_or(reached);
+        bytes.clear();
+        Frame::encode(&frame.content, &frame.outcome, &mut bytes);
+        encoder.write_all(&bytes).map_err(file(path))?;
+        meter.add_bytes(bytes.len() as u64);
+    }
+    let encoder = encoder
+        .into_inner()
+        .map_err(|it| file(path)(it.into_error()))?;
+    let (content, stored) = encoder.finish().map_err(file(path))?.finish();
+    content.sync_all().map_err(file(path))?;
+    Ok(stored)
+}
+
+/// The records of an increment, compared with the manifest when the last one has been read.
+pub(super) struct Records {
+    path: std::path::PathBuf,
+    expected: Hashed,
+    decoder: Option<zstd::Decoder<'static, BufReader<HashingReader<File>>>>,
+}
+
+impl Records {
+    pub fn open(backup: &Path, increment: &Increment) -> Result<Records, Failure> {
+        let path = backup.join(&increment.file);
+        let content = HashingReader::new(File::open(&path).map_err(file(&path))?);
+        let decoder = zstd::Decoder::new(content).map_err(file(&path))?;
+        Ok(Records {
+            path,
+            expected: increment.stored,
+            decoder: Some(decoder),
+        })
+    }
+
+    /// The next record.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not the one that was made.
+    pub fn next(&mut self) -> Result<Option<Frame>, Failure> {
+        let Some(decoder) = &mut self.decoder else {
+            return Ok(None);
+        };
+        let frame = Frame::read(decoder).map_err(file(&self.path))?;
+        if frame.is_none() {
+            self.finish()?;
+        }
+        Ok(frame)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let Some(decoder) = self.decoder.take() else {
+            return Ok(());
+        };
+        let mut rest = decoder.finish();
+        std::io::copy(&mut rest, &mut std::io::sink()).map_err(file(&self.path))?;
+        let found = rest.into_inner().finish();
+        if found == self.expected {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "{}: the file is damaged: expected {}, found {found}",
+            self.path.display(),
+            self.expected
+        )))
+    }
+}

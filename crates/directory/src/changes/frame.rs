@@ -1,0 +1,118 @@
+//! One kept record as bytes: a record of the log, and which of its writes were done.
+
+use crate::apply::Applied;
+use crate::commit::Record;
+use crate::record;
+use protocol::ResultCode;
+use std::io::{self, ErrorKind, Read};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes before the content: checksum, length of the content, length of the outcome.
+const HEAD_BYTES: usize = 16;
+/// A record is far shorter: a group has at most some thousand requests of some megabytes.
+const CONTENT_BYTES_MAX: u32 = 1 << 30;
+
+/// Which writes of a record were done: a bit for each, the lowest of the first byte first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Outcome(Vec<u8>);
+
+impl Outcome {
+    /// What the execution of a record came to.
+    pub fn of(record: &Record<'_>, applied: &Applied) -> Outcome {
+        let mut bits = Vec::new();
+        let mut at = 0;
+        for (unit, done) in record.units.iter().zip(&applied.results) {
+            for _ in unit.iter() {
+                if at % 8 == 0 {
+                    bits.push(0);
+                }
+                if done.outcome.result.code == ResultCode::SUCCESS {
+                    bits[at / 8] |= 1 << (at % 8);
+                }
+                at += 1;
+            }
+        }
+        Outcome(bits)
+    }
+
+    /// That of no write.
+    #[cfg(test)]
+    pub const fn none() -> Outcome {
+        Outcome(Vec::new())
+    }
+
+    /// Whether the write of this number, from 0, was done.
+    pub fn has(&self, number: usize) -> bool {
+        let byte = self.0.get(number / 8).copied().unwrap_or(0);
+        byte & 1 << (number % 8) != 0
+    }
+}
+
+/// A kept record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The record as it stood in the log.
+    pub content: Vec<u8>,
+    pub outcome: Outcome,
+}
+
+impl Frame {
+    /// Its position in the order.
+    pub fn position(&self) -> Option<u64> {
+        record::position_of(&self.content)
+    }
+
+    /// When it was executed, in microseconds since 1970.
+    pub fn time_us(&self) -> Option<u64> {
+        record::time_of(&self.content)
+    }
+
+    /// Appends a record to `out`.
+    pub fn encode(content: &[u8], outcome: &Outcome, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(&(content.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(outcome.0.len() as u32).to_le_bytes());
+        out.extend_from_slice(content);
+        out.extend_from_slice(&outcome.0);
+        let checksum = xxh3_64(&out[start + 8..]);
+        out[start..start + 8].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads one; `None` where there is none, only a part of one, or something else.
+    pub fn read(from: &mut impl Read) -> io::Result<Option<Frame>> {
+        let mut head = [0; HEAD_BYTES];
+        if !fill(from, &mut head)? {
+            return Ok(None);
+        }
+        let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|it| head[at + it]));
+        let (content_bytes, outcome_bytes) = (number(8), number(12));
+        if content_bytes > CONTENT_BYTES_MAX || outcome_bytes > content_bytes {
+            return Ok(None);
+        }
+        let mut hashed = head[8..].to_vec();
+        let length = u64::from(content_bytes) + u64::from(outcome_bytes);
+        // Grows with what is there, whatever the length says.
+        from.by_ref().take(length).read_to_end(&mut hashed)?;
+        let checksum = xxh3_64(&hashed).to_le_bytes();
+        if hashed.len() as u64 != 8 + length || checksum != head[..8] {
+            return Ok(None);
+        }
+        let mut content = hashed.split_off(8);
+        let outcome = Outcome(content.split_off(content_bytes as usize));
+        Ok(Some(Frame { content, outcome }))
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        (HEAD_BYTES + self.content.len() + self.outcome.0.len()) as u64
+    }
+}
+
+/// Fills the buffer; false when the source ends before.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match from.read_exact(buffer) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading kept changes in order, also while a server goes on keeping.
+
+use super::keeper::HEADER;
+use super::{Frame, files};
+use crate::stop::Failure;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// The kept changes after a position.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    folder: PathBuf,
+    files: VecDeque<(u64, PathBuf)>,
+    file: Option<BufReader<File>>,
+    /// The position of the record returned last.
+    position: u64,
+}
+
+impl Reader {
+    /// The changes of a folder after a position.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or what it holds begins later.
+    pub fn open(folder: &Path, after: u64) -> Result<Reader, Failure> {
+        let found = files(folder).map_err(|error| wrong(folder, error))?;
+        // The first file that may hold what is wanted is the last one that begins before it.
+        let skipped = found.iter().filter(|it| it.0 <= after + 1).count();
+        if let (0, Some((first, _))) = (skipped, found.first()) {
+            return Err(hole(folder, after, Some(*first)));
+        }
+        Ok(Reader {
+            folder: folder.to_owned(),
+            files: found.into_iter().skip(skipped.saturating_sub(1)).collect(),
+            file: None,
+            position: after,
+        })
+    }
+
+    /// All changes of a folder.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn all(folder: &Path) -> Result<Reader, Failure> {
+        let found = files(folder).map_err(|error| wrong(folder, error))?;
+        let first = found.first().map_or(1, |it| it.0);
+        Reader::open(folder, first.saturating_sub(1))
+    }
+
+    /// The position of the last record kept in a folder; `None` when there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn last(folder: &Path) -> Result<Option<u64>, Failure> {
+        let found = files(folder).map_err(|error| wrong(folder, error))?;
+        for (first, _) in found.iter().rev() {
+            let mut reader = Reader::open(folder, first.saturating_sub(1))?;
+            while reader.next()?.is_some() {}
+            if reader.position >= *first {
+                return Ok(Some(reader.position));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next record; `None` when nothing more is kept.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a record is missing between two others.
+    pub fn next(&mut self) -> Result<Option<Frame>, Failure> {
+        loop {
+            let Some(file) = &mut self.file else {
+                let Some((_, path)) = self.files.pop_front() else {
+                    return Ok(None);
+                };
+                self.file = Some(begin(&path).map_err(|error| wrong(&path, error))?);
+                continue;
+            };
+            let frame = Frame::read(file).map_err(|error| wrong(&self.folder, error))?;
+            let placed = frame.and_then(|it| Some((it.position()?, it)));
+            let Some((position, frame)) = placed else {
+                // Its end, or what a crash or a full disk left of a record: if something is
+                // missing, the next file shows it.
+                self.file = None;
+                continue;
+            };
+            if position <= self.position {
+                continue;
+            }
+            if position != self.position + 1 {
+                return Err(hole(&self.folder, self.position, Some(position)));
+            }
+            self.position = position;
+            return Ok(Some(frame));
+        }
+    }
+
+    /// Fails unless the record returned last is this one, the last that there is.
+    pub fn require_end(&self, position: u64) -> Result<(), Failure> {
+        match self.position >= position {
+            true => Ok(()),
+            false => Err(hole(&self.folder, self.position, None)),
+        }
+    }
+}
+
+fn begin(path: &Path) -> io::Result<BufReader<File>> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut header = [0; HEADER.len()];
+    let read = file.read_exact(&mut header);
+    // A file whose header has not been written is about to get one.
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(file),
+        read => read?,
+    }
+    if header != *HEADER {
+        return Err(io::Error::other(
+            "expected a file of changes of version 1, got something else",
+        ));
+    }
+    Ok(file)
+}
+
+fn hole(folder: &Path, after: u64, next: Option<u64>) -> Failure {
+    let folder = folder.display();
+    let has = match next {
+        Some(next) => format!("the next one kept is {next}"),
+        None => "no later one is kept".to_owned(),
+    };
+    Failure::Input(format!(
+        "{folder}: expected the changes after position {after}, and {has}"
+    ))
+}
+
+fn wrong(path: &Path, error: io::Error) -> Failure {
+    Failure::file(path.display().to_string(), error)
+}

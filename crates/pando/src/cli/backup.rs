@@ -1,0 +1,53 @@
+//! Backing up and restoring, as typed.
+
+use clap::{Args, ValueHint};
+use directory::changes::Point;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// `pando backup`
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The folder to make; it must not exist
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub to: PathBuf,
+    /// TO is a backup of this node: add to it what changed since. Needs kept changes
+    /// (changes.keep_mib in pando.toml)
+    #[arg(long, conflicts_with = "keep")]
+    pub incremental: bool,
+    /// Take TO for a folder of backups: make one named after the time in it, and remove the oldest
+    /// beyond N afterwards
+    #[arg(long, value_name = "N")]
+    pub keep: Option<NonZeroUsize>,
+}
+
+/// `pando restore`
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The backup
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub backup: PathBuf,
+    /// The node's folder; made if missing, must not hold a database
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Execute changes up to this time (such as 20261121030000Z, UTC) or position [default: all]
+    #[arg(long, value_name = "TIME|POSITION", value_parser = Point::parse)]
+    pub until: Option<Point>,
+    /// After what the backup has, execute changes kept in this folder (data/changes of a node)
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub changes: Option<PathBuf>,
+}
+
+/// `pando verify`
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The backup
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub backup: PathBuf,
+    /// Where to restore it for a while [default: beside the backup]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub within: Option<PathBuf>,
+}

@@ -1,0 +1,220 @@
+//! Kept changes: incremental backups, restores to a moment, and what others are told.
+
+use std::fs;
+use std::path::Path;
+
+use kit::client::Modification;
+use kit::{Pando, people};
+use protocol::ResultCode;
+
+/// A node that keeps changes and serves a few people.
+fn keeping() -> Pando {
+    let mut pando = Pando::init();
+    let settings = pando.node().join("pando.toml");
+    let text = fs::read_to_string(&settings).expect("the settings");
+    let text = text.replace("#keep_mib = 0", "keep_mib = 64");
+    fs::write(&settings, text).expect("written");
+    pando.serve();
+    let mut admin = pando.admin();
+    admin.add(&people::unit("People")).expect_success();
+    admin.add(&people::unit("Gone")).expect_success();
+    add(&pando, "early", 20);
+    pando
+}
+
+fn add(pando: &Pando, name: &str, count: usize) {
+    let mut admin = pando.admin();
+    for number in 0..count {
+        let person = people::person(&format!("{name}{number}"));
+        admin.add(&person).expect_success();
+    }
+}
+
+/// Changes of every kind, refused ones among them.
+fn change(pando: &Pando) {
+    let mut admin = pando.admin();
+    let name = |uid: &str| people::person(uid).name;
+    let title = Modification::replace("title", &["Mädchen für alles", " spaced"]);
+    admin.modify(&name("early1"), &[title]).expect_success();
+    let wrong = Modification::delete("pager", &[]);
+    let refused = admin.modify(&name("early1"), &[wrong]);
+    refused.expect(ResultCode::NO_SUCH_ATTRIBUTE);
+    admin.delete(&name("early2")).expect_success();
+    admin
+        .delete(&name("nobody"))
+        .expect(ResultCode::NO_SUCH_OBJECT);
+    let gone = people::unit("Gone").name;
+    admin
+        .rename(
+            &name("early3"),
+            "uid=moved+cn=Ada \\2C B",
+            true,
+            Some(&gone),
+        )
+        .expect_success();
+    add(pando, "later", 5);
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn position(said: &str) -> String {
+    let rest = said.split("position ").nth(1).expect("a position is said");
+    rest.split(|it: char| !it.is_ascii_digit())
+        .next()
+        .unwrap_or("")
+        .to_owned()
+}
+
+fn restored(pando: &Pando, backup: &str, name: &str, further: &[&str]) -> String {
+    let to = text(&pando.folder.join(name));
+    let args = [&["restore", backup, &to], further].concat();
+    pando.run(&args).expect(0);
+    pando.run(&["check", &to]).expect(0);
+    pando.run(&["export", &to]).expect(0).out
+}
+
+#[test]
+fn a_backup_grows_by_increments_and_restores_to_any_moment() {
+    let pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    let at_first = pando.export();
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let incremental = || pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+    incremental().expect(0).says("nothing has changed since");
+    change(&pando);
+    let between = pando.export();
+    let added = incremental().expect(0);
+    let middle = added.err.split(" added").next().unwrap_or("");
+    let middle = middle.rsplit(' ').next().expect("a position").to_owned();
+    add(&pando, "last", 3);
+    incremental().expect(0);
+    let at_last = pando.export();
+
+    pando
+        .run(&["verify", &backup])
+        .expect(0)
+        .says("no problem found");
+    assert_eq!(restored(&pando, &backup, "last", &[]), at_last);
+    assert_eq!(
+        restored(&pando, &backup, "middle", &["--until", &middle]),
+        between
+    );
+    // A moment behind the last increment is in what the node keeps.
+    add(&pando, "latest", 2);
+    let kept = text(&pando.node().join("data/changes"));
+    let latest = restored(&pando, &backup, "latest", &["--changes", &kept]);
+    assert_eq!(latest, pando.export());
+
+    let to = text(&pando.folder.join("early"));
+    let early = ["restore", &backup, &to, "--until", "20200101000000Z"];
+    pando
+        .run(&early)
+        .expect(1)
+        .says("expected a backup made before that");
+    let late = ["restore", &backup, &to, "--until", "99999"];
+    pando
+        .run(&late)
+        .expect(1)
+        .says("expected changes up to position 99999");
+    assert!(!Path::new(&to).exists());
+    assert_ne!(at_first, between);
+}
+
+#[test]
+fn exported_changes_make_of_the_old_state_the_new_one() {
+    let mut pando = keeping();
+    let old = pando
+        .run_on_node(&["export"], &["--no-operational"])
+        .expect(0)
+        .out;
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let verified = pando.run(&["verify", &backup]).expect(0).out;
+    change(&pando);
+    let since = position(&verified);
+    let changes = pando
+        .run_on_node(&["export"], &["--changes-since", &since])
+        .expect(0);
+    assert!(
+        changes.out.contains("changetype: modrdn"),
+        "{}",
+        changes.out
+    );
+    assert!(!changes.out.contains("nobody"), "{}", changes.out);
+    let new = pando
+        .run_on_node(&["export"], &["--no-operational"])
+        .expect(0)
+        .out;
+    pando.stop();
+
+    // Debian's ldapmodify makes them on the old state.
+    fs::remove_dir_all(pando.node().join("data")).expect("removed");
+    pando
+        .run(&["restore", &backup, &text(&pando.node())])
+        .expect(0);
+    let restored = pando.run_on_node(&["export"], &["--no-operational"]);
+    assert_eq!(restored.expect(0).out, old);
+    pando.serve();
+    pando.tools().modify(&changes.out).expect(0);
+    let made = pando
+        .run_on_node(&["export"], &["--no-operational"])
+        .expect(0)
+        .out;
+    assert_eq!(made, new);
+    assert_ne!(old, new);
+}
+
+#[test]
+fn nothing_is_missing_after_crashes() {
+    let mut pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    for round in 0..4 {
+        add(&pando, &format!("round{round}-"), 30);
+        pando.kill();
+        // Whoever opens it first executes the log: a tool, or the next server.
+        if round % 2 == 0 {
+            pando.assert_clean();
+        }
+        pando.serve();
+        add(&pando, &format!("again{round}-"), 3);
+    }
+    pando
+        .run_on_node(&["backup"], &[&backup, "--incremental"])
+        .expect(0);
+    assert_eq!(restored(&pando, &backup, "restored", &[]), pando.export());
+}
+
+#[test]
+fn mistakes_are_said() {
+    let mut pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    add(&pando, "more", 2);
+    pando
+        .run_on_node(&["export"], &["--changes-since", "99999"])
+        .expect(1)
+        .says("got 99999");
+    pando
+        .run_on_node(&["export"], &["--changes-since", "yesterday"])
+        .expect(2)
+        .says("expected a position or a time such as 20261121030000Z");
+    pando.stop();
+    for file in fs::read_dir(pando.node().join("data/changes")).expect("the folder") {
+        let path = file.expect("an entry").path();
+        if path.extension().is_some() {
+            fs::remove_file(path).expect("removed");
+        }
+    }
+    let incremental = pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+    incremental.expect(1).says("no later one is kept");
+    // The backup is what it was.
+    pando.run(&["verify", &backup]).expect(0);
+    let damaged = pando.folder.join("backup/manifest.toml");
+    let read = fs::read_to_string(&damaged).expect("the manifest");
+    fs::write(&damaged, read.replace("position = ", "position = 9")).expect("written");
+    let other = pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+    other.expect(1).says("expected a backup of this node");
+}
