@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use kit::client::Modification;
+use kit::process::{Running, until};
 use kit::{Pando, SUFFIX, people};
 use protocol::Scope;
 
@@ -199,6 +200,51 @@ fn mistakes_are_said_and_change_nothing() {
         .run(&["verify", &backup])
         .expect(1)
         .says("format is not 2");
+}
+
+#[test]
+fn compacting_gives_space_back_and_keeps_everything() {
+    let mut pando = served();
+    let mut admin = pando.admin();
+    let refused = pando.run_on_node(&["compact"], &[]).expect(1);
+    refused.says("is served: stop the server first");
+    let photo = "x".repeat(8_000);
+    for number in 0..300 {
+        let name = people::person(&format!("user{number}")).name;
+        let large = Modification::replace("description", &[&photo]);
+        admin.modify(&name, &[large]).expect_success();
+    }
+    for number in 20..300 {
+        let name = people::person(&format!("user{number}")).name;
+        admin.delete(&name).expect_success();
+    }
+    pando.stop();
+    let database = pando.node().join("data/pando.mdb");
+    let length = || fs::metadata(&database).expect("the database").len();
+    let (before, export) = (length(), pando.export());
+    // Killed whenever: the database is the old one or the new one.
+    for ticks in [0, 1, 2, 4, 8] {
+        let mut command = std::process::Command::new(kit::pando::program());
+        command.arg("compact").arg(pando.node());
+        let mut running = Running::start("pando compact", &mut command);
+        until("the compaction is somewhere", || {
+            (running.processor_ticks() >= ticks || !running.is_alive()).then_some(())
+        });
+        running.kill();
+        assert_eq!(pando.export(), export);
+    }
+    pando
+        .run_on_node(&["compact"], &[])
+        .expect(0)
+        .says(" instead of ");
+    assert!(length() < before / 4, "{} of {before}", length());
+    assert_eq!(pando.export(), export);
+    pando.assert_clean();
+    pando.serve();
+    pando.admin().add(&people::person("new")).expect_success();
+    pando.stop();
+    pando.assert_clean();
+    assert!(!pando.node().join("data/compact").exists());
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod changes;
 pub mod check;
 mod clock;
 mod commit;
+pub mod compact;
 mod config;
 mod context;
 mod cursor;

@@ -232,6 +232,7 @@ impl Directory {
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
         let (store, _) = recover::open_store(data)?;
         crate::import::remove_leftovers(data)?;
+        crate::compact::remove_leftovers(data)?;
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;

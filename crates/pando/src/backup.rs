@@ -175,7 +175,7 @@ fn watched<T>(
 }
 
 /// Refuses before anything is written when the file system has not enough room.
-fn require_room(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
+pub fn require_room(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
     let found = rustix::fs::statvfs(folder);
     let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;
     let room = found.f_bavail * found.f_frsize;

@@ -4,7 +4,7 @@
 mod backup;
 mod watch;
 
-pub use backup::{Backup, Restore, Verify};
+pub use backup::{Backup, Compact, Restore, Verify};
 pub use watch::{Remote, Report, Status};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -58,6 +58,8 @@ pub enum Command {
     Verify(Verify),
     /// Compare every table of a database with every other
     Check(Check),
+    /// Give space that the database no longer needs back to the file system
+    Compact(Compact),
     /// Show or extend the schema
     Schema(Schema),
     /// Set a password, or print the hash of one

@@ -5,6 +5,7 @@ mod bench;
 mod channel;
 mod check;
 mod cli;
+mod compact;
 mod conformance;
 mod demo;
 mod export;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Restore(it) => backup::restore(&it),
         Command::Verify(it) => backup::verify(&it),
         Command::Check(it) => check::check(&it),
+        Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),

@@ -1,4 +1,4 @@
-//! Backing up and restoring, as typed.
+//! Backing up, restoring and compacting, as typed.
 
 use clap::{Args, ValueHint};
 use directory::changes::Point;
@@ -50,4 +50,12 @@ pub struct Verify {
     /// Where to restore it for a while [default: beside the backup]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub within: Option<PathBuf>,
+}
+
+/// `pando compact`
+#[derive(Debug, Args)]
+pub struct Compact {
+    /// The node's folder; the server must not be running
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
 }
