@@ -95,6 +95,7 @@ fn help_and_version() {
         "passwd",
         "index",
         "status",
+        "explain",
         "completions",
     ] {
         assert!(

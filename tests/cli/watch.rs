@@ -130,3 +130,43 @@ fn a_server_elsewhere_is_asked_by_url() {
     let json = status(&pando, &["--url", &url], 3);
     assert_eq!(json["server"]["answers"], false);
 }
+
+#[test]
+fn searches_are_explained_wherever_the_node_is() {
+    let mut pando = super::node_with_people();
+    let filter = "(&(uid=ada)(sn=*a))";
+    let offline = pando.run_on_node(&["explain"], &[filter]).expect(0);
+    for part in [
+        "below dc=example,dc=com",
+        "equality index of uid",
+        "no index",
+        "1 found",
+    ] {
+        assert!(offline.out.contains(part), "{part} in {}", offline.out);
+    }
+    pando.serve();
+    let online = pando.run_on_node(&["explain"], &[filter]).expect(0);
+    assert!(online.out.contains("1 found"), "{}", online.out);
+    let file = pando.folder.write("password", format!("{PASSWORD}\n"));
+    let file = file.to_string_lossy().into_owned();
+    let url = pando.url();
+    let args = [
+        "explain", "--url", &url, "-D", ADMIN, "-y", &file, "--format", "json", filter,
+    ];
+    let json: Value = serde_json::from_str(&pando.run(&args).expect(0).out).expect("JSON");
+    assert_eq!(json["matched"], 1);
+    assert_eq!(json["regions"][0]["parts"][2]["filter"], "(sn=*a)");
+    assert_eq!(json["regions"][0]["parts"][2]["found_by"], "");
+    let people = "ou=People,dc=example,dc=com";
+    let one = pando.run_on_node(&["explain"], &["-b", people, "-s", "one", "(sn=*)"]);
+    let one = one.expect(0);
+    assert!(one.out.contains("entries of the region"), "{}", one.out);
+    let answer = pando.run_on_node(&["explain"], &["(cn=ada"]);
+    one_line(answer, 2, &["filter"]);
+    let answer = pando.run(&["explain", "--url", &url, filter]);
+    one_line(answer, 2, &["--bind-dn"]);
+    let answer = pando.run(&["explain", filter]);
+    one_line(answer, 2, &["pando explain DIR"]);
+    let answer = pando.run_on_node(&["explain"], &["-b", "dc=nowhere", "(cn=a)"]);
+    one_line(answer, 1, &["noSuchObject"]);
+}

@@ -21,8 +21,8 @@ use protocol::ResultCode;
 use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
 use smallvec::SmallVec;
 use store::{
-    Candidates, DetachedWalk, EntryId, EntryView, Lookup, OrderRows, OrderStart, Plan, Region,
-    RegionScope, Snapshot,
+    Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
+    OrderStart, Plan, Region, RegionScope, Snapshot,
 };
 
 /// One operation's view of the directory.
@@ -187,6 +187,22 @@ impl<'a> Context<'a> {
             &filter,
             region,
         )?)
+    }
+
+    /// What each part of a filter would find by itself.
+    #[cold]
+    pub fn filter_parts(&self, filter: &schema::Filter) -> Result<Vec<FilterPart>, Stop> {
+        let filter = self.with_lent(filter)?;
+        let indexes = &self.catalog.indexes;
+        Ok(store::filter_parts(self.snapshot, indexes, &filter)?)
+    }
+
+    /// Which index a filter lacks.
+    #[cold]
+    pub fn advise(&self, filter: &schema::Filter) -> Result<Advice, Stop> {
+        let filter = self.with_lent(filter)?;
+        let may_index = |type_id| !self.catalog.computed.is_computed(type_id);
+        Ok(store::advise(&self.catalog.indexes, &filter, &may_index))
     }
 
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {

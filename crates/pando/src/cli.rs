@@ -5,7 +5,7 @@ mod backup;
 mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
-pub use watch::{Remote, Report, Status};
+pub use watch::{Explain, ExplainScope, Remote, Report, Status};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use directory::changes::Point;
@@ -68,6 +68,8 @@ pub enum Command {
     Index(Index),
     /// Say how a node or a server is doing
     Status(Status),
+    /// Explain how a search is carried out: indexes, candidates, time
+    Explain(Explain),
     /// Print completions for a shell
     Completions(Completions),
     /// Write man pages into a folder

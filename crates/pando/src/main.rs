@@ -8,6 +8,7 @@ mod cli;
 mod compact;
 mod conformance;
 mod demo;
+mod explain;
 mod export;
 mod generate;
 mod import;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Status(it) => status::status(&it),
+        Command::Explain(it) => explain::explain(&it),
         Command::Completions(it) => man::completions(it.shell),
         Command::Man(it) => man::man(&it.dir),
     };

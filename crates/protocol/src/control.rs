@@ -3,6 +3,7 @@
 mod account_usability;
 mod assertion;
 mod dereference;
+mod explain;
 mod matched_values;
 mod matching_entry_count;
 mod paged_results;
@@ -23,6 +24,7 @@ pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification,
     put_dereference_result,
 };
+pub use explain::{ExplainedPart, ExplainedRegion, Explanation};
 pub use matched_values::MatchedValues;
 pub use matching_entry_count::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};
 pub use paged_results::PagedResults;

@@ -193,6 +193,8 @@ pub enum Component {
     DereferenceSpecifications,
     /// `entryCount`.
     EntryCount,
+    /// A number in `explanation`.
+    Explanation,
     /// `maxCandidatesToExamine`.
     MaxCandidatesToExamine,
     /// `account usability`.
@@ -256,6 +258,7 @@ impl Component {
             Component::ReferenceUrls => "reference URLs",
             Component::DereferenceSpecifications => "attributes to dereference",
             Component::EntryCount => "entryCount",
+            Component::Explanation => "explanation",
             Component::MaxCandidatesToExamine => "maxCandidatesToExamine",
             Component::AccountUsability => "account usability",
             Component::SessionSourceAddress => "octets of sessionSourceIp",

@@ -6,10 +6,11 @@ pub use crate::fuzz_text::{filter as filter_text, ldif, name, url};
 use crate::ber::Reader;
 use crate::control::{
     AccountUsability, Assertion, DereferenceRequest, DereferenceResponse, EntryChangeNotification,
-    MatchedValues, MatchingEntryCountRequest, MatchingEntryCountResponse, PagedResults,
-    PasswordPolicyResponse, PersistentSearch, ProxiedAuthorization, QueueLength, ReadEntryRequest,
-    ReadEntryResponse, SessionTracking, SortRequest, SortResponse, Subentries, SyncDone, SyncInfo,
-    SyncRequest, SyncStateValue, VirtualListViewRequest, VirtualListViewResponse,
+    Explanation, MatchedValues, MatchingEntryCountRequest, MatchingEntryCountResponse,
+    PagedResults, PasswordPolicyResponse, PersistentSearch, ProxiedAuthorization, QueueLength,
+    ReadEntryRequest, ReadEntryResponse, SessionTracking, SortRequest, SortResponse, Subentries,
+    SyncDone, SyncInfo, SyncRequest, SyncStateValue, VirtualListViewRequest,
+    VirtualListViewResponse,
 };
 use crate::extended::{
     BulkUpdateRequest, BulkUpdateResponse, CancelRequest, EndBulkUpdateRequest,
@@ -143,7 +144,7 @@ macro_rules! round_trip {
 pub fn controls(bytes: &[u8]) {
     round_trip!(bytes =>
         AccountUsability Assertion DereferenceRequest DereferenceResponse EntryChangeNotification
-        MatchedValues MatchingEntryCountRequest MatchingEntryCountResponse PagedResults
+        Explanation MatchedValues MatchingEntryCountRequest MatchingEntryCountResponse PagedResults
         PasswordPolicyResponse PersistentSearch ProxiedAuthorization QueueLength ReadEntryRequest
         ReadEntryResponse SessionTracking SortRequest
         SortResponse Subentries SyncDone SyncInfo SyncRequest SyncStateValue

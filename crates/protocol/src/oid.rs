@@ -76,6 +76,9 @@ pub const REJECT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.54";
 pub const PERMIT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.55";
 /// Queue length control, of our own arc (docs/reference/oids.md).
 pub const QUEUE_LENGTH: &str = "2.25.264386329193173027935752912657775087103.3.1";
+/// Explain control, of our own arc (docs/reference/oids.md): how a search is carried out. The
+/// request has no value, the response's is an `Explanation`.
+pub const EXPLAIN: &str = "2.25.264386329193173027935752912657775087103.3.2";
 /// Transaction specification control (RFC 5805 §2.2); its value is the transaction identifier.
 pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
 

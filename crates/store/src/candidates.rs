@@ -205,7 +205,8 @@ enum Source<'c> {
 impl<'c> Iterator for CandidateEntries<'c> {
     type Item = Result<(EntryId, EntryView<'c>), Error>;
 
-    #[inline]
+    // A call costs each search 80 instructions of 11,800.
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let id = match &mut self.source {

@@ -45,7 +45,7 @@ pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
 pub use journal::{Journal, JournalState, Recovery};
 pub use lmdb::Statistics;
-pub use plan::{Plan, plan};
+pub use plan::{Advice, FilterPart, Plan, advise, filter_parts, plan};
 pub use reader::Reader;
 pub use snapshot::{Lookup, Region, RegionScope, Snapshot};
 pub use store::{DATABASE_FILE, LOCK_FILE, Store, StoreOptions};

@@ -5,9 +5,14 @@
 //! how many entries that gives; the cheapest part of an AND is taken and narrowed by other parts
 //! that are not much dearer.
 
+mod advice;
 mod estimate;
 mod extensible;
 mod fetch;
+mod parts;
+
+pub use advice::{Advice, advise};
+pub use parts::{FilterPart, filter_parts};
 
 use std::fmt;
 

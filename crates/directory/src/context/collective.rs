@@ -93,6 +93,7 @@ impl Context<'_> {
 
     /// A plan for a filter that may be true because of lent values. No index has these: where a
     /// lender's values make an assertion true, the entries of its subtree are candidates too.
+    #[inline]
     pub(super) fn with_lent<'f>(&self, filter: &'f Filter) -> Result<Cow<'f, Filter>, Stop> {
         if !self.catalog.has_collective {
             return Ok(Cow::Borrowed(filter));

@@ -8,12 +8,14 @@ use crate::operation::class_filter;
 use crate::operation::controls::SearchControls;
 use crate::operation::count::Counting;
 use crate::operation::dereference::Follow;
+use crate::operation::explain::Explaining;
 use crate::operation::matched_values::MatchedValues;
 use crate::operation::sorted::Sorted;
 use crate::stop::Stop;
 use protocol::control::Subentries;
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
+use std::borrow::Cow;
 
 /// What controls add to a search.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub(crate) struct Extras {
     account_usability: bool,
     /// Entries are counted, not sent.
     pub counting: Option<Box<Counting>>,
+    /// How the search goes is noted, and its entries are not sent.
+    pub explaining: Option<Box<Explaining>>,
     /// What comes with the result.
     pub done: Vec<OwnedControl>,
     /// The order of the entries that are still to be sent.
@@ -34,14 +38,23 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// What the controls ask for; `None` when it is nothing that outlives the beginning.
+    #[inline]
     pub fn of(
         catalog: &Catalog,
         request: &SearchRequest<'_>,
         asked: Option<&SearchControls<'_>>,
     ) -> Result<Option<Box<Extras>>, Stop> {
-        let Some(asked) = asked else {
-            return Ok(None);
-        };
+        match asked {
+            None => Ok(None),
+            Some(asked) => Extras::asked(catalog, request, asked),
+        }
+    }
+
+    fn asked(
+        catalog: &Catalog,
+        request: &SearchRequest<'_>,
+        asked: &SearchControls<'_>,
+    ) -> Result<Option<Box<Extras>>, Stop> {
         let mut it = Extras {
             account_usability: asked.account_usability,
             ..Extras::default()
@@ -56,6 +69,15 @@ impl Extras {
         }
         let nothing = it.matched.is_none() && it.follow.is_empty() && !it.account_usability;
         Ok((!nothing).then(|| Box::new(it)))
+    }
+
+    /// The controls that come with the result of a search that looked at so many entries.
+    #[cold]
+    pub fn done_controls(&self, examined: u64) -> Cow<'_, [OwnedControl]> {
+        match &self.explaining {
+            None => Cow::Borrowed(&self.done),
+            Some(it) => Cow::Owned([&self.done[..], &[it.control(examined)]].concat()),
+        }
     }
 
     /// The controls that come with an entry.

@@ -12,6 +12,7 @@ pub(crate) mod count;
 pub(crate) mod delete;
 pub(crate) mod dereference;
 pub(crate) mod dynamic;
+pub(crate) mod explain;
 pub(crate) mod extended;
 pub(crate) mod extras;
 pub(crate) mod follow;

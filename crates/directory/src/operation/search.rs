@@ -1,5 +1,10 @@
 //! Search (RFC 4511 §4.5).
 
+mod end;
+
+pub(super) use end::{End, candidate_limit, paged_limit_after, park, size_limit, write_done};
+use end::{Ran, page_or_limit, paged_limit, write_everything};
+
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
@@ -11,7 +16,7 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, count, limits, links, page, referral, unindexed, virtual_search,
+    alias, assertion, count, explain, links, page, referral, unindexed, virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -19,10 +24,7 @@ use crate::session::Peer;
 use crate::stop::Stop;
 use policy::{LimitSettings, Limits, Right, Whose};
 use protocol::control::PagedResults;
-use protocol::{
-    DerefAliases, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, Scope,
-    SearchRequest, response,
-};
+use protocol::{DerefAliases, MessageId, Scope, SearchRequest, response};
 use schema::Truth;
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
@@ -77,7 +79,7 @@ pub(crate) fn search(
         Found::Virtual(nodes) => {
             let asked = (asked, extras.as_deref());
             let what = (&projection, nodes.as_slice());
-            virtual_search::answer(context, id, request, filter, what, asked, out);
+            virtual_search::answer(context, id, request, filter, what, asked, out)?;
             return Ok(None);
         }
     };
@@ -134,6 +136,9 @@ fn begin_with(
     if asked.rejects_unindexed {
         unindexed::refuse(context, cursor)?;
     }
+    if asked.explains {
+        explain::begin(context, cursor, (controls, asked))?;
+    }
     if let Some(count) = asked.count_alone(controls.page.is_some())? {
         count::begin(context, cursor, count)?;
     } else if asked.sort.is_some() || asked.view.is_some() {
@@ -157,7 +162,7 @@ fn begin_page(
     let Some(start) = page::begin(needs.key, request, context.subject, asked)? else {
         let extras = cursor.extras.get_or_insert_default();
         extras.done.push(page::response(&[]));
-        finish_page(cursor, &[], out);
+        write_done(cursor, out);
         return Ok(false);
     };
     let size = match needs.limits.0.page_entries_max {
@@ -177,9 +182,33 @@ pub(crate) fn step(
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    if let Some(sorted) = cursor.extras.as_mut().and_then(|it| it.sorted.take()) {
-        return sorted::step(context, needs, cursor, sorted, out);
+    if let Some(extras) = &mut cursor.extras {
+        if let Some(sorted) = extras.sorted.take() {
+            return sorted::step(context, needs, cursor, sorted, out);
+        }
+        if let Some(explaining) = &mut extras.explaining {
+            explaining.slice_begins(needs.clock);
+        }
     }
+    let ran = run(context, cursor, out)?;
+    if let Some(extras) = &mut cursor.extras
+        && let Some(explaining) = &mut extras.explaining
+    {
+        explaining.slice_ends(needs.clock);
+    }
+    match ran {
+        Ran::Paused => park(needs, cursor, out),
+        Ran::Ended(end) => end.write(needs, cursor, out),
+        Ran::Done => {
+            write_everything(cursor, out);
+            Ok(Step::Finished)
+        }
+    }
+}
+
+/// Looks at candidates until the slice is over.
+#[inline(always)]
+fn run(context: &Context<'_>, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<Ran, Stop> {
     let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
         let candidates = match cursor.candidates.take() {
@@ -191,7 +220,7 @@ pub(crate) fn step(
         for met in &mut entries {
             let met = met?;
             if let Some(end) = page_or_limit(cursor) {
-                return end.write(needs, cursor, out);
+                return Ok(Ran::Ended(end));
             }
             if slice.is_over() || slice.is_full(out) {
                 slice_over = true;
@@ -207,65 +236,18 @@ pub(crate) fn step(
                 continue;
             }
             if let Some(end) = offer(context, cursor, &area, &entry, out)? {
-                return end.write(needs, cursor, out);
+                return Ok(Ran::Ended(end));
             }
         }
         drop(entries);
         if slice_over {
             cursor.candidates = Some(candidates);
-            return park(needs, cursor, out);
+            return Ok(Ran::Paused);
         }
         cursor.area += 1;
         cursor.after = EntryId(0);
     }
-    if let Some(extras) = &mut cursor.extras
-        && let Some(counting) = extras.counting.take()
-    {
-        extras.done.push(counting.finish());
-    }
-    finish_page(cursor, &[], out);
-    Ok(Step::Finished)
-}
-
-/// Why a search ends before its candidates do.
-pub(super) enum End {
-    PageFull,
-    SizeLimit,
-    PagedLimit,
-    CandidateLimit,
-}
-
-impl End {
-    pub fn write(
-        self,
-        needs: &Needs<'_>,
-        cursor: &Cursor,
-        out: &mut Vec<u8>,
-    ) -> Result<Step, Stop> {
-        match self {
-            End::PageFull => {
-                let page = cursor.page.expect("only a paged search has a full page");
-                let mut at = page.start;
-                at.region = cursor.area as u16;
-                at.after = cursor.after;
-                at.sent += cursor.sent;
-                finish_page(cursor, &needs.key.seal(&at), out);
-            }
-            End::SizeLimit => {
-                let text = limits::size_text(&cursor.limits, needs.settings);
-                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
-            }
-            End::PagedLimit => {
-                let text = limits::paged_text(&cursor.limits, needs.settings);
-                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
-            }
-            End::CandidateLimit => {
-                let text = limits::candidate_text(&cursor.limits, needs.settings);
-                finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
-            }
-        }
-        Ok(Step::Finished)
-    }
+    Ok(Ran::Done)
 }
 
 /// Tests one entry of the region and sends it if it matches. `Some` when it would be one too many.
@@ -284,7 +266,13 @@ fn offer(
         }
         return Ok(None);
     }
-    if !is_wanted(context, cursor, area.region.base, entry) {
+    let wanted = is_wanted(context, cursor, area.region.base, entry);
+    if let Some(extras) = &mut cursor.extras
+        && let Some(explaining) = &mut extras.explaining
+    {
+        explaining.tested += 1;
+    }
+    if !wanted {
         return Ok(None);
     }
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
@@ -329,10 +317,11 @@ pub(super) fn send(
             cursor.projection.write(catalog, entry, None, out)?;
             response::finish_search_entry(out, mark, &[]);
         }
-        Some(extras) if extras.counting.is_some() => {
+        Some(extras) if extras.counting.is_some() || extras.explaining.is_some() => {
             // The entry is known to be one that the client could have.
             out.truncate(mark.start());
             extras.counting.iter_mut().for_each(|it| it.note());
+            extras.explaining.iter_mut().for_each(|it| it.matched += 1);
             return Ok(());
         }
         Some(extras) => {
@@ -345,54 +334,6 @@ pub(super) fn send(
     cursor.sent += 1;
     context.count_entry();
     Ok(())
-}
-
-fn page_or_limit(cursor: &Cursor) -> Option<End> {
-    if let Some(page) = cursor.page
-        && cursor.sent >= u64::from(page.size)
-    {
-        return Some(End::PageFull);
-    }
-    candidate_limit(cursor)
-}
-
-pub(super) fn candidate_limit(cursor: &Cursor) -> Option<End> {
-    let limits = &cursor.limits;
-    let reached = limits.candidates_max != 0 && limits.examined >= limits.candidates_max;
-    reached.then_some(End::CandidateLimit)
-}
-
-pub(super) fn size_limit(cursor: &Cursor) -> Option<End> {
-    let limit = cursor.limits.entries_max;
-    (limit != 0 && cursor.sent >= limit).then_some(End::SizeLimit)
-}
-
-fn paged_limit(cursor: &Cursor) -> Option<End> {
-    let before = cursor.page?.start.sent;
-    paged_limit_after(cursor, before)
-}
-
-/// The limit on all pages together, of which those before this one had so many entries.
-pub(super) fn paged_limit_after(cursor: &Cursor, before: u64) -> Option<End> {
-    let limit = cursor.limits.paged_entries_max;
-    (limit != 0 && before + cursor.sent >= limit).then_some(End::PagedLimit)
-}
-
-/// Leaves the search for its next slice, unless its time is up.
-pub(super) fn park(
-    needs: &Needs<'_>,
-    cursor: &mut Cursor,
-    out: &mut Vec<u8>,
-) -> Result<Step, Stop> {
-    let now = needs.clock.now_us();
-    let began = *cursor.began_us.get_or_insert(now);
-    let limit = cursor.limits.time_ms_max;
-    if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
-        let text = limits::time_text(&cursor.limits, needs.settings);
-        finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
-        return Ok(Step::Finished);
-    }
-    Ok(Step::Parked)
 }
 
 fn plan_area(
@@ -473,27 +414,32 @@ fn areas(
 ) -> Result<Areas, Stop> {
     let scope = region_scope(request.scope);
     let base = resolve_base(context, needs, request, controls)?;
-    let mut regions: SmallVec<[Region; 2]> = smallvec![Region { base, scope }];
-    if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {
-        alias::add_targets(context, &mut regions)?;
-    }
     let references = context.catalog.has_referrals
         && !controls.manage_dsa_it
         && request.scope != Scope::BaseObject;
+    let region = Region { base, scope };
     let mut areas = Areas::new();
-    for region in regions {
-        areas.push(Area {
-            region,
-            kind: AreaKind::Entries,
-        });
-        if references {
-            areas.push(Area {
-                region,
-                kind: AreaKind::References,
-            });
+    if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {
+        let mut regions: SmallVec<[Region; 2]> = smallvec![region];
+        alias::add_targets(context, &mut regions)?;
+        for region in regions {
+            put_region(&mut areas, region, references);
         }
+    } else {
+        put_region(&mut areas, region, references);
     }
     Ok(areas)
+}
+
+/// A region to be searched for entries, and for references if there are any.
+#[inline]
+fn put_region(areas: &mut Areas, region: Region, references: bool) {
+    let kind = AreaKind::Entries;
+    areas.push(Area { region, kind });
+    if references {
+        let kind = AreaKind::References;
+        areas.push(Area { region, kind });
+    }
 }
 
 fn resolve_base(
@@ -580,26 +526,4 @@ fn search_limits(
         examined: 0,
         sort_entries_max: u64::from(limits.sort_entries_max),
     }
-}
-
-/// Success, with a paging cookie when the search is paged (empty: that was the last page).
-fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
-    let result = LdapResult::success();
-    let controls: &[OwnedControl] = match (cursor.page, &cursor.extras) {
-        (Some(_), None) => &[page::response(cookie)],
-        (None, None) => &[],
-        (None, Some(extras)) => &extras.done,
-        (Some(_), Some(extras)) => &[&extras.done[..], &[page::response(cookie)]].concat(),
-    };
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
-}
-
-/// Success, with what the controls add.
-pub(super) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
-    finish_page(cursor, &[], out);
-}
-
-fn finish_with(cursor: &Cursor, code: ResultCode, text: String, out: &mut Vec<u8>) {
-    let result = LdapResult::new(code, text);
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, &[]);
 }

@@ -1,5 +1,6 @@
 //! Reject and permit unindexed search (Ping Identity): may a search look at all entries?
 
+use crate::advice;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
 use crate::stop::Stop;
@@ -16,9 +17,10 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
         let plan = context.plan(&cursor.filter, &area.region)?;
         if plan.is_scan() {
             let plan = plan.explain(&context.catalog.schema);
+            let advice = advice::sentence(context, &cursor.filter)?;
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
-                format!("unindexed, and the client wants no such search: {plan}"),
+                format!("unindexed, and the client wants no such search: {plan}{advice}"),
             );
         }
     }

@@ -130,7 +130,13 @@ pub(crate) fn answer(
     (projection, nodes): (&Projection, &[Node]),
     (asked, extras): (Option<&SearchControls<'_>>, Option<&Extras>),
     out: &mut Vec<u8>,
-) {
+) -> Result<(), Stop> {
+    if asked.is_some_and(|it| it.explains) {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "entries that are not stored are found without a plan: nothing to explain",
+        );
+    }
     let catalog = context.catalog;
     // The root DSE is no entry of any kind.
     let is_root = request.base.trim_start_matches(' ').is_empty();
@@ -146,7 +152,7 @@ pub(crate) fn answer(
     if let Some(asked) = asked.and_then(|it| it.count) {
         let control = count::of_virtual(asked, found.len() as u64);
         response::write_result(out, id, ResultKind::SearchDone, &done, &[control]);
-        return;
+        return Ok(());
     }
     let matched = extras.and_then(|it| it.matched.as_ref());
     for (sent, node) in found.into_iter().enumerate() {
@@ -155,7 +161,7 @@ pub(crate) fn answer(
             let text = format!("the request's own size limit of {limit} entries; more match");
             let result = LdapResult::new(ResultCode::SIZE_LIMIT_EXCEEDED, text);
             response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
-            return;
+            return Ok(());
         }
         let mark = response::begin_search_entry(out, id, node.name.as_bytes());
         projection.write_virtual(catalog, &node.entry, matched, out);
@@ -163,4 +169,5 @@ pub(crate) fn answer(
         context.count_entry();
     }
     response::write_result(out, id, ResultKind::SearchDone, &done, &[]);
+    Ok(())
 }

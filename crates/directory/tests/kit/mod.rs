@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
+use directory::import::{Files, Format, ImportOptions, Meter, import};
 use directory::{
     Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
     Worker,
@@ -91,6 +92,24 @@ impl Client {
         let init = InitOptions::new("dc=example,dc=com", password);
         Directory::create(folder.path(), &init).unwrap();
         Client::open(folder)
+    }
+
+    /// The administrator of a new directory with the entries of an LDIF.
+    pub fn filled(ldif: &str) -> Client {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
+        let init = InitOptions::new("dc=example,dc=com", password);
+        Directory::create(folder.path(), &init).unwrap();
+        let file = folder.path().join("people.ldif");
+        std::fs::write(&file, ldif).unwrap();
+        let source = Box::new(Files::new(vec![file], Format::Ldif));
+        let rejects = folder.path().join("rejects.ldif");
+        let options = ImportOptions::new(rejects);
+        let imported = import(folder.path(), source, &options, &Meter::default()).unwrap();
+        assert_eq!(imported.rejected, 0);
+        let mut client = Client::open(folder);
+        assert_eq!(client.bind(ADMIN, PASSWORD).code, ResultCode::SUCCESS);
+        client
     }
 
     /// The directory in a folder.

@@ -59,3 +59,42 @@ pub struct Status {
     #[arg(long, value_enum, default_value = "text")]
     pub format: Report,
 }
+
+/// `pando explain`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The search is carried out by the process that serves the folder, or by the \
+    server at --url; of a folder that nobody serves, by this command. What it finds is counted, \
+    not sent.\n\
+    Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+pub struct Explain {
+    /// The node's folder, unless --url is given, then the filter: '(cn=ada)'
+    #[arg(value_names = ["DIR", "FILTER"], num_args = 1..=2, required = true)]
+    pub what: Vec<String>,
+    /// Base of the search [default: the first naming context]
+    #[arg(short, long, value_name = "DN")]
+    pub base: Option<String>,
+    /// Scope of the search
+    #[arg(short, long, value_enum, default_value = "sub")]
+    pub scope: ExplainScope,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Report,
+}
+
+/// The scope of the search of `pando explain`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExplainScope {
+    /// The entry itself
+    Base,
+    /// Its children
+    One,
+    /// Its subtree
+    Sub,
+    /// Its subtree without itself
+    Children,
+}

@@ -449,6 +449,39 @@ fn matching_entry_count() {
 }
 
 #[test]
+fn explanation() {
+    let part = ExplainedPart {
+        depth: 1,
+        filter: "(cn=a)",
+        found_by: "",
+        estimate: 300,
+    };
+    let region = ExplainedRegion {
+        base: "dc=a",
+        plan: "scan",
+        estimate: 300,
+        scan: true,
+        advice: vec!["cn equality"],
+        parts: vec![part],
+    };
+    let value = Explanation {
+        examined: 300,
+        tested: 299,
+        matched: 1,
+        microseconds: 5_000_000_000,
+        regions: vec![region],
+    };
+    let bytes = b"\x30\x4d\x02\x02\x01\x2c\x02\x02\x01\x2b\x02\x01\x01\
+        \x02\x05\x01\x2a\x05\xf2\x00\x30\x39\x30\x37\x04\x04dc=a\x04\x04scan\
+        \x02\x02\x01\x2c\x01\x01\xff\x30\x0d\x04\x0bcn equality\
+        \x30\x13\x30\x11\x02\x01\x01\x04\x06(cn=a)\x04\x00\x02\x02\x01\x2c";
+    check!(Explanation, bytes, value);
+    let negative = Explanation::decode(b"\x30\x03\x02\x01\xff");
+    let error = DecodeError::out_of_range(Component::Explanation, -1);
+    assert_eq!(negative, Err(error));
+}
+
+#[test]
 fn account_usability() {
     let forever = AccountUsability::Usable { expires_in_s: -1 };
     check!(AccountUsability, b"\x80\x01\xff", forever);

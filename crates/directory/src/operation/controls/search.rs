@@ -15,6 +15,8 @@ pub(crate) struct SearchControls<'a> {
     pub account_usability: bool,
     /// Matching entry count (Ping Identity).
     pub count: Option<MatchingEntryCountRequest>,
+    /// Explain (ours).
+    pub explains: bool,
     /// Reject unindexed search (Ping Identity), and its contrary, which asks for what is so anyway.
     pub rejects_unindexed: bool,
     pub permits_unindexed: bool,
@@ -39,6 +41,7 @@ impl<'a> SearchControls<'a> {
             oid,
             oid::ACCOUNT_USABILITY
                 | oid::DEREFERENCE
+                | oid::EXPLAIN
                 | oid::MATCHED_VALUES
                 | oid::MATCHING_ENTRY_COUNT_REQUEST
                 | oid::PERMIT_UNINDEXED_SEARCH
@@ -53,6 +56,7 @@ impl<'a> SearchControls<'a> {
     pub fn leaves_content(&self) -> bool {
         !self.account_usability
             && self.count.is_none()
+            && !self.explains
             && !self.rejects_unindexed
             && self.dereference.is_none()
             && self.sort.is_none()
@@ -73,6 +77,10 @@ impl<'a> SearchControls<'a> {
                 let value = decoded(control, "dereference", decode)?;
                 once(&mut self.dereference, Some(value), "dereference")?;
                 self.dereference_critical = control.critical;
+            }
+            oid::EXPLAIN => {
+                without_value(control, "explain")?;
+                self.explains = true;
             }
             oid::MATCHED_VALUES => {
                 let decode = MatchedValues::decode;

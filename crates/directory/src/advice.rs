@@ -1,0 +1,31 @@
+//! Which index would help a search, in the words of `pando index add`.
+
+use crate::context::Context;
+use crate::stop::Stop;
+use store::{Advice, IndexKind};
+
+/// The indexes that would find the entries of a filter, each as attribute and kind; none if there
+/// is one already, or none can help.
+pub(crate) fn texts(context: &Context<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
+    let schema = &context.catalog.schema;
+    let Advice::Add(indexes) = context.advise(filter)? else {
+        return Ok(Vec::new());
+    };
+    let name = |(type_id, kind): &(schema::TypeId, IndexKind)| {
+        format!("{} {}", schema.type_of(*type_id).name(), kind.name())
+    };
+    Ok(indexes.iter().map(name).collect())
+}
+
+/// A sentence for a diagnostic, nothing when no index can help.
+pub(crate) fn sentence(context: &Context<'_>, filter: &schema::Filter) -> Result<String, Stop> {
+    let texts = texts(context, filter)?;
+    if texts.is_empty() {
+        return Ok(String::new());
+    }
+    let each: Vec<String> = texts
+        .iter()
+        .map(|it| format!("\"pando index add DIR {it}\""))
+        .collect();
+    Ok(format!("; {} would help", each.join(" and ")))
+}

@@ -1,0 +1,143 @@
+//! How a search ends, or is left for its next slice: limits, full pages, the result with its
+//! controls.
+
+use super::{Needs, Step};
+use crate::cursor::Cursor;
+use crate::operation::{limits, page};
+use crate::stop::Stop;
+use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
+
+/// How a slice ended.
+pub(super) enum Ran {
+    /// Everything has been looked at.
+    Done,
+    Ended(End),
+    /// There is more to look at.
+    Paused,
+}
+
+/// The result of a search that has looked at everything.
+#[inline]
+pub(super) fn write_everything(cursor: &mut Cursor, out: &mut Vec<u8>) {
+    if let Some(extras) = &mut cursor.extras
+        && let Some(counting) = extras.counting.take()
+    {
+        extras.done.push(counting.finish());
+    }
+    finish_page(cursor, &[], out);
+}
+
+/// Why a search ends before its candidates do.
+pub(in crate::operation) enum End {
+    PageFull,
+    SizeLimit,
+    PagedLimit,
+    CandidateLimit,
+}
+
+impl End {
+    pub fn write(
+        self,
+        needs: &Needs<'_>,
+        cursor: &Cursor,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Stop> {
+        match self {
+            End::PageFull => {
+                let page = cursor.page.expect("only a paged search has a full page");
+                let mut at = page.start;
+                at.region = cursor.area as u16;
+                at.after = cursor.after;
+                at.sent += cursor.sent;
+                finish_page(cursor, &needs.key.seal(&at), out);
+            }
+            End::SizeLimit => {
+                let text = limits::size_text(&cursor.limits, needs.settings);
+                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
+            }
+            End::PagedLimit => {
+                let text = limits::paged_text(&cursor.limits, needs.settings);
+                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
+            }
+            End::CandidateLimit => {
+                let text = limits::candidate_text(&cursor.limits, needs.settings);
+                finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
+            }
+        }
+        Ok(Step::Finished)
+    }
+}
+
+pub(super) fn page_or_limit(cursor: &Cursor) -> Option<End> {
+    if let Some(page) = cursor.page
+        && cursor.sent >= u64::from(page.size)
+    {
+        return Some(End::PageFull);
+    }
+    candidate_limit(cursor)
+}
+
+pub(in crate::operation) fn candidate_limit(cursor: &Cursor) -> Option<End> {
+    let limits = &cursor.limits;
+    let reached = limits.candidates_max != 0 && limits.examined >= limits.candidates_max;
+    reached.then_some(End::CandidateLimit)
+}
+
+pub(in crate::operation) fn size_limit(cursor: &Cursor) -> Option<End> {
+    let limit = cursor.limits.entries_max;
+    (limit != 0 && cursor.sent >= limit).then_some(End::SizeLimit)
+}
+
+pub(super) fn paged_limit(cursor: &Cursor) -> Option<End> {
+    let before = cursor.page?.start.sent;
+    paged_limit_after(cursor, before)
+}
+
+/// The limit on all pages together, of which those before this one had so many entries.
+pub(in crate::operation) fn paged_limit_after(cursor: &Cursor, before: u64) -> Option<End> {
+    let limit = cursor.limits.paged_entries_max;
+    (limit != 0 && before + cursor.sent >= limit).then_some(End::PagedLimit)
+}
+
+/// Leaves the search for its next slice, unless its time is up.
+pub(in crate::operation) fn park(
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Step, Stop> {
+    let now = needs.clock.now_us();
+    let began = *cursor.began_us.get_or_insert(now);
+    let limit = cursor.limits.time_ms_max;
+    if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+        let text = limits::time_text(&cursor.limits, needs.settings);
+        finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
+        return Ok(Step::Finished);
+    }
+    Ok(Step::Parked)
+}
+
+/// Success, with a paging cookie when the search is paged (empty: that was the last page).
+pub(super) fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
+    let result = LdapResult::success();
+    let controls: &[OwnedControl] = match (cursor.page, &cursor.extras) {
+        (Some(_), None) => &[page::response(cookie)],
+        (None, None) => &[],
+        (None, Some(extras)) => &extras.done_controls(cursor.limits.examined),
+        (Some(_), Some(extras)) => &[&extras.done[..], &[page::response(cookie)]].concat(),
+    };
+    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+}
+
+/// Success, with what the controls add.
+pub(in crate::operation) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
+    finish_page(cursor, &[], out);
+}
+
+fn finish_with(cursor: &Cursor, code: ResultCode, text: String, out: &mut Vec<u8>) {
+    let result = LdapResult::new(code, text);
+    let extras = cursor.extras.as_ref();
+    let explaining = extras.and_then(|it| it.explaining.as_ref());
+    let control = explaining.map(|it| it.control(cursor.limits.examined));
+    let controls = control.as_slice();
+    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+}

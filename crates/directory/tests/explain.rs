@@ -1,0 +1,148 @@
+//! The explain control: plans, parts, counts, advice, and who may ask.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod kit;
+
+use kit::{Answer, Client};
+use protocol::control::Explanation;
+use protocol::{OwnedControl, ResultCode, Scope, oid};
+
+const BASE: &str = "dc=example,dc=com";
+const PEOPLE: u32 = 5_000;
+
+fn control() -> OwnedControl {
+    OwnedControl {
+        oid: oid::EXPLAIN.into(),
+        critical: true,
+        value: None,
+    }
+}
+
+fn explain(client: &mut Client, filter: &str) -> Answer {
+    let answer = client.search_with(
+        BASE,
+        Scope::WholeSubtree,
+        filter,
+        &["1.1"],
+        |_| (),
+        &[control()],
+    );
+    assert!(answer.entries.is_empty(), "{:?}", answer.entries);
+    answer
+}
+
+/// The value of the control at the result.
+fn value(answer: &Answer) -> &[u8] {
+    let (name, value) = &answer.controls[0];
+    assert_eq!(name, oid::EXPLAIN);
+    value.as_deref().unwrap()
+}
+
+/// More people than small regions have, so that what is not indexed is a scan.
+fn crowd() -> Client {
+    let person = |n: u32| {
+        let colour = if n.is_multiple_of(100) { "red" } else { "blue" };
+        format!(
+            "dn: cn=p{n},{BASE}\nobjectClass: inetOrgPerson\nsn: p{n}\nuid: p{n}\n\
+             employeeType: {colour}\n\n"
+        )
+    };
+    Client::filled(&(0..PEOPLE).map(person).collect::<String>())
+}
+
+#[test]
+fn searches_are_explained() {
+    let mut client = crowd();
+    let answer = explain(&mut client, "(&(employeeType=red)(uid=p100))");
+    assert_eq!(answer.result.code, ResultCode::SUCCESS);
+    let indexed = Explanation::decode(value(&answer)).unwrap();
+    assert_eq!(
+        (indexed.examined, indexed.tested, indexed.matched),
+        (1, 1, 1)
+    );
+    let region = &indexed.regions[0];
+    assert_eq!(
+        (region.base, region.scan, region.estimate),
+        (BASE, false, 1)
+    );
+    assert!(
+        region.plan.contains("equality index of uid"),
+        "{}",
+        region.plan
+    );
+    assert!(region.advice.is_empty(), "{:?}", region.advice);
+    let parts = region
+        .parts
+        .iter()
+        .map(|it| (it.depth, it.filter, it.found_by));
+    assert_eq!(
+        parts.collect::<Vec<_>>(),
+        [
+            (0, "(&…)", "equality index of uid (1)"),
+            (1, "(employeeType=red)", ""),
+            (1, "(uid=p100)", "equality index of uid (1)"),
+        ]
+    );
+    // Without an index everything is looked at; the plan says so, and what would help.
+    let answer = explain(&mut client, "(&(employeeType=red)(sn=*1*))");
+    let scan = Explanation::decode(value(&answer)).unwrap();
+    let red_with_1 = (0..PEOPLE).filter(|n| n.is_multiple_of(100) && n.to_string().contains('1'));
+    assert_eq!(scan.matched, red_with_1.count() as u64);
+    assert!(scan.examined > u64::from(PEOPLE), "{}", scan.examined);
+    assert!(scan.tested > u64::from(PEOPLE) && scan.tested <= scan.examined);
+    assert!(scan.microseconds > 0);
+    assert!(scan.regions[0].scan, "{}", scan.regions[0].plan);
+    assert_eq!(scan.regions[0].advice, ["employeeType equality"]);
+    let answer = explain(&mut client, "(|(employeeType=red)(sn=p1))");
+    let both = Explanation::decode(value(&answer)).unwrap();
+    assert_eq!(
+        both.regions[0].advice,
+        ["employeeType equality", "sn equality"]
+    );
+    for hopeless in [
+        "(!(sn=p1))",
+        "(|(uid=p1)(!(sn=p1)))",
+        "(sn=*1*)",
+        "(memberOf=cn=x)",
+    ] {
+        let answer = explain(&mut client, hopeless);
+        let found = Explanation::decode(value(&answer)).unwrap();
+        assert!(found.regions[0].advice.is_empty(), "{hopeless}: {found:?}");
+    }
+}
+
+#[test]
+fn only_the_administrator_has_searches_explained() {
+    let mut client = Client::admin();
+    client.add_person("ada");
+    let mut nobody = client.another();
+    let answer = explain(&mut nobody, "(cn=ada)");
+    assert_eq!(answer.result.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert!(answer.controls.is_empty());
+    let answer = explain(&mut client, "(cn=ada)");
+    let found = Explanation::decode(value(&answer)).unwrap();
+    assert_eq!(found.matched, 1);
+    let base = (Scope::BaseObject, "(objectClass=*)");
+    let virtual_one = client.search_with("cn=monitor", base.0, base.1, &[], |_| (), &[control()]);
+    assert_eq!(virtual_one.result.code, ResultCode::UNWILLING_TO_PERFORM);
+    let sorted = OwnedControl::with_value(oid::SORT_REQUEST, true, |out| {
+        protocol::control::SortRequest {
+            keys: vec![protocol::control::SortKey {
+                attribute: "sn",
+                ordering_rule: None,
+                reverse: false,
+            }],
+        }
+        .encode(out);
+    });
+    let both = client.search_with(
+        BASE,
+        Scope::WholeSubtree,
+        "(cn=*)",
+        &[],
+        |_| (),
+        &[control(), sorted],
+    );
+    assert_eq!(both.result.code, ResultCode::UNWILLING_TO_PERFORM);
+}

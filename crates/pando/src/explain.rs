@@ -1,0 +1,204 @@
+//! `pando explain`: how a search is carried out. The server says so in a control of ours.
+
+use crate::channel::{Channel, refused};
+use crate::cli::{Explain, ExplainScope, Remote, Report};
+use crate::passwd::first_line;
+use crate::reach::Target;
+use crate::report::{Problem, note, say};
+use indicatif::HumanCount;
+use protocol::ber::Reader;
+use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
+use protocol::{
+    DerefAliases, Filter, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope,
+    SearchRequest, oid, parse_filter,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Deeper filters are refused by every server.
+const FILTER_DEPTH_MAX: u8 = 32;
+
+/// Prints the explanation.
+pub fn explain(it: &Explain) -> Result<(), Problem> {
+    let (mut channel, filter) = match (it.what.as_slice(), &it.remote.url) {
+        ([filter], Some(url)) => (connect(url, &it.remote)?, filter),
+        ([dir, filter], None) => (Channel::open(Path::new(dir))?, filter),
+        (_, None) => {
+            return Err(Problem::usage(
+                "expected a folder and a filter, as in `pando explain DIR '(cn=ada)'`",
+            ));
+        }
+        (_, Some(_)) => return Err(Problem::usage("expected only a filter beside --url")),
+    };
+    let encoded = parse_filter(filter)
+        .map_err(|error| Problem::usage(format_args!("filter {filter}: {error}")))?;
+    let base = match &it.base {
+        Some(base) => base.clone(),
+        None => first_context(&mut channel)?,
+    };
+    let request = request(&base, it.scope, &encoded)?;
+    let control = OwnedControl {
+        oid: oid::EXPLAIN.into(),
+        critical: true,
+        value: None,
+    };
+    let answers = channel.call_with(&request, &[control])?;
+    let last = answers.last().map(Vec::as_slice).unwrap_or_default();
+    let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
+    let Response::SearchDone(result) = &message.response else {
+        return Err(Problem::failed("the server's last answer is no result"));
+    };
+    let control = message.controls.iter().find(|it| it.oid == oid::EXPLAIN);
+    let Some(value) = control.and_then(|it| it.value) else {
+        return Err(refused(result));
+    };
+    let explanation = Explanation::decode(value).map_err(Problem::failed)?;
+    match it.format {
+        Report::Text => say(text(&explanation))?,
+        Report::Json => {
+            let text = serde_json::to_string_pretty(&as_json(&explanation));
+            say(text.map_err(Problem::failed)?)?;
+        }
+    }
+    if result.code != ResultCode::SUCCESS {
+        note(format_args!(
+            "the search was stopped: {} ({})",
+            result.diagnostic,
+            result.code.name()
+        ));
+    }
+    Ok(())
+}
+
+fn connect(url: &str, remote: &Remote) -> Result<Channel, Problem> {
+    let target = Target::new("--url", url, remote.starttls, remote.ca.as_deref())?;
+    let (Some(name), Some(file)) = (&remote.bind_dn, &remote.bind_password_file) else {
+        return Err(Problem::usage(
+            "--url: expected --bind-dn and --bind-password-file, too: only the administrator may \
+             have searches explained",
+        ));
+    };
+    Channel::connect(&target, name, &first_line(file)?)
+}
+
+fn request<'r>(
+    base: &'r str,
+    scope: ExplainScope,
+    filter: &'r [u8],
+) -> Result<Request<'r>, Problem> {
+    let filter = Filter::decode(&mut Reader::new(filter), FILTER_DEPTH_MAX);
+    Ok(Request::Search(SearchRequest {
+        base,
+        scope: match scope {
+            ExplainScope::Base => Scope::BaseObject,
+            ExplainScope::One => Scope::SingleLevel,
+            ExplainScope::Sub => Scope::WholeSubtree,
+            ExplainScope::Children => Scope::Subordinate,
+        },
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: filter.map_err(|error| Problem::usage(format_args!("filter: {error}")))?,
+        attributes: vec![oid::NO_ATTRIBUTES],
+    }))
+}
+
+/// The first naming context of a server.
+fn first_context(channel: &mut Channel) -> Result<String, Problem> {
+    let answers = channel.call(&Request::Search(SearchRequest {
+        base: "",
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: vec!["namingContexts"],
+    }))?;
+    for answer in &answers {
+        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
+        if let Response::SearchEntry { attributes, .. } = message.response
+            && let Some(first) = attributes.iter().flat_map(|it| it.values).next()
+        {
+            return Ok(String::from_utf8_lossy(first).into_owned());
+        }
+    }
+    Err(Problem::usage(
+        "expected --base: the server names no naming context",
+    ))
+}
+
+fn text(it: &Explanation<'_>) -> String {
+    let mut lines = Vec::new();
+    for region in &it.regions {
+        let base = match region.base {
+            "" => "all naming contexts",
+            base => base,
+        };
+        lines.push(format!("below {base}: {}", region.plan));
+        let each: Vec<[String; 3]> = region.parts.iter().map(columns).collect();
+        let width = |at: usize| each.iter().map(|it| it[at].chars().count()).max();
+        let (first, second) = (width(0).unwrap_or(0), width(1).unwrap_or(0));
+        for [filter, found_by, estimate] in &each {
+            lines.push(format!("  {filter:first$}  {found_by:second$}  {estimate}"));
+        }
+        if let [one, more @ ..] = region.advice.as_slice() {
+            let more: String = more
+                .iter()
+                .map(|it| format!(" and `pando index add DIR {it}`"))
+                .collect();
+            lines.push(format!("  `pando index add DIR {one}`{more} would help"));
+        }
+    }
+    lines.push(format!(
+        "{} entries looked at, {} compared with the filter, {} found, in {:.1} ms",
+        HumanCount(it.examined),
+        HumanCount(it.tested),
+        HumanCount(it.matched),
+        it.microseconds as f64 / 1_000.0
+    ));
+    lines.join("\n")
+}
+
+fn columns(part: &ExplainedPart<'_>) -> [String; 3] {
+    let indent = "  ".repeat(part.depth as usize);
+    let found_by = match part.found_by {
+        "" => "no index",
+        found_by => found_by,
+    };
+    [
+        format!("{indent}{}", part.filter),
+        found_by.to_owned(),
+        format!("about {}", HumanCount(part.estimate)),
+    ]
+}
+
+fn as_json(it: &Explanation<'_>) -> Value {
+    json!({
+        "examined": it.examined,
+        "tested": it.tested,
+        "matched": it.matched,
+        "microseconds": it.microseconds,
+        "regions": it.regions.iter().map(region_as_json).collect::<Vec<_>>(),
+    })
+}
+
+fn region_as_json(it: &ExplainedRegion<'_>) -> Value {
+    let parts = it.parts.iter().map(|part| {
+        json!({
+            "depth": part.depth,
+            "filter": part.filter,
+            "found_by": part.found_by,
+            "estimate": part.estimate,
+        })
+    });
+    json!({
+        "base": it.base,
+        "plan": it.plan,
+        "estimate": it.estimate,
+        "scan": it.scan,
+        "advice": it.advice,
+        "parts": parts.collect::<Vec<_>>(),
+    })
+}
