@@ -262,6 +262,7 @@ impl<S: Service> Thread<S> {
             }
         }
         self.deliver(desk, &round.reads[sent..]);
+        desk.service.moved(round.bytes.len(), 0);
         round.clear();
         desk.round = round;
     }
@@ -274,6 +275,7 @@ impl<S: Service> Thread<S> {
             from = it.responses_end;
             self.watch(&it.link);
         }
+        desk.service.moved(0, desk.out.len());
         desk.out.clear();
     }
 
