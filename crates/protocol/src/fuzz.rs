@@ -18,12 +18,33 @@ use crate::extended::{
     RefreshRequest, RefreshResponse, StartBulkUpdateRequest, StartBulkUpdateResponse,
 };
 use crate::filter::{FILTER_DEPTH_MAX, Filter};
+use crate::proxy::{self, Progress};
 use crate::{
     Control, DecodeLimits, Message, OwnedControl, Response, ResponseMessage, ResultKind,
     begin_search_entry, decode_header, finish_search_entry, frame, peek_response,
     write_bind_result, write_extended_result, write_intermediate, write_request, write_result,
     write_search_reference,
 };
+
+/// Headers of proxies: what is asked for is never more than there is.
+pub fn proxy(bytes: &[u8]) {
+    let mut taken = 0;
+    while taken <= bytes.len() {
+        match proxy::decode(bytes.get(..taken).unwrap_or_default()) {
+            Err(_) => return,
+            Ok(Progress::More(count)) => {
+                assert!(count > 0 && taken + count <= proxy::BYTES_MAX);
+                taken += count;
+            }
+            Ok(Progress::Whole(header)) => {
+                let mut encoded = Vec::new();
+                header.encode(&mut encoded);
+                assert_eq!(proxy::decode(&encoded), Ok(Progress::Whole(header)));
+                return;
+            }
+        }
+    }
+}
 
 /// Requests, and finding them in a stream.
 pub fn message(bytes: &[u8]) {

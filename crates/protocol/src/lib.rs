@@ -25,6 +25,7 @@ pub mod ldif;
 mod message;
 pub mod name;
 pub mod oid;
+pub mod proxy;
 pub mod request;
 pub mod response;
 mod result_code;

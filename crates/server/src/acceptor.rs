@@ -5,7 +5,8 @@
 //! that of the thread that serves them.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,11 +17,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
 
-use crate::admission::{Admission, Refused};
+use crate::admission::{Admission, Refused, Ticket};
 use crate::inbox::Accepted;
 use crate::listener::Listener;
-use crate::refusals::Refusals;
-use crate::settings::Listen;
+use crate::settings::{Listen, Network};
 use crate::thread::Handle;
 use crate::tls::Certificate;
 
@@ -35,6 +35,8 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Acceptor<C> {
     /// Where to accept.
     pub listeners: Vec<Listener>,
+    /// Who may say who the client is, at listeners for proxies.
+    pub proxies: Vec<Network>,
     /// The counts of connections.
     pub admission: Arc<Admission>,
     /// The threads that serve.
@@ -50,12 +52,11 @@ impl<C> Acceptor<C> {
     pub fn run(self) {
         let mut certificate_checked = Instant::now();
         let mut resting = false;
-        let mut refusals = Refusals::default();
         loop {
             let timeouts = [
                 resting.then_some(REST),
                 self.certificate.as_ref().map(|_| CERTIFICATE_CHECK),
-                refusals.tell(Instant::now()),
+                self.admission.refusals().tell(Instant::now()),
             ];
             let timeout = timeouts.into_iter().flatten().min();
             let ready = match self.wait(timeout, resting) {
@@ -68,7 +69,7 @@ impl<C> Acceptor<C> {
             };
             resting = false;
             for at in ready {
-                resting |= !self.accept(at, &mut refusals);
+                resting |= !self.accept(at);
             }
             if let Some(certificate) = &self.certificate
                 && certificate_checked.elapsed() >= CERTIFICATE_CHECK
@@ -105,14 +106,14 @@ impl<C> Acceptor<C> {
     }
 
     /// Accepts what waits on one listener; false when the system cannot open another file.
-    fn accept(&self, at: usize, refusals: &mut Refusals) -> bool {
+    fn accept(&self, at: usize) -> bool {
         for _ in 0..ACCEPTED_AT_ONCE {
             match self.listeners[at].accept() {
-                Ok((socket, peer)) => self.place(at, socket, peer, refusals),
+                Ok((socket, peer)) => self.place(at, socket, peer),
                 Err(Errno::AGAIN) => return true,
                 Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO) => {}
                 Err(error) => {
-                    refusals.system(&error);
+                    self.admission.refusals().system(&error);
                     return false;
                 }
             }
@@ -120,7 +121,7 @@ impl<C> Acceptor<C> {
         true
     }
 
-    fn place(&self, at: usize, socket: OwnedFd, peer: Peer, refusals: &mut Refusals) {
+    fn place(&self, at: usize, socket: OwnedFd, peer: Peer) {
         let listen = &self.listeners[at].listen;
         let tls = matches!(listen, Listen::Tcp { tls: true, .. });
         let unix = matches!(listen, Listen::Unix(_));
@@ -129,24 +130,38 @@ impl<C> Acceptor<C> {
             .iter()
             .min_by_key(|it| it.load.load(Ordering::Relaxed));
         let Some(thread) = least else { return };
-        match self.admission.admit(at, peer.address) {
+        match self.admit(at, &peer) {
             Ok(mut ticket) => {
                 ticket.count_on(&thread.load);
                 thread.inbox.socket(Accepted {
                     socket,
                     unix,
                     tls,
+                    proxied: listen.is_proxied(),
                     peer,
                     ticket,
                 });
             }
             Err(refused) => {
-                refusals.limit(&refused, peer.address);
+                self.admission.refusals().limit(&refused, peer.address);
                 // Before a TLS handshake there is no way to say anything.
                 if !tls {
                     say_why(&socket, refused);
                 }
             }
+        }
+    }
+
+    /// Counts a connection. That of a proxy counts for its client's address, which is not known
+    /// yet.
+    fn admit(&self, at: usize, peer: &Peer) -> Result<Ticket, Refused> {
+        if !self.listeners[at].listen.is_proxied() {
+            return self.admission.admit(at, peer.address);
+        }
+        let is_proxy = |it: IpAddr| self.proxies.iter().any(|proxy| proxy.contains(it));
+        match peer.address {
+            Some(address) if is_proxy(address) => self.admission.admit(at, None),
+            _ => Err(self.admission.no_proxy()),
         }
     }
 }
@@ -160,7 +175,7 @@ fn look_at(certificate: &Certificate) {
 }
 
 /// A word to the client that is not admitted. A fresh socket always takes so little.
-fn say_why(socket: &OwnedFd, refused: Refused) {
+pub fn say_why(socket: &impl AsFd, refused: Refused) {
     let unavailable = protocol::ResultCode::UNAVAILABLE;
     let result = protocol::LdapResult::new(unavailable, refused.to_string());
     let mut notice = Vec::new();

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use directory::{Connections, Front, ListenerState};
 
 use crate::limits::ConnectionLimits;
+use crate::refusals::Refusals;
 use crate::settings::Listen;
 
 /// The counts and their limits, shared by the acceptor and the serving threads.
@@ -19,6 +20,7 @@ pub struct Admission {
     accepted: AtomicU64,
     refused: AtomicU64,
     listeners: Vec<Arc<Entrance>>,
+    refusals: Mutex<Refusals>,
     /// Empty when addresses are not limited.
     addresses: Mutex<HashMap<IpAddr, usize>>,
 }
@@ -38,6 +40,8 @@ pub enum Refused {
     Total(usize),
     /// There are as many as one address may have.
     Address(usize),
+    /// The listener is for proxies, and this is none.
+    NoProxy,
 }
 
 /// What the client is told.
@@ -48,6 +52,7 @@ impl fmt::Display for Refused {
                 f,
                 "limit of {limit} connections at a time is reached: try again later"
             ),
+            Refused::NoProxy => f.write_str("this address is for proxies: use another port"),
             Refused::Address(limit) => write!(
                 f,
                 "limit of {limit} connections at a time from one address is reached: close one \
@@ -73,6 +78,7 @@ impl Admission {
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             listeners: listeners.iter().map(entrance).collect(),
+            refusals: Mutex::default(),
             addresses: Mutex::new(HashMap::new()),
         })
     }
@@ -120,6 +126,17 @@ impl Admission {
         })
     }
 
+    /// Somebody who is no proxy came to a listener for proxies.
+    pub fn no_proxy(&self) -> Refused {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Refused::NoProxy
+    }
+
+    /// What the log is to hear about connections that are not taken.
+    pub fn refusals(&self) -> MutexGuard<'_, Refusals> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Connections now.
     pub fn total(&self) -> usize {
         self.total.load(Ordering::Relaxed)
@@ -163,6 +180,11 @@ impl Ticket {
     pub fn count_on(&mut self, load: &Arc<AtomicUsize>) {
         load.fetch_add(1, Ordering::Relaxed);
         self.load = Some(Arc::clone(load));
+    }
+
+    /// The connection is given up: the log hears why.
+    pub fn refuse(&self, why: &dyn fmt::Display, address: Option<IpAddr>) {
+        self.admission.refusals().limit(why, address);
     }
 
     /// Counts the connection as one of this address, once.

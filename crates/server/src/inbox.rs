@@ -20,6 +20,8 @@ pub struct Accepted {
     pub unix: bool,
     /// TLS from the first byte.
     pub tls: bool,
+    /// A header of a proxy comes first.
+    pub proxied: bool,
     /// Who is at the other end.
     pub peer: Peer,
     /// Its place among the connections counted.

@@ -16,6 +16,7 @@ mod limits;
 mod link;
 mod listener;
 pub mod logging;
+mod proxied;
 mod refusals;
 mod resources;
 mod round;
@@ -23,6 +24,7 @@ mod server;
 pub mod service;
 pub mod settings;
 mod slots;
+mod socket;
 mod thread;
 mod tls;
 

@@ -8,19 +8,16 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
-use std::net::Shutdown;
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Sleep, sleep};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
 use crate::service::Service;
+use crate::socket::Socket;
 use crate::thread::{Desk, Shared};
 use crate::tls::{Received, Tls};
 
@@ -28,68 +25,6 @@ use crate::tls::{Received, Tls};
 const ROUNDS: usize = 4;
 /// Longer input is executed at once: it has requests enough to keep the processor at one thing.
 const JOINING_BYTES_MAX: usize = 4 << 10;
-
-/// A socket of either kind.
-#[derive(Debug)]
-pub enum Socket {
-    /// `ldap://` and `ldaps://`.
-    Tcp(TcpStream),
-    /// `ldapi://`.
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut buffer = ReadBuf::new(buffer);
-        // Not `try_read`: only this call knows that a short read has emptied the socket, which
-        // saves a read that finds nothing for every request.
-        let read = match self {
-            Socket::Tcp(it) => Pin::new(it).poll_read(cx, &mut buffer),
-            Socket::Unix(it) => Pin::new(it).poll_read(cx, &mut buffer),
-        };
-        read.map(|it| it.map(|()| buffer.filled().len()))
-    }
-
-    /// Whether a read would find nothing; if so, bytes that come wake the task.
-    fn is_empty(&self, cx: &mut Context<'_>) -> bool {
-        match self {
-            Socket::Tcp(it) => it.poll_read_ready(cx).is_pending(),
-            Socket::Unix(it) => it.poll_read_ready(cx).is_pending(),
-        }
-    }
-
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self {
-            Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
-            Socket::Unix(it) => Pin::new(it).poll_write(cx, bytes),
-        }
-    }
-
-    /// Ends the output and takes what input has come. Closing a socket with input unread would
-    /// reset it, and the client would lose the last responses.
-    fn finish(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) {
-        let ended = match self {
-            Socket::Tcp(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
-            Socket::Unix(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
-        };
-        if ended.is_err() {
-            return;
-        }
-        for _ in 0..ROUNDS {
-            match self.poll_read(cx, buffer) {
-                Poll::Ready(Ok(1..)) => {}
-                _ => return,
-            }
-        }
-    }
-
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(it) => it.try_write(bytes),
-            Socket::Unix(it) => it.try_write(bytes),
-        }
-    }
-}
 
 /// What a connection's deadline is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

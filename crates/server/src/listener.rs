@@ -42,10 +42,18 @@ impl Listener {
     /// The address is in use, forbidden or not of this machine.
     pub fn bind(listen: &Listen) -> io::Result<Listener> {
         match listen {
-            Listen::Tcp { address, tls } => {
+            Listen::Tcp {
+                address,
+                tls,
+                proxied,
+            } => {
                 let socket = bind_tcp(*address)?;
                 let address = socket.local_addr()?.as_socket().unwrap_or(*address);
-                let listen = Listen::Tcp { address, tls: *tls };
+                let listen = Listen::Tcp {
+                    address,
+                    tls: *tls,
+                    proxied: *proxied,
+                };
                 Ok(Listener {
                     socket: socket.into(),
                     listen,

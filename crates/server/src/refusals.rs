@@ -22,7 +22,7 @@ struct Kind {
 /// Connections that were not taken.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    /// A limit of ours is reached.
+    /// A limit of ours is reached, or what came is not what the listener is for.
     limit: Kind,
     /// The system opens no more files.
     system: Kind,
@@ -32,11 +32,13 @@ impl Refusals {
     /// A connection was refused.
     pub fn limit(&mut self, why: &dyn fmt::Display, address: Option<IpAddr>) {
         self.limit.note(why, address);
+        self.tell(Instant::now());
     }
 
     /// The system gave no connection.
     pub fn system(&mut self, why: &dyn fmt::Display) {
         self.system.note(why, None);
+        self.tell(Instant::now());
     }
 
     /// Logs what is to be said now; returns after how long there is more to say, if there is.
@@ -105,10 +107,10 @@ mod tests {
     fn what_is_left_to_say_is_waited_for() {
         let (mut refusals, begin) = (Refusals::default(), Instant::now());
         assert_eq!(refusals.tell(begin), None);
-        refusals.limit(&"full", None);
+        refusals.limit.note(&"full", None);
         assert_eq!(refusals.tell(begin), None);
-        refusals.limit(&"full", None);
-        refusals.system(&"no files");
+        refusals.limit.note(&"full", None);
+        refusals.system.note(&"no files", None);
         assert_eq!(refusals.tell(begin + INTERVAL / 4), Some(INTERVAL * 3 / 4));
         assert_eq!(refusals.tell(begin + INTERVAL), None);
     }

@@ -152,6 +152,7 @@ where
     };
     let acceptor = Acceptor {
         listeners,
+        proxies: config.proxies,
         admission: Arc::clone(&admission),
         threads: Arc::clone(&threads.handles),
         certificate,

@@ -8,6 +8,7 @@
 mod error;
 mod file;
 mod listen;
+mod network;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use toml::Spanned;
 
 pub use error::SettingsError;
 pub use listen::{Listen, Scheme as ListenScheme};
+pub use network::Network;
 pub use sample::sample;
 
 use error::Place;
@@ -36,6 +38,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// Where to accept connections.
     pub listen: Vec<Listen>,
+    /// Proxies that may say who the client is, on listeners that are for them.
+    pub proxies: Vec<Network>,
     /// Certificate and key; `None` without TLS.
     pub tls: Option<TlsFiles>,
     /// Accept passwords over connections that are neither TLS nor on this machine.
@@ -192,6 +196,7 @@ impl Config {
                 _ => SettingsError::flag("listen", message),
             });
         }
+        let proxies = resolve_proxies(&place, &file, &listen)?;
         let time_to_live = file
             .dynamic_entries
             .resolve(LimitSettings::default().time_to_live);
@@ -204,6 +209,7 @@ impl Config {
         Ok(Config {
             folder: folder.to_owned(),
             listen,
+            proxies,
             tls,
             allow_cleartext_binds: overrides
                 .allow_cleartext_binds
@@ -280,6 +286,24 @@ fn resolve_listen(
             .map_err(|error| SettingsError::flag("listen", error))
     };
     overrides.listen.iter().map(parse).collect()
+}
+
+/// The proxies; a listener for proxies needs one, or nobody could connect.
+fn resolve_proxies(
+    place: &Place<'_>,
+    file: &File,
+    listen: &[Listen],
+) -> Result<Vec<Network>, SettingsError> {
+    let proxies: Result<Vec<Network>, _> =
+        file.proxies.iter().map(|it| place.resolve(it)).collect();
+    let proxies = proxies?;
+    match listen.iter().find(|it| it.is_proxied()) {
+        Some(listen) if proxies.is_empty() => {
+            let message = format!("{listen} is for proxies: expected their addresses, got none");
+            Err(place.error(None, "proxies", message))
+        }
+        _ => Ok(proxies),
+    }
 }
 
 fn resolve_tls(

@@ -12,19 +12,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use directory::Peer;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::acceptor::say_why;
+use crate::admission::Ticket;
 use crate::connection::{Connection, OUTPUT_BYTES_MAX, Rules};
 use crate::inbox::{Accepted, Contents, Inbox};
-use crate::link::{Due, Link, Socket};
+use crate::link::{Due, Link};
+use crate::proxied;
 use crate::round::{Read, Round};
 use crate::service::Service;
 use crate::settings::Connections;
 use crate::slots::{Slots, TICKS_PER_S};
+use crate::socket::Socket;
 use crate::tls::Certificate;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
@@ -199,10 +204,56 @@ impl<S: Service> Thread<S> {
             socket,
             unix,
             tls,
+            proxied,
             peer,
             ticket,
         } = accepted;
         let socket = registered(socket, unix)?;
+        if proxied {
+            spawn_local(Rc::clone(self).open_proxied(socket, tls, peer, ticket));
+            return Ok(());
+        }
+        self.begin(socket, tls, peer, ticket)
+    }
+
+    /// Begins to serve a socket once its proxy has said who the client is.
+    async fn open_proxied(self: Rc<Self>, socket: Socket, tls: bool, peer: Peer, ticket: Ticket) {
+        let (mut socket, mut peer, mut ticket) = (socket, peer, ticket);
+        let header = match self.shared.connections.message_timeout {
+            Duration::ZERO => Ok(proxied::header(&mut socket).await),
+            limit => timeout(limit, proxied::header(&mut socket)).await,
+        };
+        let source = match header {
+            Ok(Ok(header)) => header.source,
+            Ok(Err(error)) => return ticket.refuse(&error, peer.address),
+            Err(_) => return ticket.refuse(&"no PROXY header came in time", peer.address),
+        };
+        // Without a source the proxy speaks for itself.
+        if let Some(source) = source {
+            let address = source.ip().to_canonical();
+            // What is on this machine is so only when the proxy is here, too.
+            peer.local &= address.is_loopback();
+            peer.address = Some(address);
+            if let Err(refused) = ticket.count_from(address) {
+                ticket.refuse(&refused, peer.address);
+                if !tls {
+                    say_why(&socket, refused);
+                }
+                return;
+            }
+        }
+        if let Err(error) = self.begin(socket, tls, peer, ticket) {
+            tracing::debug!(%error, "connection lost before it was served");
+        }
+    }
+
+    fn begin(
+        self: &Rc<Self>,
+        socket: Socket,
+        tls: bool,
+        peer: Peer,
+        ticket: Ticket,
+    ) -> io::Result<()> {
         let tls = match (&self.shared.certificate, tls) {
             (Some(certificate), true) => {
                 Some(Box::new(certificate.session().map_err(io::Error::other)?))

@@ -17,6 +17,7 @@ const TARGETS: &[(&str, Body)] = &[
     ("url", super::url),
     ("controls", super::controls),
     ("extended", super::extended),
+    ("proxy", super::proxy),
 ];
 
 /// The committed seeds of a target, in the order of their names.

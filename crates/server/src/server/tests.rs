@@ -498,6 +498,7 @@ fn an_address_in_use_is_said_so() {
     );
 }
 
+mod proxied;
 mod tls;
 
 #[test]

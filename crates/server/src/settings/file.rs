@@ -14,6 +14,7 @@ use super::LogFormat;
 #[serde(deny_unknown_fields, default)]
 pub struct File {
     pub listen: Vec<Spanned<String>>,
+    pub proxies: Vec<Spanned<String>>,
     pub allow_cleartext_binds: bool,
     pub tls: Tls,
     pub threads: Threads,
@@ -32,6 +33,7 @@ impl Default for File {
     fn default() -> Self {
         File {
             listen: vec![unplaced("ldap://127.0.0.1:1389")],
+            proxies: Vec::new(),
             allow_cleartext_binds: false,
             tls: Tls::default(),
             threads: Threads::default(),

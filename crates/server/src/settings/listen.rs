@@ -1,4 +1,5 @@
-//! Where to accept connections: `ldap://`, `ldaps://` and `ldapi://` addresses.
+//! Where to accept connections: `ldap://`, `ldaps://` and `ldapi://` addresses, and `pldap://` and
+//! `pldaps://` where proxies say who the client is.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -25,6 +26,8 @@ pub enum Listen {
         address: SocketAddr,
         /// TLS from the first byte.
         tls: bool,
+        /// Before that, a header says who the client is.
+        proxied: bool,
     },
     /// A Unix domain socket.
     Unix(PathBuf),
@@ -38,6 +41,11 @@ impl Listen {
             Listen::Tcp { tls: true, .. } => Scheme::Ldaps,
             Listen::Unix(_) => Scheme::Ldapi,
         }
+    }
+
+    /// Whether every connection begins with a header of a proxy.
+    pub fn is_proxied(&self) -> bool {
+        matches!(self, Listen::Tcp { proxied: true, .. })
     }
 
     /// The TCP address; `None` for a Unix domain socket.
@@ -54,9 +62,13 @@ impl fmt::Display for Listen {
         match self {
             Listen::Tcp {
                 address,
-                tls: false,
-            } => write!(f, "ldap://{address}"),
-            Listen::Tcp { address, tls: true } => write!(f, "ldaps://{address}"),
+                tls,
+                proxied,
+            } => {
+                let proxied = if *proxied { "p" } else { "" };
+                let tls = if *tls { "s" } else { "" };
+                write!(f, "{proxied}ldap{tls}://{address}")
+            }
             Listen::Unix(path) => {
                 let path = path.display().to_string();
                 write!(
@@ -69,7 +81,8 @@ impl fmt::Display for Listen {
     }
 }
 
-const EXPECTED: &str = "expected ldap://HOST[:PORT], ldaps://HOST[:PORT] or ldapi://%2Fpath";
+const EXPECTED: &str = "expected ldap://HOST[:PORT], ldaps://HOST[:PORT], ldapi://%2Fpath, or \
+                        pldap:// or pldaps:// for proxies";
 
 impl FromStr for Listen {
     type Err = String;
@@ -79,19 +92,16 @@ impl FromStr for Listen {
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(refuse(""));
         };
-        match scheme.to_ascii_lowercase().as_str() {
-            "ldap" => {
-                let address = socket_address(rest.trim_end_matches('/'), 389);
+        let scheme = scheme.to_ascii_lowercase();
+        match scheme.as_str() {
+            "ldap" | "ldaps" | "pldap" | "pldaps" => {
+                let (tls, proxied) = (scheme.ends_with('s'), scheme.starts_with('p'));
+                let port = if tls { 636 } else { 389 };
+                let address = socket_address(rest.trim_end_matches('/'), port);
                 Ok(Listen::Tcp {
                     address: address.map_err(|it| refuse(&it))?,
-                    tls: false,
-                })
-            }
-            "ldaps" => {
-                let address = socket_address(rest.trim_end_matches('/'), 636);
-                Ok(Listen::Tcp {
-                    address: address.map_err(|it| refuse(&it))?,
-                    tls: true,
+                    tls,
+                    proxied,
                 })
             }
             "ldapi" => match percent_decoded(rest) {

@@ -33,7 +33,15 @@ const SETTINGS: &[Setting] = &[
         "listen",
         "[\"ldap://127.0.0.1:1389\"]",
         "Where to accept connections: ldap://HOST:PORT, ldaps://HOST:PORT, ldapi://%2Fpath.\n\
-         HOST may be *, for every address. Port 0 lets the system choose.",
+         HOST may be *, for every address. Port 0 lets the system choose.\n\
+         pldap:// and pldaps:// are for proxies that say who the client is (PROXY protocol).",
+    ),
+    row(
+        "",
+        "proxies",
+        "[]",
+        "Addresses of these proxies, such as \"192.0.2.7\" or \"10.0.0.0/8\". Nobody else can use\n\
+         pldap:// and pldaps://.",
     ),
     row(
         "",

@@ -50,8 +50,18 @@ fn errors_name_file_line_setting_and_expectation() {
     );
     refused(
         "listen = [\n  \"ldap://127.0.0.1:1389\",\n  \"http://x\",\n]\n",
-        "/node/pando.toml:3: listen: expected ldap://HOST[:PORT], ldaps://HOST[:PORT] or \
-         ldapi://%2Fpath, got \"http://x\"",
+        "/node/pando.toml:3: listen: expected ldap://HOST[:PORT], ldaps://HOST[:PORT], \
+         ldapi://%2Fpath, or pldap:// or pldaps:// for proxies, got \"http://x\"",
+    );
+    refused(
+        "listen = [\"pldap://127.0.0.1:1389\"]",
+        "/node/pando.toml:1: proxies: pldap://127.0.0.1:1389 is for proxies: expected their \
+         addresses, got none",
+    );
+    refused(
+        "proxies = [\"192.0.2.1\", \"10.0.0.0/99\"]",
+        "/node/pando.toml:1: proxies: expected an address such as 192.0.2.7 or 10.0.0.0/8, got \
+         \"10.0.0.0/99\"",
     );
     refused(
         "[tls]\ncertificate = \"a.pem\"\n",
