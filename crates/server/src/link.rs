@@ -176,9 +176,7 @@ impl<S: Service> Link<S> {
         let state = &mut *self.state.borrow_mut();
         state.moved = true;
         let Desk { service, out, .. } = desk;
-        let before = out.len();
         state.connection.receive(service, &shared.rules, bytes, out);
-        service.moved(bytes.len(), out.len() - before);
     }
 
     /// Sends what they gave.
