@@ -284,3 +284,33 @@ fn crash_during_an_import_leaves_all_or_nothing() {
         .expect(0);
     assert_eq!(kit::ldif::parse(&pando.export()).len(), 40_001);
 }
+
+#[test]
+fn a_killed_import_goes_on_from_its_checkpoint() {
+    let mut random = Random::announced("a_killed_import_goes_on_from_its_checkpoint");
+    let pando = Pando::init();
+    let template = "define suffix=dc=example,dc=com\n\nbranch: ou=Many,[suffix]\n\
+        subordinateTemplate: person:60000\n\ntemplate: person\nrdnAttr: uid\n\
+        objectClass: inetOrgPerson\nuid: user.<sequential:1>\ncn: <first> <last>\n\
+        sn: <random:alpha:8>\nmail: {uid}@example.com\n";
+    let template = pando.folder.write("many.template", template);
+    let options = ["--resume", "--checkpoint", "0.1", "--memory", "1M"];
+    for _ in 0..5 {
+        let mut command = std::process::Command::new(kit::pando::program());
+        command.arg("import").arg(pando.node()).args(options);
+        command.arg("--template").arg(&template);
+        let mut import = kit::process::Running::start("pando import", &mut command);
+        let ticks = random.below(60);
+        kit::process::until("the import works or ends", || {
+            (import.processor_ticks() >= ticks || !import.is_alive()).then_some(())
+        });
+        import.kill();
+    }
+    let template = template.to_string_lossy();
+    let arguments = [&options[..], &["--template", &template]].concat();
+    // Unless one of them has come to its end already, when all entries are there.
+    let last = pando.run_on_node(&["import"], &arguments);
+    assert!(last.status <= 1, "{}", last.err);
+    pando.assert_clean();
+    assert_eq!(kit::ldif::parse(&pando.export()).len(), 60_002);
+}

@@ -3,6 +3,7 @@
 
 use crate::changes::Frame;
 use crate::commit::Record;
+use crate::import::checkpoint::Saved;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
 use crate::record::{decode, encode};
 use schema::Schema;
@@ -62,6 +63,15 @@ pub fn add_stream(bytes: &[u8]) {
     }
 }
 
+/// Checkpoints of imports: what decodes is encoded to the same.
+pub fn import_checkpoint(bytes: &[u8]) {
+    if let Ok(saved) = Saved::decode(bytes) {
+        let encoded = saved.encode();
+        let again = Saved::decode(&encoded).expect("it was just encoded");
+        assert_eq!(again, saved, "{}", bytes.escape_ascii());
+    }
+}
+
 /// The requests of a stream, read in pieces of about this size.
 fn requests(bytes: &[u8], piece_bytes: usize, bare: bool) -> Vec<u8> {
     let mut stream = BerPieces::new(bytes, piece_bytes.min(1 << 20), bare);
@@ -103,23 +113,32 @@ mod tests {
     }
 
     /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
-    #[test]
-    fn the_corpus_of_streams() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/add_stream");
+    fn run(target: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
         let mut seeds = 0;
-        for file in std::fs::read_dir(folder).expect("a corpus") {
+        for file in std::fs::read_dir(folder.join(target)).expect("a corpus") {
             let seed = std::fs::read(file.expect("a file").path()).expect("readable");
-            super::add_stream(&seed);
+            body(&seed);
             for at in 0..seed.len() {
-                super::add_stream(&seed[..at]);
+                body(&seed[..at]);
                 let mut damaged = seed.clone();
                 for bits in [0x01, 0x80, 0xff] {
                     damaged[at] = seed[at] ^ bits;
-                    super::add_stream(&damaged);
+                    body(&damaged);
                 }
             }
             seeds += 1;
         }
-        assert!(seeds >= 4, "{seeds}");
+        assert!(seeds > 0, "{target} has no seeds");
+    }
+
+    #[test]
+    fn the_corpus_of_streams() {
+        run("add_stream", super::add_stream);
+    }
+
+    #[test]
+    fn the_corpus_of_checkpoints() {
+        run("import_checkpoint", super::import_checkpoint);
     }
 }

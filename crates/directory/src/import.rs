@@ -15,6 +15,7 @@
 
 mod aside;
 mod attributes;
+pub(crate) mod checkpoint;
 mod contexts;
 mod entry;
 mod finish;
@@ -42,6 +43,7 @@ use crate::stop::Failure;
 use policy::password::Scheme;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use meter::Meter;
 pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
@@ -66,6 +68,11 @@ pub struct ImportOptions {
     pub hash_passwords: Option<Scheme>,
     /// Bytes of memory for what has to be sorted; the rest goes to files.
     pub memory: usize,
+    /// Time between checkpoints, from which an interrupted import can go on; none without it. Only
+    /// imports of files and templates make any.
+    pub checkpoint: Option<Duration>,
+    /// Go on from the last checkpoint of the same import, if there is one.
+    pub resume: bool,
     /// The folder for those files and for entries that wait for their superiors; the data folder
     /// without one.
     pub temporary: Option<PathBuf>,
@@ -84,6 +91,8 @@ impl ImportOptions {
             create_suffix: true,
             hash_passwords: None,
             memory: MEMORY_BYTES,
+            checkpoint: None,
+            resume: false,
             temporary: None,
             rejects,
             clock: Arc::new(SystemClock),
@@ -126,42 +135,109 @@ pub fn import(
     // Open until the end: it holds the folder's lock, and readers stream the old entries.
     // It needs no log of its own now, so none outlives it when the new one takes its place.
     let (old, _) = recover::open_store(data)?;
-    remove_leftovers(data)?;
     let folder = data.join(NEW_FOLDER);
-    let plan = plan::Plan::new(&old, options)?;
-    let temporary = options.temporary.as_deref().map(Temporary::new);
-    let temporary = temporary.transpose()?;
-    let aside = temporary.as_ref().map(|it| it.0.as_path());
-    let done = pipeline::run(&plan, &old, source, (&folder, aside), meter)
+    let mut plan = plan::Plan::new(&old, options)?;
+    let about = source.repeatable();
+    let about = about.map(|source| checkpoint::about(&plan, &source));
+    let saved = saved(&folder, options, about.as_deref())?;
+    if saved.is_none() {
+        remove_leftovers(data)?;
+    }
+    if let Some(saved) = &saved {
+        plan.set_time(saved.time_us);
+    }
+    let mut temporary = match saved.as_ref().map(|it| it.temporary.clone()) {
+        Some(again) => again.map(Temporary::again),
+        None => options
+            .temporary
+            .as_deref()
+            .map(Temporary::new)
+            .transpose()?,
+    };
+    let own = temporary.as_ref().map(|it| it.folder.clone());
+    let site = pipeline::Site {
+        folder: &folder,
+        temporary: own.as_deref(),
+        about: about
+            .as_deref()
+            .ok()
+            .filter(|_| options.checkpoint.is_some()),
+    };
+    let done = pipeline::run(&plan, &old, source, &site, saved.as_ref(), meter)
         .and_then(|outcome| finish::finish(&plan, outcome, &folder))
         .and_then(|imported| {
             meter.check()?;
             swap(data, &folder)?;
             Ok(imported)
         });
-    if done.is_err() {
+    if done.is_err() && can_resume(data) {
+        temporary.iter_mut().for_each(|it| it.keep = true);
+    } else if done.is_err() {
         // What is left is found and removed by the next start.
         let _ = std::fs::remove_dir_all(&folder);
     }
     done
 }
 
+/// Whether an import into the database in `data` was interrupted and can go on.
+pub fn can_resume(data: &Path) -> bool {
+    checkpoint::exists(&data.join(NEW_FOLDER))
+}
+
+/// The checkpoint to go on from, if that is wanted and there is one.
+fn saved(
+    folder: &Path,
+    options: &ImportOptions,
+    about: Result<&str, &String>,
+) -> Result<Option<checkpoint::Saved>, Failure> {
+    if !options.resume {
+        return Ok(None);
+    }
+    let about =
+        about.map_err(|reason| Failure::Input(format!("{reason}; it cannot be resumed")))?;
+    let Some(saved) = checkpoint::Saved::read(folder)? else {
+        return Ok(None);
+    };
+    if saved.about != about {
+        return Err(Failure::Input(format!(
+            "the interrupted import was another one; expected\n{}\ncame\n{about}\nImport without \
+             --resume to give it up",
+            saved.about.trim_end()
+        )));
+    }
+    Ok(Some(saved))
+}
+
 /// A folder of this import's own in a folder that others use too; removed with everything in it.
-struct Temporary(PathBuf);
+struct Temporary {
+    folder: PathBuf,
+    /// It is not removed: an import may go on with it.
+    keep: bool,
+}
 
 impl Temporary {
     fn new(folder: &Path) -> Result<Temporary, Failure> {
         let own = folder.join(format!("pando-import-{}", std::process::id()));
         let made = std::fs::create_dir_all(&own);
         made.map_err(|error| Failure::file(format!("making {}", own.display()), error))?;
-        Ok(Temporary(own))
+        Ok(Temporary::again(own))
+    }
+
+    /// The folder of an import that was interrupted.
+    fn again(folder: PathBuf) -> Temporary {
+        Temporary {
+            folder,
+            keep: false,
+        }
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         // What cannot be removed is of no harm, and the import is whole or has failed already.
-        let _ = std::fs::remove_dir_all(&self.0);
+        if !self.keep {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
     }
 }
 

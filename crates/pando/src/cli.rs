@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use directory::changes::Point;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// An LDAP directory server: one tree on many identical trunks.
 #[derive(Debug, Parser)]
@@ -144,6 +145,13 @@ pub enum Format {
     BareBer,
 }
 
+/// A time in seconds, such as 300 or 0.5.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let time = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+    time.ok_or_else(|| "expected a number of seconds".to_owned())
+}
+
 /// `pando import`
 #[derive(Debug, Args)]
 pub struct Import {
@@ -177,6 +185,12 @@ pub struct Import {
     /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
     pub memory: Option<u64>,
+    /// Go on where the same import was interrupted; not with FIFOs or standard input
+    #[arg(long)]
+    pub resume: bool,
+    /// Make a checkpoint to resume from every so many seconds; 0: none
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    pub checkpoint: Duration,
     /// Where files for sorting go [default: the node's data folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub temporary: Option<PathBuf>,

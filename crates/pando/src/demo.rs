@@ -67,7 +67,7 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     let template = Template::parse(TEMPLATE, &defines).map_err(Problem::failed)?;
     let generator = Generator::new(template, 0);
     let total = generator.total_entries();
-    let source = Box::new(Made::new(Path::new("demo"), generator));
+    let source = Box::new(Made::new(Path::new("demo"), generator, String::new()));
     let options = ImportOptions::new(dir.join("demo-rejects.ldif"));
     let imported = run(&data, source, &options, Some(total), true)?;
     note(format_args!(

@@ -8,7 +8,7 @@ use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use directory::Failure;
 use directory::import::{
-    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source,
+    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, can_resume,
 };
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
@@ -38,13 +38,16 @@ pub fn import(it: &Import) -> Result<(), Problem> {
             .memory
             .unwrap_or_else(|| memory::available() / MEMORY_SHARE) as usize,
         temporary: it.temporary.clone(),
+        checkpoint: Some(it.checkpoint).filter(|it| !it.is_zero()),
+        resume: it.resume,
         ..ImportOptions::new(rejects.clone())
     };
     let (source, total): (Box<dyn Source>, _) = match &it.template {
         Some(template) => {
             let generator = generator(template, &it.define, it.seed)?;
             let total = generator.total_entries();
-            (Box::new(Made::new(template, generator)), Some(total))
+            let about = about(it, template)?;
+            (Box::new(Made::new(template, generator, about)), Some(total))
         }
         None => {
             let files = Files::new(it.files.clone(), format(it.format)).at_once(it.at_once.get());
@@ -87,12 +90,28 @@ pub fn run(
     let imported = directory::import::import(data, source, options, &meter);
     drop(progress);
     drop(interrupts);
+    if imported.is_err() && can_resume(data) {
+        note(
+            "pando: the import can go on from its last checkpoint, with the same command and \
+             --resume; starting the server or another import gives it up",
+        );
+    }
     imported.map_err(|failure| match failure {
         Failure::Store(store::Error::Locked { .. }) => Problem::failed(format_args!(
             "{failure}; stop the server first, or add entries over LDAP"
         )),
         failure => Problem::failed(failure),
     })
+}
+
+/// What makes the same entries again: template, defines and seed.
+fn about(it: &Import, template: &Path) -> Result<String, Problem> {
+    let text = std::fs::read_to_string(template).map_err(|error| Problem::file(template, error))?;
+    let (define, seed) = (&it.define, it.seed);
+    Ok(format!(
+        "template {}, {define:?}, seed {seed}\n{text}",
+        template.display()
+    ))
 }
 
 fn format(format: cli::Format) -> Format {
@@ -158,14 +177,17 @@ pub fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(
 /// Entries of a template, made by the threads that import them.
 pub struct Made {
     origin: Arc<str>,
+    /// What makes the same entries again.
+    about: String,
     generator: Generator,
     next: u64,
 }
 
 impl Made {
     /// All entries of a template.
-    pub fn new(template: &Path, generator: Generator) -> Made {
+    pub fn new(template: &Path, generator: Generator, about: String) -> Made {
         Made {
+            about,
             origin: template.display().to_string().into(),
             generator,
             next: 0,
@@ -194,6 +216,10 @@ impl Source for Made {
             origin: Arc::clone(&self.origin),
             content,
         }))
+    }
+
+    fn repeatable(&self) -> Result<String, String> {
+        Ok(self.about.clone())
     }
 }
 

@@ -9,6 +9,7 @@
 //! Memory up to the limit: some 80 bytes for each name and 16 for each value of an equality index,
 //! 2 for each trigram of a value.
 
+mod checkpoint;
 mod collect;
 mod flush;
 mod groups;
@@ -29,7 +30,7 @@ use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::{IndexKind, IndexSet, IndexState};
-use crate::lmdb::{Put, WriteTransaction};
+use crate::lmdb::{Put, ReadTransaction, WriteTransaction};
 use crate::state::{State, encode_index, index_key, value_key};
 use crate::store::{DATABASE_FILE, Store, StoreOptions};
 use crate::tables::NameKey;
@@ -79,6 +80,8 @@ pub struct BulkLoader {
     temporary: PathBuf,
     spilled: bool,
     flusher: Option<Flusher>,
+    /// States that a checkpoint needs, before `store` as well.
+    pins: Vec<ReadTransaction>,
     store: Store,
 }
 
@@ -124,6 +127,7 @@ impl BulkLoader {
             temporary: folder.join(RUNS_FOLDER),
             spilled: false,
             flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
+            pins: Vec::new(),
             store,
         };
         for definition in &indexes.definitions {

@@ -26,7 +26,7 @@ mod threads;
 
 pub use recovery::Recovery;
 
-pub(crate) use checkpoint::{Checkpoint, exists as is_open};
+pub(crate) use checkpoint::{Checkpoint, META_BYTES, exists as is_open, meta_of, put_meta_back};
 pub(crate) use recovery::go_back;
 
 use std::fs::File;

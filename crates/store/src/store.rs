@@ -224,6 +224,18 @@ impl Store {
         }
     }
 
+    /// As [`Store::open_with`], holding the state found before anything is committed.
+    pub(crate) fn open_with_pin(
+        folder: &Path,
+        options: &StoreOptions,
+    ) -> Result<(Store, ReadTransaction), Error> {
+        let file = folder.join(DATABASE_FILE);
+        if !file.is_file() {
+            return Err(Error::Missing { file });
+        }
+        Store::open_pinned(folder, lock_folder(folder)?, options)
+    }
+
     fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
         Ok(Store::open_pinned(folder, lock, options)?.0)
     }

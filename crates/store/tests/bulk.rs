@@ -153,6 +153,79 @@ fn assert_loaded(
     assert_eq!(two.dictionary().unwrap(), schema.dictionary_rows());
 }
 
+#[test]
+fn a_load_goes_on_from_its_checkpoint() {
+    let schema = schema();
+    let indexes = indexes(&schema, &definitions());
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, resumed) = (folder.path().join("whole"), folder.path().join("resumed"));
+    let mut loader = BulkLoader::create(&whole, &indexes).unwrap();
+    append(&mut loader, &indexes, 1..=ENTRIES);
+    let expected = loader.finish().unwrap();
+    let mut loader = BulkLoader::create(&resumed, &indexes).unwrap();
+    let mut checkpoint = Vec::new();
+    let mut next = 1;
+    for end in [3000, 8500, 10_000, ENTRIES] {
+        append(&mut loader, &indexes, next..=end);
+        checkpoint = loader.checkpoint().unwrap();
+        loader.checkpoint_kept();
+        next = end + 1;
+        // Beyond the checkpoint, and lost: committed and collected, or even finished.
+        append(&mut loader, &indexes, next..=ENTRIES);
+        match end {
+            8500 => drop(loader.finish().unwrap()),
+            _ => drop(loader),
+        }
+        loader = BulkLoader::resume(&resumed, &checkpoint).unwrap();
+    }
+    let loaded = loader.finish().unwrap();
+    assert_eq!(
+        (loaded.entries, loaded.digest),
+        (expected.entries, expected.digest)
+    );
+    // The end itself can be gone through again.
+    let again = BulkLoader::resume(&resumed, &checkpoint).unwrap();
+    assert_eq!(again.finish().unwrap().digest, expected.digest);
+    let (one, two) = (Store::open(&whole).unwrap(), Store::open(&resumed).unwrap());
+    let (mut one, mut two) = (one.reader().unwrap(), two.reader().unwrap());
+    assert_same(&one.snapshot().unwrap(), &two.snapshot().unwrap(), &indexes);
+    assert!(BulkLoader::resume(&resumed, &checkpoint[..40]).is_err());
+}
+
+/// Appends the entries of these numbers.
+fn append(loader: &mut BulkLoader, indexes: &IndexSet, numbers: std::ops::RangeInclusive<u64>) {
+    let schema = &indexes.schema;
+    let mut preparer = Preparer::new(indexes);
+    let mut places = Vec::new();
+    for n in numbers {
+        if n == 1 {
+            let top = row(
+                schema,
+                EntryId(0),
+                "dc=example",
+                &attributes("objectClass: domain"),
+            );
+            preparer
+                .add(name(schema, "dc=example").bytes(), &top)
+                .unwrap();
+        } else {
+            let rdn = format!("uid=u{n}");
+            let bytes = row(schema, EntryId::ROOT, &rdn, &person(n));
+            preparer.add(&rdn_normal(schema, &rdn), &bytes).unwrap();
+        }
+        let parent = if n == 1 { EntryId::ROOT } else { EntryId(1) };
+        places.push(Some(Place {
+            id: EntryId(n),
+            parent,
+        }));
+        if n.is_multiple_of(500) {
+            loader.append(&preparer.take(), &places).unwrap();
+            places.clear();
+        }
+    }
+    loader.append(&preparer.take(), &places).unwrap();
+}
+
 fn assert_same(one: &Snapshot<'_>, two: &Snapshot<'_>, indexes: &IndexSet) {
     assert_sound(one, indexes);
     assert_sound(two, indexes);

@@ -4,7 +4,7 @@
 use super::rulebook::Ruled;
 use crate::stop::Failure;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes read or written at once.
@@ -46,6 +46,37 @@ impl Aside {
         }
     }
 
+    /// Makes what is there outlive the process: how many there are, and bytes of the file.
+    pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
+        let Some(file) = &mut self.file else {
+            return Ok((0, 0));
+        };
+        let kept = file.flush().and_then(|()| {
+            let file = file.get_ref();
+            file.sync_all()?;
+            Ok(file.metadata()?.len())
+        });
+        let bytes = kept.map_err(|error| failed("syncing", error))?;
+        Ok((self.count, bytes))
+    }
+
+    /// Goes on with what was kept in this file.
+    pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Aside, Failure> {
+        let mut aside = Aside::new(path);
+        if count > 0 {
+            let mut options = File::options();
+            let file = options.write(true).open(path).and_then(|mut file| {
+                file.set_len(bytes)?;
+                file.seek(SeekFrom::End(0))?;
+                Ok(file)
+            });
+            let file = file.map_err(|error| failed("reading", error))?;
+            aside.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
+            aside.count = count;
+        }
+        Ok(aside)
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.count
@@ -65,15 +96,17 @@ impl Aside {
         write(file, waiting).map_err(|error| failed("writing", error))
     }
 
-    /// Gives up all entries, in the order in which they were put.
-    pub fn read(self) -> Result<Reading, Failure> {
+    /// Gives up all entries, in the order in which they were put. The file stays if `keep` says so.
+    pub fn read(self, keep: bool) -> Result<Reading, Failure> {
         let Some(mut file) = self.file else {
             return Ok(Reading(None));
         };
         let read = file.flush().and_then(|()| File::open(&self.path));
         let read = read.map_err(|error| failed("reading", error))?;
-        // It stays open until it has been read.
-        std::fs::remove_file(&self.path).map_err(|error| failed("removing", error))?;
+        if !keep {
+            // It stays open until it has been read.
+            std::fs::remove_file(&self.path).map_err(|error| failed("removing", error))?;
+        }
         Ok(Reading(Some(BufReader::with_capacity(BUFFER_BYTES, read))))
     }
 }
@@ -188,10 +221,18 @@ mod tests {
             aside.put(&entry(number)).expect("written");
         }
         assert_eq!(aside.count(), 256);
-        let read = aside.read().expect("opened").map(|it| it.expect("read"));
+        // What was put after a checkpoint is put again.
+        let kept = aside.keep().expect("synced");
+        aside.put(&entry(7)).expect("written");
+        drop(aside);
+        let aside = Aside::resume(&path, kept).expect("opened");
+        let read = aside
+            .read(false)
+            .expect("opened")
+            .map(|it| it.expect("read"));
         assert!(read.eq((0..=255).map(entry)));
         assert!(!path.exists());
-        let none = Aside::new(&path).read().expect("nothing to open");
+        let none = Aside::new(&path).read(false).expect("nothing to open");
         assert_eq!(none.count(), 0);
     }
 }

@@ -1,6 +1,8 @@
 //! Naming contexts: which there are, which have their base entry, which are new.
 
+use super::checkpoint::SavedContext;
 use crate::catalog::NamingContext;
+use crate::stop::Failure;
 use protocol::rdns;
 use schema::{Name, Schema};
 use std::sync::{Mutex, PoisonError};
@@ -51,6 +53,38 @@ impl Contexts {
                 known: known.collect(),
             }),
         }
+    }
+
+    /// All of them, to go on with later.
+    pub fn keep(&self) -> Vec<SavedContext> {
+        self.with(|state| {
+            let saved = state.known.iter().map(|it| SavedContext {
+                spelled: it.spelled.clone(),
+                opened: it.opened,
+                is_new: it.is_new,
+            });
+            saved.collect()
+        })
+    }
+
+    /// Those that were kept.
+    pub fn resume(schema: &Schema, saved: &[SavedContext]) -> Result<Contexts, Failure> {
+        let known = saved.iter().map(|it| {
+            let name = schema.resolve_name(&it.spelled);
+            let name = name.map_err(|error| {
+                Failure::Configuration(format!("naming context {}: {error}", it.spelled))
+            });
+            Ok(Context {
+                name: name?,
+                spelled: it.spelled.clone(),
+                opened: it.opened,
+                is_new: it.is_new,
+            })
+        });
+        let known = known.collect::<Result<_, Failure>>()?;
+        Ok(Contexts {
+            state: Mutex::new(State { known }),
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {

@@ -3,8 +3,10 @@
 use super::rulebook::{Claim, Rulebook, key};
 use super::table::NameTable;
 use crate::execute::{counter_key, exhausted};
+use crate::stop::Failure;
 use schema::Schema;
-use store::{EntryId, Snapshot};
+use std::path::Path;
+use store::{EntryId, FieldReader, Fields, Snapshot};
 
 /// What is known of values under rules, 16 bytes each and room to grow.
 #[derive(Debug)]
@@ -41,6 +43,30 @@ impl Holders {
         })
     }
 
+    /// Writes down what is known, the values to a file of their own.
+    pub fn keep(&self, path: &Path, fields: &mut Fields) -> std::io::Result<()> {
+        let (count, checksum) = self.held.save(path)?;
+        fields.number(count);
+        fields.number(checksum);
+        for (_, last) in self.counters.iter().flatten() {
+            fields.number(u64::from(last.is_some()));
+            fields.wide(last.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Goes on with what was written down, under the same rules.
+    pub fn resume(&mut self, path: &Path, fields: &mut FieldReader<'_>) -> Result<(), Failure> {
+        let (count, checksum) = (fields.number()?, fields.number()?);
+        let held = NameTable::load(path, count, checksum);
+        self.held = held.map_err(|error| Failure::file("reading values held", error))?;
+        for (_, last) in self.counters.iter_mut().flatten() {
+            let is_known = fields.number()? != 0;
+            *last = Some(fields.wide()?).filter(|_| is_known);
+        }
+        Ok(())
+    }
+
     /// The first value that another entry holds, and that entry.
     pub fn conflict(&self, claims: &[Claim], own: Option<EntryId>) -> Option<(u128, EntryId)> {
         claims.iter().filter(|it| it.alone).find_map(|claim| {
@@ -59,7 +85,7 @@ impl Holders {
     }
 
     /// The next number of a rule; nobody holds it and nobody ever will have got it before. To be
-    /// [kept](Holders::keep) when it is given away.
+    /// [given](Holders::give) when it is given away.
     pub fn next_number(
         &self,
         rulebook: Rulebook<'_>,
@@ -91,7 +117,7 @@ impl Holders {
     }
 
     /// A number is given away.
-    pub fn keep(&mut self, given: &Given) {
+    pub fn give(&mut self, given: &Given) {
         self.counters[usize::from(given.rule)][given.range].1 = Some(given.number);
     }
 

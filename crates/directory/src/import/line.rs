@@ -129,6 +129,8 @@ impl<T> Line<T> {
             state.failure = failure;
         }
         state.stopped = true;
+        // Who waits for an answer to something that nobody takes any more hears that.
+        state.ready.clear();
         drop(state);
         self.changed.notify_all();
     }

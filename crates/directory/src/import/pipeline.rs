@@ -1,6 +1,7 @@
 //! The threads of an import and what they share.
 
 use super::Meter;
+use super::checkpoint::Saved;
 use super::contexts::{Context, Contexts};
 use super::holders::Holders;
 use super::line::Line;
@@ -10,7 +11,7 @@ use super::rulebook::Rulebook;
 use super::schema_in_use::SchemaInUse;
 use super::sequencer::{Replacement, Sequencer};
 use super::source::Source;
-use super::work::{Task, Work};
+use super::work::{Item, Pause, Task};
 use super::worker::Worker;
 use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::open::META_COOKIE_KEY;
@@ -18,7 +19,9 @@ use crate::stop::Failure;
 use schema::Schema;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use store::{BulkLoader, Store};
 
 /// Entries of the old database in one piece.
@@ -27,14 +30,32 @@ const STORED_ENTRIES: u64 = 512;
 /// What the workers share.
 pub(super) struct Shared<'p> {
     pub plan: &'p Plan<'p>,
-    pub line: Line<Work>,
+    pub line: Line<Item>,
     pub schema: SchemaInUse,
     pub contexts: Contexts,
     pub aliases: AtomicBool,
     pub referrals: AtomicBool,
     pub subentries: AtomicBool,
+    /// Added to the number of a piece for its stamps.
+    pub first_stamp: u64,
     meter: &'p Meter,
     intake: Mutex<Intake>,
+}
+
+/// Where and how a new database is built.
+pub(super) struct Site<'s> {
+    /// The folder of the new database.
+    pub folder: &'s Path,
+    /// Another one for sorting.
+    pub temporary: Option<&'s Path>,
+    /// What the import is about, if it makes checkpoints.
+    pub about: Option<&'s str>,
+}
+
+impl Site<'_> {
+    fn aside(&self) -> &Path {
+        self.temporary.unwrap_or(self.folder)
+    }
 }
 
 /// Where pieces come from, and how many have come.
@@ -42,8 +63,38 @@ struct Intake {
     /// The first id of the old database that is still to be read.
     next_stored: u64,
     source: Box<dyn Source>,
+    /// Pieces taken, and how many of them an interrupted import has done.
     pieces: u64,
+    done: u64,
+    /// Numbers given on the line.
+    numbers: u64,
+    /// Time between checkpoints, if there are to be any.
+    interval: Option<Duration>,
+    last: Instant,
+    has_checkpoint: bool,
     ended: bool,
+}
+
+impl Intake {
+    fn is_due(&self) -> bool {
+        let has_more = self.pieces > self.done;
+        has_more && self.interval.is_some_and(|it| self.last.elapsed() >= it)
+    }
+
+    /// The next piece.
+    fn next(&mut self, last_id: u64, meter: &Meter) -> Result<Option<Task>, Failure> {
+        if self.next_stored <= last_id {
+            let from = self.next_stored;
+            let to = (from + STORED_ENTRIES - 1).min(last_id);
+            self.next_stored = to + 1;
+            return Ok(Some(Task::Stored { from, to }));
+        }
+        let given = self.source.next(meter);
+        // After a failure another worker would be told that the source has no more, and could
+        // end the line as if it were complete before this one reports.
+        self.ended |= given.is_err();
+        Ok(given?.map(Task::Given))
+    }
 }
 
 /// What the load has left to do.
@@ -63,7 +114,7 @@ pub(super) struct Outcome {
 }
 
 /// Stops the line when a worker ends by a panic, so that nobody waits for it.
-struct Guard<'l>(&'l Line<Work>);
+struct Guard<'l>(&'l Line<Item>);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
@@ -78,30 +129,21 @@ pub(super) fn run(
     plan: &Plan<'_>,
     old: &Store,
     source: Box<dyn Source>,
-    (folder, temporary): (&Path, Option<&Path>),
+    site: &Site<'_>,
+    saved: Option<&Saved>,
     meter: &Meter,
 ) -> Result<Outcome, Failure> {
-    let intake = Intake {
-        next_stored: 1,
-        source,
-        pieces: 0,
-        ended: false,
+    let shared = shared(plan, source, site, saved, meter)?;
+    let mut loader = match saved {
+        Some(saved) => BulkLoader::resume(site.folder, &saved.loader)?,
+        None => BulkLoader::create(site.folder, &plan.indexes(&plan.catalog.schema))?,
     };
-    let shared = Shared {
-        plan,
-        line: Line::new(),
-        schema: SchemaInUse::new(plan.catalog.schema.clone()),
-        contexts: Contexts::new(&plan.catalog.contexts),
-        aliases: AtomicBool::new(plan.catalog.has_aliases),
-        referrals: AtomicBool::new(plan.catalog.has_referrals),
-        subentries: AtomicBool::new(plan.catalog.has_subentries),
-        meter,
-        intake: Mutex::new(intake),
-    };
-    let mut loader = BulkLoader::create(folder, &plan.indexes(&plan.catalog.schema))?;
-    loader.limit_memory(plan.options.memory, temporary);
+    loader.limit_memory(plan.options.memory, site.temporary);
     let readers = old.readers(plan.threads)?;
-    let rejects = Rejects::new(&plan.options.rejects)?;
+    let rejects = match saved {
+        Some(_) => Rejects::untouched(&plan.options.rejects),
+        None => Rejects::new(&plan.options.rejects)?,
+    };
     let holders = {
         let mut reader = old.reader()?;
         let snapshot = reader.snapshot()?;
@@ -116,9 +158,10 @@ pub(super) fn run(
                 while shared.step(&mut worker) {}
             });
         }
-        let aside = temporary.unwrap_or(folder);
-        let mut sequencer = Sequencer::new(&shared, loader, (rejects, holders), aside);
-        let done = sequence(&shared, &mut sequencer);
+        let place = (site.aside(), site.about.is_some());
+        let mut sequencer = Sequencer::new(&shared, loader, (rejects, holders), place);
+        let resumed = saved.map_or(Ok(()), |it| sequencer.resume(&it.sequencer));
+        let done = resumed.and_then(|()| sequence(&shared, &mut sequencer, site));
         // Workers that wait, for their turn or for room, must not wait for ever.
         shared.line.stop(None);
         done.map(|()| sequencer)
@@ -127,9 +170,75 @@ pub(super) fn run(
     finish(plan, &shared, sequencer)
 }
 
-fn sequence(shared: &Shared<'_>, sequencer: &mut Sequencer<'_>) -> Result<(), Failure> {
-    while let Some(work) = shared.line.take()? {
+/// What the workers share, in the state that was saved, if any was.
+fn shared<'p>(
+    plan: &'p Plan<'_>,
+    source: Box<dyn Source>,
+    site: &Site<'_>,
+    saved: Option<&Saved>,
+    meter: &'p Meter,
+) -> Result<Shared<'p>, Failure> {
+    let intake = Intake {
+        next_stored: 1,
+        source,
+        pieces: 0,
+        done: saved.map_or(0, |it| it.pieces),
+        numbers: 0,
+        interval: plan.options.checkpoint.filter(|_| site.about.is_some()),
+        last: Instant::now(),
+        has_checkpoint: saved.is_some(),
+        ended: false,
+    };
+    let catalog = &plan.catalog;
+    let [aliases, referrals, subentries] = match saved {
+        Some(saved) => saved.flags,
+        None => [
+            catalog.has_aliases,
+            catalog.has_referrals,
+            catalog.has_subentries,
+        ],
+    };
+    let schema = match saved {
+        Some(saved) => catalog
+            .schema
+            .with_dictionary(&saved.dictionary)
+            .map_err(|error| Failure::Configuration(error.to_string()))?,
+        None => catalog.schema.clone(),
+    };
+    Ok(Shared {
+        plan,
+        line: Line::new(),
+        contexts: match saved {
+            Some(saved) => Contexts::resume(&schema, &saved.contexts)?,
+            None => Contexts::new(&catalog.contexts),
+        },
+        schema: SchemaInUse::new(schema),
+        aliases: AtomicBool::new(aliases),
+        referrals: AtomicBool::new(referrals),
+        subentries: AtomicBool::new(subentries),
+        first_stamp: saved.map_or(0, |it| it.stamps),
+        meter,
+        intake: Mutex::new(intake),
+    })
+}
+
+fn sequence(
+    shared: &Shared<'_>,
+    sequencer: &mut Sequencer<'_>,
+    site: &Site<'_>,
+) -> Result<(), Failure> {
+    shared.meter.add_entries(sequencer.tally().imported);
+    while let Some(item) = shared.line.take()? {
         shared.meter.check()?;
+        let work = match item {
+            Item::Work(work) => *work,
+            Item::Checkpoint(pause) => {
+                shared.checkpoint(&pause, sequencer, site)?;
+                // Whoever waited may have gone away.
+                let _ = pause.kept.send(());
+                continue;
+            }
+        };
         let kept = work.entries.iter().filter(|it| it.kind.is_kept()).count();
         shared.meter.add_kept(kept as u64);
         let count = sequencer.append(work)?;
@@ -149,7 +258,7 @@ impl Shared<'_> {
         let done = self.take().and_then(|taken| match taken {
             None => Ok(false),
             Some((number, task)) => Ok(match worker.work(number, task)? {
-                Some(work) => self.line.put(number, work).is_ok(),
+                Some(work) => self.line.put(number, Item::Work(Box::new(work))).is_ok(),
                 None => false,
             }),
         });
@@ -165,30 +274,79 @@ impl Shared<'_> {
             return Ok(None);
         }
         self.meter.check()?;
-        let task = if intake.next_stored <= self.plan.last_id {
-            let from = intake.next_stored;
-            let to = (from + STORED_ENTRIES - 1).min(self.plan.last_id);
-            intake.next_stored = to + 1;
-            Some(Task::Stored { from, to })
-        } else {
-            let given = intake.source.next(self.meter);
-            // After a failure another worker would be told that the source has no more, and could
-            // end the line as if it were complete before this one reports.
-            intake.ended |= given.is_err();
-            given?.map(Task::Given)
-        };
-        let number = intake.pieces;
-        match task {
-            Some(task) => {
-                intake.pieces += 1;
-                Ok(Some((number, task)))
-            }
-            None => {
+        while intake.pieces < intake.done {
+            self.meter.check()?;
+            if intake.next(self.plan.last_id, self.meter)?.is_none() {
                 intake.ended = true;
-                self.line.end(number);
-                Ok(None)
+                let text = "the input is shorter than before the interrupt";
+                return Err(Failure::Input(text.to_owned()));
             }
+            intake.pieces += 1;
         }
+        if intake.is_due() && !self.pause(&mut intake) {
+            return Ok(None);
+        }
+        if let Some(task) = intake.next(self.plan.last_id, self.meter)? {
+            let number = intake.numbers;
+            intake.numbers += 1;
+            intake.pieces += 1;
+            return Ok(Some((number, task)));
+        }
+        intake.ended = true;
+        // Who has a checkpoint already goes on from here when the end is interrupted.
+        if intake.has_checkpoint && !self.pause(&mut intake) {
+            return Ok(None);
+        }
+        self.line.end(intake.numbers);
+        Ok(None)
+    }
+
+    /// Waits until all pieces given out are done and kept, giving out none meanwhile. False:
+    /// nothing more is wanted.
+    fn pause(&self, intake: &mut Intake) -> bool {
+        let (kept, is_kept) = channel();
+        let number = intake.numbers;
+        intake.numbers += 1;
+        let pause = Pause {
+            pieces: intake.pieces,
+            stamps: self.first_stamp + intake.numbers,
+            kept,
+        };
+        let put = self.line.put(number, Item::Checkpoint(pause));
+        let is_kept = put.is_ok() && is_kept.recv().is_ok();
+        intake.has_checkpoint |= is_kept;
+        intake.last = Instant::now();
+        is_kept
+    }
+
+    /// Keeps everything that is done.
+    fn checkpoint(
+        &self,
+        pause: &Pause,
+        sequencer: &mut Sequencer<'_>,
+        site: &Site<'_>,
+    ) -> Result<(), Failure> {
+        let (kept, loader) = sequencer.keep()?;
+        let flag = |it: &AtomicBool| it.load(Ordering::Relaxed);
+        let saved = Saved {
+            about: site.about.unwrap_or_default().to_owned(),
+            time_us: self.plan.time_us,
+            temporary: site.temporary.map(Path::to_owned),
+            pieces: pause.pieces,
+            stamps: pause.stamps,
+            dictionary: self.schema.newest().dictionary_rows(),
+            contexts: self.contexts.keep(),
+            flags: [
+                flag(&self.aliases),
+                flag(&self.referrals),
+                flag(&self.subentries),
+            ],
+            sequencer: kept,
+            loader,
+        };
+        saved.write(site.folder)?;
+        sequencer.kept();
+        Ok(())
     }
 }
 
@@ -198,11 +356,11 @@ fn finish(
     shared: &Shared<'_>,
     sequencer: Sequencer<'_>,
 ) -> Result<Outcome, Failure> {
-    let pieces = shared
+    let stamps = shared
         .intake
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
-        .pieces;
+        .numbers;
     let schema = shared.schema.newest();
     let tally = sequencer.tally();
     let counters = sequencer.counters();
@@ -212,7 +370,7 @@ fn finish(
     let mut key = [0; 32];
     getrandom::fill(&mut key).expect("the operating system always has random bytes");
     loader.put_meta(META_COOKIE_KEY, &key)?;
-    let time_us = plan.time_us + pieces;
+    let time_us = plan.time_us + shared.first_stamp + stamps;
     loader.put_meta(META_TIME, &time_us.to_be_bytes())?;
     for (flag, meta) in [
         (&shared.aliases, META_ALIASES),

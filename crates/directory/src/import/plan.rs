@@ -70,6 +70,12 @@ impl<'o> Plan<'o> {
         })
     }
 
+    /// Goes on with the time of an import that was interrupted.
+    pub fn set_time(&mut self, time_us: u64) {
+        self.time_us = time_us;
+        self.timestamp = clock::generalized_time(time_us);
+    }
+
     /// The indexes under a schema that numbers more attributes.
     pub fn indexes(&self, schema: &Schema) -> IndexSet {
         IndexSet {

@@ -3,7 +3,7 @@
 use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifWriter};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes rejected entries; the file is made with the first one.
@@ -29,6 +29,15 @@ impl Rejects {
         Ok(rejects)
     }
 
+    /// Leaves the file of an interrupted import alone, until it is gone on with.
+    pub fn untouched(path: &Path) -> Rejects {
+        Rejects {
+            path: path.to_owned(),
+            file: None,
+            count: 0,
+        }
+    }
+
     /// Adds an entry as LDIF with its place in the input (`people.ldif, line 7`) and what is wrong
     /// with it.
     pub fn put(&mut self, place: &str, reason: &str, ldif: &[u8]) -> Result<(), Failure> {
@@ -44,6 +53,40 @@ impl Rejects {
                 .and_then(|file| self.file.insert(BufWriter::new(file)).write_all(&text)),
         };
         done.map_err(|error| self.failed(error))
+    }
+
+    /// Makes what is there outlive the process: how many there are, and bytes of the file.
+    pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
+        let Some(file) = &mut self.file else {
+            return Ok((0, 0));
+        };
+        let kept = file.flush().and_then(|()| {
+            let file = file.get_ref();
+            file.sync_all()?;
+            Ok(file.metadata()?.len())
+        });
+        let bytes = kept.map_err(|error| self.failed(error))?;
+        Ok((self.count, bytes))
+    }
+
+    /// Goes on with what was kept.
+    pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Rejects, Failure> {
+        if count == 0 {
+            return Rejects::new(path);
+        }
+        let mut rejects = Rejects {
+            path: path.to_owned(),
+            file: None,
+            count,
+        };
+        let file = File::options().write(true).open(path).and_then(|mut file| {
+            file.set_len(bytes)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        });
+        let file = file.map_err(|error| rejects.failed(error))?;
+        rejects.file = Some(BufWriter::new(file));
+        Ok(rejects)
     }
 
     /// How many there are.

@@ -1,5 +1,6 @@
 //! The one place where order matters: ids, superiors, names and values that are taken.
 
+mod keep;
 mod rules;
 
 use super::aside::{Aside, Waiting};
@@ -18,6 +19,9 @@ use store::{BulkLoader, EntryBuilder, EntryId, EntryView, Place, Preparer};
 /// Entries appended at once of those whose superior came late.
 const LATE_ENTRIES: usize = 256;
 
+/// Entries that wait for their superiors, during the input.
+const ASIDE_FILE: &str = "aside-0";
+
 /// An entry that takes the place of one already written.
 #[derive(Debug)]
 pub(super) struct Replacement {
@@ -34,7 +38,8 @@ pub(super) struct Tally {
     pub rejected: u64,
 }
 
-/// Gives prospects their ids and appends them.
+/// Gives prospects their ids and appends them. What it knows from one piece to the next stands in
+/// checkpoints, see `keep.rs`.
 pub(super) struct Sequencer<'s> {
     shared: &'s Shared<'s>,
     loader: BulkLoader,
@@ -47,6 +52,9 @@ pub(super) struct Sequencer<'s> {
     aside: Aside,
     /// Where entries are kept aside.
     folder: PathBuf,
+    /// Checkpoints are made, so their files stay.
+    keeps: bool,
+    checkpoints: u64,
     last: EntryId,
     /// Entries that an imported one may replace, with their superiors.
     replaceable: HashMap<u128, (EntryId, EntryId)>,
@@ -62,7 +70,7 @@ impl<'s> Sequencer<'s> {
         shared: &'s Shared<'s>,
         loader: BulkLoader,
         (rejects, holders): (Rejects, Holders),
-        folder: &Path,
+        (folder, keeps): (&Path, bool),
     ) -> Sequencer<'s> {
         Sequencer {
             shared,
@@ -72,8 +80,10 @@ impl<'s> Sequencer<'s> {
             holders,
             numbered: Vec::new(),
             scratch: Vec::new(),
-            aside: Aside::new(&folder.join("aside-0")),
+            aside: Aside::new(&folder.join(ASIDE_FILE)),
             folder: folder.to_owned(),
+            keeps,
+            checkpoints: 0,
             last: EntryId::ROOT,
             replaceable: HashMap::new(),
             replacements: Vec::new(),
@@ -117,13 +127,13 @@ impl<'s> Sequencer<'s> {
             let left = Aside::new(&self.folder.join(format!("aside-{pass}")));
             let waiting = std::mem::replace(&mut self.aside, left);
             let before = waiting.count();
-            self.append_waiting(waiting.read()?)?;
+            self.append_waiting(waiting.read(self.keeps)?)?;
             if self.aside.count() == before {
                 break;
             }
         }
         let left = Aside::new(&self.folder.join("aside"));
-        for waiting in std::mem::replace(&mut self.aside, left).read()? {
+        for waiting in std::mem::replace(&mut self.aside, left).read(self.keeps)? {
             self.reject(&waiting?, "the entry above it is missing, or was rejected")?;
         }
         self.rejects.flush()
@@ -318,7 +328,7 @@ impl<'s> Sequencer<'s> {
             preparer.add(&waiting.row_name, &waiting.row)?;
             let id = self.give_id(waiting.name);
             self.holders.hold(&claims, id);
-            given.iter().for_each(|it| self.holders.keep(it));
+            given.iter().for_each(|it| self.holders.give(it));
             places.push(Some(Place { id, parent }));
             self.tally.imported += u64::from(waiting.imported);
             if places.len() == LATE_ENTRIES {

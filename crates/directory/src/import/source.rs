@@ -35,6 +35,15 @@ pub trait Source: Send {
     /// # Errors
     /// The input cannot be read.
     fn next(&mut self, meter: &Meter) -> Result<Option<Piece>, Failure>;
+
+    /// What this source is made of, if another one of the same gives the same pieces: then an
+    /// import can go on where it was interrupted. Otherwise why not, as a sentence.
+    ///
+    /// # Errors
+    /// It cannot be read again.
+    fn repeatable(&self) -> Result<String, String> {
+        Err("this input cannot be read again from its beginning".to_owned())
+    }
 }
 
 /// A piece of the input.

@@ -1,6 +1,13 @@
 //! Which names there are: hashes of normalised names and the ids behind them, 16 bytes each.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
 use store::EntryId;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes read or written at once.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Bits of an id in a slot; the rest of its word holds more of the hash.
 const ID_BITS: u32 = 40;
@@ -39,6 +46,43 @@ impl NameTable {
         let at = self.find(name);
         self.slots[at] = ((name >> 64) as u64, rest(name) | (id.0 & ID_MASK));
         self.used += 1;
+    }
+
+    /// Writes all names to a file and syncs it; says how many there are, and a checksum.
+    pub fn save(&self, path: &Path) -> std::io::Result<(u64, u64)> {
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+        let mut sum = Xxh3::new();
+        for (high, rest) in self.slots.iter().filter(|slot| slot.1 & ID_MASK != 0) {
+            let mut row = [0; 16];
+            row[..8].copy_from_slice(&high.to_le_bytes());
+            row[8..].copy_from_slice(&rest.to_le_bytes());
+            sum.update(&row);
+            file.write_all(&row)?;
+        }
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        Ok((self.used as u64, sum.digest()))
+    }
+
+    /// Reads what was saved.
+    pub fn load(path: &Path, count: u64, checksum: u64) -> std::io::Result<NameTable> {
+        let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+        let mut sum = Xxh3::new();
+        let mut table = NameTable::new();
+        for _ in 0..count {
+            let mut row = [0; 16];
+            file.read_exact(&mut row)?;
+            sum.update(&row);
+            let number = u128::from_le_bytes(row);
+            let (high, rest) = (number as u64, (number >> 64) as u64);
+            // The bits of the hash below those that are kept are not looked at.
+            let name = u128::from(high) << 64 | u128::from(rest >> ID_BITS);
+            table.insert(name, EntryId(rest & ID_MASK));
+        }
+        match sum.digest() == checksum {
+            true => Ok(table),
+            false => Err(std::io::Error::other("the checksum is wrong")),
+        }
     }
 
     /// The slot of a name, or the empty one where it belongs.
@@ -92,5 +136,14 @@ mod tests {
             assert_eq!(table.get(hash(id)), Some(EntryId(id)));
         }
         assert_eq!(table.get(hash(20_000)), None);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("names");
+        let (count, checksum) = table.save(&path).expect("saved");
+        let loaded = NameTable::load(&path, count, checksum).expect("loaded");
+        for id in 1..20_000 {
+            assert_eq!(loaded.get(hash(id)), Some(EntryId(id)));
+        }
+        assert_eq!(loaded.get(hash(20_000)), None);
+        assert!(NameTable::load(&path, count, checksum ^ 1).is_err());
     }
 }

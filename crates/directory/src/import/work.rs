@@ -3,6 +3,7 @@
 use super::rulebook::{Claim, Ruled};
 use super::source::Piece;
 use std::ops::Range;
+use std::sync::mpsc::Sender;
 use store::Prepared;
 
 /// What a worker is to do.
@@ -11,6 +12,23 @@ pub(super) enum Task {
     Given(Piece),
     /// Take over the entries of the old database with these ids.
     Stored { from: u64, to: u64 },
+}
+
+/// What goes along the line.
+pub(super) enum Item {
+    Work(Box<Work>),
+    /// Everything before it is to be kept; nothing after it has begun.
+    Checkpoint(Pause),
+}
+
+/// A moment at which nothing is under way.
+pub(super) struct Pause {
+    /// Pieces of the input that are done.
+    pub pieces: u64,
+    /// Numbers that stamps have used.
+    pub stamps: u64,
+    /// Told when everything is kept.
+    pub kept: Sender<()>,
 }
 
 /// What came of a task.

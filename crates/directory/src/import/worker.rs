@@ -101,7 +101,8 @@ impl<'s> Worker<'s> {
     /// Does one task; `None` when nothing more is wanted.
     pub fn work(&mut self, number: u64, task: Task) -> Result<Option<Work>, Failure> {
         self.piece = number;
-        self.stamps.begin(self.shared.plan, number);
+        self.stamps
+            .begin(self.shared.plan, self.shared.first_stamp + number);
         let mut broken = false;
         let (origin, offset, done) = match task {
             Task::Given(piece) => {

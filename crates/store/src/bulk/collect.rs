@@ -10,6 +10,7 @@ use crate::batch::keeps_buckets;
 use crate::bulk::runs::{RunWriter, Runs};
 use crate::containers::Spread;
 use crate::error::Error;
+use crate::fields::{FieldReader, Fields};
 use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexKind;
@@ -96,6 +97,25 @@ impl Group {
     /// Whether the holders of a value stand in buckets unless they are very many.
     pub fn keeps_buckets(&self) -> bool {
         self.keeps_buckets
+    }
+
+    /// Writes down what is in files, when everything is.
+    pub fn keep(&mut self, fields: &mut Fields) -> Result<(), Error> {
+        fields.number(u64::from(self.settled));
+        fields.number(self.hot.len() as u64);
+        self.hot.iter().for_each(|(hash, _)| fields.number(*hash));
+        self.item_runs.keep(fields)?;
+        self.chunk_runs.keep(fields)
+    }
+
+    /// A group that was written down.
+    pub fn kept(kind: IndexKind, fields: &mut FieldReader<'_>) -> Result<Box<Group>, Error> {
+        let mut group = Group::boxed(kind);
+        group.settled = fields.number()? != 0;
+        group.hot = fields.many(|fields| Ok((fields.number()?, Chunks::default())))?;
+        group.item_runs = Runs::kept(fields)?;
+        group.chunk_runs = Runs::kept(fields)?;
+        Ok(group)
     }
 
     /// Bytes of memory taken, roughly.

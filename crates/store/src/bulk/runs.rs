@@ -5,13 +5,16 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
+use crate::fields::{FieldReader, Fields};
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -30,11 +33,41 @@ struct Run {
     path: PathBuf,
     rows: u64,
     checksum: u64,
+    synced: bool,
 }
 
 impl Runs {
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Syncs the files, and writes down which they are.
+    pub fn keep(&mut self, fields: &mut Fields) -> Result<(), Error> {
+        fields.number(self.runs.len() as u64);
+        for run in &mut self.runs {
+            if !run.synced {
+                let synced = File::open(&run.path).and_then(|it| it.sync_all());
+                synced.map_err(Error::system("syncing a sorted run"))?;
+                run.synced = true;
+            }
+            fields.string(run.path.as_os_str().as_bytes());
+            fields.number(run.rows);
+            fields.number(run.checksum);
+        }
+        Ok(())
+    }
+
+    /// The files that were written down.
+    pub fn kept(fields: &mut FieldReader<'_>) -> Result<Runs, Error> {
+        let runs = fields.many(|fields| {
+            Ok(Run {
+                path: PathBuf::from(OsStr::from_bytes(fields.string()?)),
+                rows: fields.number()?,
+                checksum: fields.number()?,
+                synced: true,
+            })
+        });
+        Ok(Runs { runs: runs? })
     }
 
     /// Writes another run, of the rows that `rows` puts in ascending order. `name` tells the
@@ -52,8 +85,8 @@ impl Runs {
         Ok(())
     }
 
-    /// All rows of all runs in ascending order; of equal keys, those of the first run first. The
-    /// files are gone afterwards.
+    /// All rows of all runs in ascending order; of equal keys, those of the first run first. Files
+    /// that are not [kept](Runs::keep) are gone afterwards.
     pub fn merge(self, act: &mut TakeRow<'_>) -> Result<(), Error> {
         let mut heads = BinaryHeap::new();
         for (at, run) in self.runs.iter().enumerate() {
@@ -75,7 +108,7 @@ impl Runs {
                 }
             }
         }
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|it| !it.synced) {
             std::fs::remove_file(&run.path).map_err(Error::system("removing a sorted run"))?;
         }
         Ok(())
@@ -92,7 +125,7 @@ pub(super) struct RunWriter {
 
 impl RunWriter {
     fn create(path: PathBuf) -> Result<RunWriter, Error> {
-        let file = File::create_new(&path).map_err(Error::system("making a sorted run"))?;
+        let file = File::create(&path).map_err(Error::system("making a sorted run"))?;
         Ok(RunWriter {
             path,
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
@@ -120,6 +153,7 @@ impl RunWriter {
             path: self.path,
             rows: self.rows,
             checksum: self.checksum.digest(),
+            synced: false,
         })
     }
 }

@@ -29,7 +29,7 @@ const SLOT_USED: usize = 72 + META_BYTES + 8;
 
 /// Where LMDB's meta record stands in its page (`MDB_meta` behind `MDB_page`'s header, 64 bits).
 const META_AT: u64 = 16;
-const META_BYTES: usize = 136;
+pub(crate) const META_BYTES: usize = 136;
 const META_MAGIC: u32 = 0xBEEF_C0DE;
 /// In the record: the page size and the id of the transaction that wrote it.
 const META_PAGE_SIZE_AT: usize = 24;
@@ -181,7 +181,7 @@ pub(super) fn remove(folder: &Path) -> Result<(), Error> {
 
 /// LMDB's meta record of the newest transaction, which must be this one: the caller sees to it
 /// that none is committed meanwhile.
-pub(super) fn meta_of(folder: &Path, transaction: u64) -> Result<[u8; META_BYTES], Error> {
+pub(crate) fn meta_of(folder: &Path, transaction: u64) -> Result<[u8; META_BYTES], Error> {
     let file = File::open(folder.join(DATABASE_FILE));
     let file = file.map_err(Error::system("opening the database file"))?;
     let page_bytes = page_size(&meta_at(&file, 0)?)?;
@@ -225,9 +225,22 @@ pub(super) fn restore(folder: &Path, checkpoint: &Checkpoint) -> Result<(), Erro
              belong to: if another copy was put in its place, remove those two"
         )));
     }
+    put_back(&file, &checkpoint.meta)
+}
+
+/// Makes the state that a meta record leads to the newest one of a database file, which nobody has
+/// open. The caller has kept its pages from being used again.
+pub(crate) fn put_meta_back(folder: &Path, meta: &[u8; META_BYTES]) -> Result<(), Error> {
+    let file = File::options().write(true).open(folder.join(DATABASE_FILE));
+    let file = file.map_err(Error::system("opening the database file"))?;
+    put_back(&file, meta)
+}
+
+fn put_back(file: &File, meta: &[u8; META_BYTES]) -> Result<(), Error> {
+    let page_bytes = page_size(meta)?;
     let put_back = (|| {
-        file.write_all_at(&checkpoint.meta, META_AT)?;
-        file.write_all_at(&checkpoint.meta, page_bytes + META_AT)?;
+        file.write_all_at(meta, META_AT)?;
+        file.write_all_at(meta, page_bytes + META_AT)?;
         file.sync_all()
     })();
     put_back.map_err(Error::system("going back to the checkpoint"))

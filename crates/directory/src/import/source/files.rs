@@ -78,4 +78,22 @@ impl Source for Files {
             piece
         }))
     }
+
+    fn repeatable(&self) -> Result<String, String> {
+        let mut text = format!("{:?}, {} at once\n", self.format, self.at_once);
+        for path in &self.paths {
+            let again = "cannot be read again from its beginning, as a file can";
+            if path == Path::new(STANDARD_INPUT) {
+                return Err(format!("standard input {again}"));
+            }
+            let metadata = std::fs::metadata(path);
+            let metadata = metadata.map_err(|error| format!("{}: {error}", path.display()))?;
+            if !metadata.is_file() {
+                return Err(format!("{} {again}", path.display()));
+            }
+            let (bytes, changed) = (metadata.len(), metadata.modified());
+            text.push_str(&format!("{}, {bytes} bytes, {changed:?}\n", path.display()));
+        }
+        Ok(text)
+    }
 }

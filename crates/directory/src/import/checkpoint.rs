@@ -1,0 +1,160 @@
+//! Checkpoints of an import: what it takes to go on after an interrupt or a crash, in files of the
+//! folder where the new database is built.
+
+use super::plan::Plan;
+use crate::stop::Failure;
+use schema::{AttributeNumber, DictionaryRow};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use store::{FieldReader, Fields};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The file that leads to all others.
+const FILE: &str = "import-checkpoint";
+const MAGIC: &[u8; 8] = b"PandoImp";
+
+/// What an import goes on with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// What is imported into what, and how: an import goes on with the same only.
+    pub about: String,
+    /// The plan's time.
+    pub time_us: u64,
+    /// Where the folder for sorting is, if it is not the one of the new database.
+    pub temporary: Option<PathBuf>,
+    /// Pieces of the input that are done, those of the old database among them.
+    pub pieces: u64,
+    /// Numbers that stamps have used.
+    pub stamps: u64,
+    pub dictionary: Vec<DictionaryRow>,
+    pub contexts: Vec<SavedContext>,
+    /// Whether there are aliases, referrals, subentries.
+    pub flags: [bool; 3],
+    pub sequencer: Vec<u8>,
+    pub loader: Vec<u8>,
+}
+
+/// A naming context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SavedContext {
+    pub spelled: String,
+    pub opened: bool,
+    pub is_new: bool,
+}
+
+impl Saved {
+    /// The newest checkpoint in a folder, if there is any.
+    pub fn read(folder: &Path) -> Result<Option<Saved>, Failure> {
+        let bytes = match std::fs::read(folder.join(FILE)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::file("reading the import's checkpoint", error)),
+        };
+        let content = bytes.split_last_chunk::<8>().and_then(|(content, sum)| {
+            let is_whole = xxh3_64(content).to_le_bytes() == *sum;
+            content.strip_prefix(MAGIC).filter(|_| is_whole)
+        });
+        let Some(content) = content else {
+            return Err(Failure::Input(
+                "the checkpoint of the interrupted import is damaged; import without --resume"
+                    .to_owned(),
+            ));
+        };
+        Ok(Some(Saved::decode(content)?))
+    }
+
+    /// Makes it the checkpoint in force.
+    pub fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.encode());
+        bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
+        let new = folder.join("import-checkpoint.new");
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&new, folder.join(FILE))?;
+            File::open(folder)?.sync_all()
+        });
+        written.map_err(|error| Failure::file("writing the import's checkpoint", error))
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut fields = Fields::default();
+        fields.string(self.about.as_bytes());
+        fields.number(self.time_us);
+        let temporary = self.temporary.as_deref().unwrap_or(Path::new(""));
+        fields.string(temporary.as_os_str().as_encoded_bytes());
+        fields.number(self.pieces);
+        fields.number(self.stamps);
+        fields.number(self.dictionary.len() as u64);
+        for row in &self.dictionary {
+            fields.number(row.number.0.into());
+            fields.string(row.text.as_bytes());
+        }
+        fields.number(self.contexts.len() as u64);
+        for context in &self.contexts {
+            fields.string(context.spelled.as_bytes());
+            fields.number(context.opened.into());
+            fields.number(context.is_new.into());
+        }
+        for flag in self.flags {
+            fields.number(flag.into());
+        }
+        fields.string(&self.sequencer);
+        fields.string(&self.loader);
+        fields.into_bytes()
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Saved, store::Error> {
+        let mut fields = FieldReader::new(bytes);
+        Ok(Saved {
+            about: fields.text()?,
+            time_us: fields.number()?,
+            temporary: Some(fields.text()?)
+                .filter(|it| !it.is_empty())
+                .map(PathBuf::from),
+            pieces: fields.number()?,
+            stamps: fields.number()?,
+            dictionary: fields.many(|fields| {
+                Ok(DictionaryRow {
+                    number: AttributeNumber(fields.number()? as u16),
+                    text: fields.text()?,
+                })
+            })?,
+            contexts: fields.many(|fields| {
+                Ok(SavedContext {
+                    spelled: fields.text()?,
+                    opened: fields.number()? != 0,
+                    is_new: fields.number()? != 0,
+                })
+            })?,
+            flags: [
+                fields.number()? != 0,
+                fields.number()? != 0,
+                fields.number()? != 0,
+            ],
+            sequencer: fields.string()?.to_vec(),
+            loader: fields.string()?.to_vec(),
+        })
+    }
+}
+
+/// Whether there is a checkpoint in a folder.
+pub(super) fn exists(folder: &Path) -> bool {
+    folder.join(FILE).exists()
+}
+
+/// What an import is about: an import goes on only when this is the same.
+pub(super) fn about(plan: &Plan<'_>, source: &str) -> String {
+    let options = plan.options;
+    format!(
+        "position {}, last id {}, schema check {}, suffix {}, hash {:?}, rejects {}\n{source}",
+        plan.position,
+        plan.last_id,
+        options.check_schema,
+        options.create_suffix,
+        options.hash_passwords,
+        options.rejects.display(),
+    )
+}

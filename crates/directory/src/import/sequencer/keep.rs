@@ -1,0 +1,89 @@
+//! What the sequencer knows, in a checkpoint and out of it.
+
+use super::{ASIDE_FILE, Replacement, Sequencer};
+use crate::import::aside::Aside;
+use crate::import::rejects::Rejects;
+use crate::import::table::NameTable;
+use crate::stop::Failure;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use store::{EntryId, FieldReader, Fields};
+
+impl Sequencer<'_> {
+    /// Makes everything outlive the process: what the sequencer and what the loader have to be
+    /// given to go on.
+    pub fn keep(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+        self.checkpoints += 1;
+        let mut fields = Fields::default();
+        fields.number(self.checkpoints);
+        fields.number(self.last.0);
+        fields.number(self.tally.imported);
+        fields.number(self.tally.created);
+        fields.number(self.replaceable.len() as u64);
+        for (name, (id, parent)) in &self.replaceable {
+            fields.wide(*name);
+            fields.number(id.0);
+            fields.number(parent.0);
+        }
+        fields.number(self.replacements.len() as u64);
+        for replacement in &self.replacements {
+            fields.number(replacement.id.0);
+            fields.string(&replacement.row);
+        }
+        fields.number(self.broken.len() as u64);
+        self.broken
+            .iter()
+            .for_each(|it| fields.string(it.as_bytes()));
+        for (count, bytes) in [self.aside.keep()?, self.rejects.keep()?] {
+            fields.number(count);
+            fields.number(bytes);
+        }
+        let failed = |error| Failure::file("keeping what names there are", error);
+        let (count, checksum) = self.names.save(&self.file("names")).map_err(failed)?;
+        fields.number(count);
+        fields.number(checksum);
+        let holders = self.file("values");
+        self.holders.keep(&holders, &mut fields).map_err(failed)?;
+        Ok((fields.into_bytes(), self.loader.checkpoint()?))
+    }
+
+    /// The checkpoint is in force.
+    pub fn kept(&mut self) {
+        self.loader.checkpoint_kept();
+    }
+
+    /// Goes on with what was kept; the loader is at the same point already.
+    pub fn resume(&mut self, kept: &[u8]) -> Result<(), Failure> {
+        let mut fields = FieldReader::new(kept);
+        self.checkpoints = fields.number()?;
+        self.last = EntryId(fields.number()?);
+        self.tally.imported = fields.number()?;
+        self.tally.created = fields.number()?;
+        let replaceable = fields.many(|fields| {
+            let name = fields.wide()?;
+            Ok((name, (EntryId(fields.number()?), EntryId(fields.number()?))))
+        })?;
+        self.replaceable = HashMap::from_iter(replaceable);
+        self.replacements = fields.many(|fields| {
+            Ok(Replacement {
+                id: EntryId(fields.number()?),
+                row: fields.string()?.to_vec(),
+            })
+        })?;
+        self.broken = fields.many(FieldReader::text)?;
+        let aside = (fields.number()?, fields.number()?);
+        self.aside = Aside::resume(&self.folder.join(ASIDE_FILE), aside)?;
+        let rejects = (fields.number()?, fields.number()?);
+        self.rejects = Rejects::resume(&self.shared.plan.options.rejects, rejects)?;
+        let (count, checksum) = (fields.number()?, fields.number()?);
+        let names = NameTable::load(&self.file("names"), count, checksum);
+        self.names = names.map_err(|error| Failure::file("reading what names there are", error))?;
+        let holders = self.file("values");
+        self.holders.resume(&holders, &mut fields)
+    }
+
+    /// A file of this checkpoint. Those of the one before stay until this one is in force.
+    fn file(&self, what: &str) -> PathBuf {
+        self.folder.join(format!("{what}-{}", self.checkpoints % 2))
+    }
+}

@@ -1,0 +1,112 @@
+//! Checkpoints of a bulk load: a state that it can go on from after any end of the process.
+//!
+//! What is collected goes to sorted runs, which are synced, and so is the database file. LMDB's
+//! meta record of that moment leads to the entries appended so far; a read transaction keeps LMDB
+//! from using their pages for anything new until the next checkpoint is in force. Going back means
+//! to put that record back, as recovery from the log does.
+
+use std::path::Path;
+
+use super::runs::Runs;
+use super::{BulkLoader, group_slot, write};
+use crate::bulk::collect::{ByteKeys, Group};
+use crate::bulk::flush::Flusher;
+use crate::error::Error;
+use crate::fields::{FieldReader, Fields};
+use crate::id::EntryId;
+use crate::index_set::IndexKind;
+use crate::journal::{META_BYTES, meta_of, put_meta_back};
+use crate::lmdb::ReadTransaction;
+use crate::state::State;
+use crate::store::{DATABASE_FILE, Store, StoreOptions, sync_folder};
+
+impl BulkLoader {
+    /// Makes everything appended so far outlive the process, and says how to find it again. It
+    /// counts once the caller has made that durable and called [`BulkLoader::checkpoint_kept`].
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what the system says.
+    pub fn checkpoint(&mut self) -> Result<Vec<u8>, Error> {
+        self.commit()?;
+        write::spill(self)?;
+        let mut fields = Fields::default();
+        fields.string(&self.state.encode());
+        fields.number(self.last.0);
+        self.names.1.keep(&mut fields)?;
+        self.ordered.1.keep(&mut fields)?;
+        let groups = self.groups.iter_mut().enumerate();
+        let groups: Vec<_> = groups
+            .filter_map(|(slot, it)| Some((slot, it.as_mut()?)))
+            .collect();
+        fields.number(groups.len() as u64);
+        for (slot, group) in groups {
+            fields.number(slot as u64);
+            group.keep(&mut fields)?;
+        }
+        sync_folder(&self.temporary)?;
+        self.store.sync()?;
+        let pin = ReadTransaction::begin(&self.store.shared.environment)?;
+        let transaction = pin.id();
+        self.pins.push(pin);
+        fields.string(&meta_of(self.store.folder(), transaction)?);
+        Ok(fields.into_bytes())
+    }
+
+    /// The newest checkpoint is in force: pages that only the one before needed can be used again.
+    pub fn checkpoint_kept(&mut self) {
+        let before = self.pins.len().saturating_sub(1);
+        self.pins.drain(..before);
+    }
+
+    /// Goes on from a checkpoint of a load in this folder, which nobody has open.
+    ///
+    /// # Errors
+    /// The checkpoint is not one of this folder, or as [`Store::open`].
+    pub fn resume(folder: &Path, checkpoint: &[u8]) -> Result<BulkLoader, Error> {
+        let mut fields = FieldReader::new(checkpoint);
+        let state = State::decode(fields.string()?)?;
+        let last = EntryId(fields.number()?);
+        let names = (ByteKeys::default(), Runs::kept(&mut fields)?);
+        let ordered = (ByteKeys::default(), Runs::kept(&mut fields)?);
+        let groups = fields.many(|fields| {
+            let slot = fields.number()?;
+            let kind = IndexKind::ALL.into_iter().find(|it| *it as u64 == slot % 8);
+            let base = u16::try_from(slot / 8).ok();
+            let (kind, base) = kind.zip(base).ok_or_else(unknown)?;
+            Ok((group_slot(kind, base), Group::kept(kind, fields)?))
+        })?;
+        let meta: [u8; META_BYTES] = fields.string()?.try_into().map_err(|_| unknown())?;
+        put_meta_back(folder, &meta)?;
+        let options = StoreOptions {
+            no_sync: true,
+            ..StoreOptions::default()
+        };
+        let (store, pin) = Store::open_with_pin(folder, &options)?;
+        let mut slots = Vec::new();
+        for (slot, group) in groups {
+            if slot >= slots.len() {
+                slots.resize_with(slot + 1, || None);
+            }
+            slots[slot] = Some(group);
+        }
+        Ok(BulkLoader {
+            transaction: None,
+            uncommitted: 0,
+            names,
+            ordered,
+            groups: slots,
+            state,
+            last,
+            memory: usize::MAX,
+            temporary: folder.join(super::RUNS_FOLDER),
+            spilled: true,
+            flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
+            pins: vec![pin],
+            store,
+        })
+    }
+}
+
+fn unknown() -> Error {
+    Error::corrupt("checkpoint", "it holds something unknown")
+}
