@@ -43,6 +43,9 @@ const AHEAD_MIN: usize = 8;
 /// What a write leaves behind for the next checkpoint: a page for the entry, the leaf that leads to
 /// it, and a share of what lies above.
 const WRITE_CHURN_BYTES: u64 = 12 << 10;
+/// What an entry of a deleted subtree leaves behind when it is removed: its leaf, that of its name,
+/// and a leaf for each key in an index, some of which it shares with others of the slice.
+const RECLAIMED_CHURN_BYTES: u64 = 24 << 10;
 /// What each commit leaves behind besides: roots, the state row, LMDB's list of free pages.
 const COMMIT_CHURN_BYTES: u64 = 64 << 10;
 
@@ -325,7 +328,9 @@ impl Desk {
         commits.committed(u64::from(applied.changed), version, self.clock.now_us());
         self.expiry.note(applied.ending);
         self.reclaiming.note(applied.detaches, applied.reclaimed);
-        let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES;
+        let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES
+            + u64::from(applied.reclaimed) * RECLAIMED_CHURN_BYTES
+            + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
         Ok(applied.results)
     }
