@@ -224,6 +224,10 @@ impl<'s> Batch<'s> {
         if self.snapshot().child_count(id)? > 0 {
             return Err(Error::conflict("the entry has children"));
         }
+        let stored = self.snapshot().stored_entry(id)?;
+        if stored.is_some_and(|view| view.has_links()) {
+            self.detach_all_links(id)?;
+        }
         let mut scratch = std::mem::take(&mut self.scratch);
         let term = self.old_keys(id, None, &mut scratch);
         scratch.new.clear();

@@ -7,12 +7,13 @@
 //! [`BulkLoader::finish`] has returned, the folder is not a database anyone should open.
 //!
 //! Memory up to the limit: some 80 bytes for each name and 16 for each value of an equality index,
-//! 2 for each trigram of a value.
+//! 2 for each trigram of a value. Links take 8 bytes each beside it.
 
 mod checkpoint;
 mod collect;
 mod flush;
 mod groups;
+mod links;
 mod prepare;
 mod runs;
 mod write;
@@ -73,6 +74,7 @@ pub struct BulkLoader {
     ordered: write::Keys,
     /// By attribute number and kind, see [`group_slot`].
     groups: Vec<Option<Box<Group>>>,
+    links: links::Links,
     state: State,
     last: EntryId,
     /// Bytes of collected keys from which on they go to files, and where those are.
@@ -121,6 +123,7 @@ impl BulkLoader {
             names: write::Keys::default(),
             ordered: write::Keys::default(),
             groups: Vec::new(),
+            links: links::Links::default(),
             state: State::EMPTY,
             last: EntryId::ROOT,
             memory: usize::MAX,

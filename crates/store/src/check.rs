@@ -5,6 +5,7 @@
 //! entries, then every entry has its row.
 
 mod indexes;
+mod links;
 
 use std::collections::HashMap;
 
@@ -84,6 +85,7 @@ pub fn check(
         }
     }
     rows.check_tables(&mut report)?;
+    digest = digest.wrapping_add(links::check(snapshot, &mut report)?);
     progress(report.entries);
     let state = snapshot.state()?;
     let entries = report.entries;

@@ -17,6 +17,10 @@ use crate::id::EntryId;
 
 /// The version byte of the row.
 pub(crate) const VERSION: u8 = 1;
+/// The flag of a row whose entry may own sets of links.
+pub(crate) const LINKED: u8 = 1;
+/// Where the flags stand.
+const FLAGS_AT: usize = 1;
 /// Bytes before the RDN.
 pub(crate) const HEADER_BYTES: usize = 44;
 /// Where the parent id stands.
@@ -87,6 +91,14 @@ impl<'a> EntryView<'a> {
     #[inline]
     pub fn parent(&self) -> EntryId {
         EntryId(u64_at(self.bytes, PARENT_AT).unwrap_or_default())
+    }
+
+    /// Whether the entry may own sets of links, which are not in the row.
+    #[inline]
+    pub fn has_links(&self) -> bool {
+        self.bytes
+            .get(FLAGS_AT)
+            .is_some_and(|flags| flags & LINKED != 0)
     }
 
     /// The log position of the last change.

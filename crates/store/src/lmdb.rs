@@ -38,6 +38,9 @@ use lmdb_master_sys as ffi;
 
 use crate::error::{Error, means_full};
 
+/// LMDB's code for what is not there.
+pub const NOT_FOUND: c_int = ffi::MDB_NOTFOUND;
+
 /// A row: key and value.
 pub type Row<'a> = (&'a [u8], &'a [u8]);
 

@@ -9,6 +9,7 @@ mod advice;
 mod estimate;
 mod extensible;
 mod fetch;
+mod links;
 mod parts;
 
 pub use advice::{Advice, advise};

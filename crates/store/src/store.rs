@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::index_set::IndexSet;
 use crate::journal::{self, Recovery};
 use crate::lmdb::{
-    CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
+    self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
 };
 use crate::reader::Reader;
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
@@ -192,8 +192,7 @@ impl Store {
             }
             lock => Lock::Own(lock?),
         };
-        let environment = Arc::new(open_environment(&file, &StoreOptions::default(), true)?);
-        let tables = ReadTransaction::open_tables(&environment, |open| Tables::open(open))?;
+        let (environment, tables) = open_to_read(&file, &lock)?;
         let read = ReadTransaction::begin(&environment)?;
         let format = read.get(tables.meta, FORMAT_KEY)?;
         require_format(format.unwrap_or_default())?;
@@ -394,6 +393,29 @@ impl Shared {
             Err(Error::Full) => Error::Full,
             _ => error,
         }
+    }
+}
+
+/// Opens a database to read it. Tables that came with a later release are made first, if nobody
+/// else has the database.
+fn open_to_read(file: &Path, lock: &Lock) -> Result<(Arc<Environment>, Tables), Error> {
+    let options = StoreOptions::default();
+    let environment = Arc::new(open_environment(file, &options, true)?);
+    let opened = ReadTransaction::open_tables(&environment, |open| Tables::open(open));
+    match (opened, lock) {
+        (Err(Error::Lmdb { code, .. }), Lock::Own(_)) if code == lmdb::NOT_FOUND => {
+            drop(environment);
+            let environment = open_environment(file, &options, false)?;
+            let environment = Arc::new(environment);
+            let mut transaction = WriteTransaction::begin(&environment)?;
+            Tables::open(&mut |name, options| transaction.open_table(name, options))?;
+            transaction.commit()?;
+            drop(environment);
+            let environment = Arc::new(open_environment(file, &options, true)?);
+            let tables = ReadTransaction::open_tables(&environment, |open| Tables::open(open))?;
+            Ok((environment, tables))
+        }
+        (opened, _) => Ok((environment, opened?)),
     }
 }
 

@@ -19,6 +19,9 @@ pub(crate) struct Tables {
     pub count: Table,
     pub dictionary: Table,
     pub history: Table,
+    pub link: Table,
+    pub linked: Table,
+    pub linkset: Table,
     pub meta: Table,
 }
 
@@ -39,15 +42,18 @@ impl Tables {
             count: plain("count")?,
             dictionary: plain("dictionary")?,
             history: plain("history")?,
+            link: plain("link")?,
+            linkset: plain("linkset")?,
             meta: plain("meta")?,
             index: open("index", TableOptions::FixedDuplicates)?,
+            linked: open("linked", TableOptions::FixedDuplicates)?,
         })
     }
 }
 
 impl Tables {
     /// The tables with their names.
-    pub fn all(&self) -> [(&'static str, Table); 9] {
+    pub fn all(&self) -> [(&'static str, Table); 12] {
         [
             ("entry", self.entry),
             ("name", self.name),
@@ -57,6 +63,9 @@ impl Tables {
             ("count", self.count),
             ("dictionary", self.dictionary),
             ("history", self.history),
+            ("link", self.link),
+            ("linked", self.linked),
+            ("linkset", self.linkset),
             ("meta", self.meta),
         ]
     }

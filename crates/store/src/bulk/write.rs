@@ -40,6 +40,7 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Loaded, Error> {
             }
         }
     }
+    super::links::finish(&mut loader)?;
     let state = loader.state;
     let meta = loader.store.shared.tables.meta;
     loader

@@ -4,7 +4,7 @@ use protocol::ber::{PartialAttribute, Reader, put_partial_attribute};
 use schema::AttributeNumber;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-use super::{HEADER_BYTES, PARENT_AT, StoredAttribute, VERSION};
+use super::{HEADER_BYTES, LINKED, PARENT_AT, StoredAttribute, VERSION};
 use crate::error::Error;
 use crate::id::EntryId;
 
@@ -14,6 +14,7 @@ use crate::id::EntryId;
 pub struct EntryBuilder {
     parent: EntryId,
     position: u64,
+    flags: u8,
     rdn: Vec<u8>,
     user: Part,
     operational: Part,
@@ -38,10 +39,16 @@ impl EntryBuilder {
     pub fn start(&mut self, parent: EntryId, rdn: &str, position: u64) {
         self.parent = parent;
         self.position = position;
+        self.flags = 0;
         self.rdn.clear();
         self.rdn.extend_from_slice(rdn.as_bytes());
         self.user.clear();
         self.operational.clear();
+    }
+
+    /// Says whether the entry may own sets of links.
+    pub fn set_links(&mut self, has_links: bool) {
+        self.flags = if has_links { LINKED } else { 0 };
     }
 
     /// Adds a user attribute; `text` is its canonical description.
@@ -108,7 +115,7 @@ impl EntryBuilder {
         );
         let start = out.len();
         out.reserve(length);
-        out.extend_from_slice(&[VERSION, 0]);
+        out.extend_from_slice(&[VERSION, self.flags]);
         out.extend_from_slice(&count.to_le_bytes());
         out.extend_from_slice(&(self.rdn.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.parent.0.to_le_bytes());

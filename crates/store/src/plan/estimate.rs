@@ -186,6 +186,9 @@ impl Planner<'_> {
         let Some(bases) = self.bases(selector, IndexKind::Equality) else {
             return self.by_name(assertion);
         };
+        if self.covers_links(selector) {
+            return self.linked(&assertion.normal, &bases);
+        }
         if let ([(base, type_id)], []) = (bases.as_slice(), assertion.alternatives.as_slice()) {
             return self.hashed(
                 IndexKind::Equality,
@@ -227,6 +230,9 @@ impl Planner<'_> {
         let Some(bases) = self.bases(&assertion.selector, IndexKind::Approximate) else {
             return self.holding(&assertion.selector);
         };
+        if self.has_links(&assertion.selector)? {
+            return Ok(Step::Everything);
+        }
         let mut steps = Vec::new();
         for (base, type_id) in bases {
             let kind = IndexKind::Approximate;
@@ -243,7 +249,7 @@ impl Planner<'_> {
 
     /// The entries that hold the attribute: what an assertion without an index of its own needs.
     pub(super) fn holding(&self, selector: &Selector) -> Result<Step, Error> {
-        if is_object_class(self.indexes, selector) {
+        if is_object_class(self.indexes, selector) || self.has_links(selector)? {
             return Ok(Step::Everything);
         }
         let Some(bases) = self.bases(selector, IndexKind::Presence) else {

@@ -49,6 +49,9 @@ impl Planner<'_> {
                 let Some(bases) = self.bases(selector, IndexKind::Equality) else {
                     return self.holding(selector);
                 };
+                if self.covers_links(selector) {
+                    return self.linked(normal, &bases);
+                }
                 let mut steps = Vec::with_capacity(bases.len());
                 for (base, type_id) in bases {
                     let kind = IndexKind::Equality;

@@ -1,0 +1,142 @@
+//! Links in a bulk load: the sets of members, added when all entries have their ids.
+
+use schema::AttributeNumber;
+
+use super::{BulkLoader, TRANSACTION_BYTES};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::link::chunk;
+use crate::link::{SetId, rows, term};
+use crate::lmdb::Put;
+
+/// Bits of a set's place in the load; the rest of a word holds the member.
+const PLACE_BITS: u32 = 28;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+/// Rows of `linked` written in one transaction.
+const TRANSACTION_ROWS: usize = 200_000;
+
+/// What is collected until it can be written in its order: 8 bytes for each link, and some for
+/// each set and each text.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// By their places.
+    sets: Vec<SetId>,
+    /// Member and place of the set, as one number in the order of rows.
+    reverse: Vec<u64>,
+    /// Rows of `linkset`.
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl BulkLoader {
+    /// Gives an entry the set of an attribute. Entries are appended before: ids that come later
+    /// would follow those of sets. The entry's row must have the flag.
+    ///
+    /// # Errors
+    /// [`Error::Full`], or [`Error::Conflict`] for more sets or entries than a load can take.
+    pub fn add_links(
+        &mut self,
+        id: EntryId,
+        number: AttributeNumber,
+        members: &mut Vec<EntryId>,
+    ) -> Result<(), Error> {
+        members.sort_unstable();
+        members.dedup();
+        let place = self.links.sets.len() as u64;
+        let Some(last) = members.last() else {
+            return Ok(());
+        };
+        if place > PLACE_MASK || last.0 >> (64 - PLACE_BITS) != 0 {
+            return Err(Error::conflict(
+                "more groups or entries than an import takes",
+            ));
+        }
+        let set = SetId(self.next_id());
+        self.links.sets.push(set);
+        let count = members.len() as u64;
+        let owned = rows::owned_key(id, number).to_vec();
+        let owner = rows::owner_key(set).to_vec();
+        self.links
+            .rows
+            .push((owned, rows::owned_value(set, count).to_vec()));
+        self.links
+            .rows
+            .push((owner, rows::owner_value(id, number).to_vec()));
+        let mut lows = Vec::new();
+        let mut value = Vec::new();
+        let table = self.store.shared.tables.link;
+        for part in members.chunk_by(|a, b| a.0 >> chunk::BITS == b.0 >> chunk::BITS) {
+            lows.clear();
+            lows.extend(part.iter().map(|it| rows::low(*it)));
+            chunk::encode(&lows, &mut value);
+            let key = rows::chunk_key(set, part[0]);
+            self.transaction()?.put(table, &key, &value, Put::Append)?;
+            self.uncommitted += key.len() + value.len();
+            if self.uncommitted > TRANSACTION_BYTES {
+                self.commit()?;
+            }
+        }
+        for member in members {
+            self.state.digest = self.state.digest.wrapping_add(term(set, *member));
+            self.links.reverse.push(member.0 << PLACE_BITS | place);
+        }
+        Ok(())
+    }
+
+    /// The id of a text that names no entry, as a member. Each text is added once.
+    pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> EntryId {
+        let id = self.next_id();
+        let rows = &mut self.links.rows;
+        rows.push((rows::text_key(id).to_vec(), rows::text_value(text, normal)));
+        rows.push((rows::hash_key(normal, id).to_vec(), Vec::new()));
+        id
+    }
+
+    fn next_id(&mut self) -> EntryId {
+        let id = EntryId(self.state.next_id);
+        self.state.next_id += 1;
+        // An entry cannot come after it any more.
+        self.last = id;
+        id
+    }
+}
+
+/// Writes what was collected.
+pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
+    let Links {
+        sets,
+        mut reverse,
+        mut rows,
+    } = std::mem::take(&mut loader.links);
+    let tables = loader.store.shared.tables;
+    rows.sort_unstable();
+    for (at, (key, value)) in rows.iter().enumerate() {
+        loader
+            .transaction()?
+            .put(tables.linkset, key, value, Put::Append)?;
+        if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
+            loader.commit()?;
+        }
+    }
+    drop(rows);
+    reverse.sort_unstable();
+    let mut last = None;
+    for (at, link) in reverse.iter().enumerate() {
+        let member = EntryId(link >> PLACE_BITS);
+        let Some(set) = sets.get((link & PLACE_MASK) as usize) else {
+            continue;
+        };
+        let bucket = rows::bucket(member);
+        let put = match last.replace(bucket) {
+            Some(last) if last == bucket => Put::AppendDuplicate,
+            _ => Put::Append,
+        };
+        let item = rows::item(member, *set);
+        loader
+            .transaction()?
+            .put(tables.linked, &bucket, &item, put)?;
+        if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
+            loader.commit()?;
+        }
+    }
+    loader.commit()
+}

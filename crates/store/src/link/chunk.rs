@@ -1,0 +1,183 @@
+//! A chunk of a set: the members whose ids agree in all but their low 13 bits.
+//!
+//! Up to 512 of them stand as sorted numbers, more as a bitmap of 1,024 bytes, so that a chunk
+//! always fits into a leaf page and a change of one member rewrites at most that much.
+
+use crate::error::Error;
+
+/// Low bits of an id that a chunk tells apart.
+pub(crate) const BITS: u32 = 13;
+/// Ids in a chunk at most.
+const IDS: usize = 1 << BITS;
+/// The first byte of a chunk of sorted numbers.
+const LIST: u8 = 1;
+/// The first byte of a bitmap.
+const BITMAP: u8 = 2;
+/// Bytes of a bitmap.
+const BITMAP_BYTES: usize = IDS / 8;
+/// Members up to which a list is not longer than a bitmap.
+const LISTED_MAX: usize = BITMAP_BYTES / 2;
+
+/// What a chunk's bytes say, without a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chunk<'a> {
+    List(&'a [[u8; 2]]),
+    Bitmap(&'a [u8; BITMAP_BYTES]),
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads a chunk as far as finding members in it asks for; [`Chunk::check`] does the rest.
+    pub fn parse(bytes: &'a [u8]) -> Result<Chunk<'a>, Error> {
+        match bytes.split_first() {
+            Some((&LIST, rest)) => match rest.as_chunks::<2>() {
+                (members, []) if (1..=LISTED_MAX).contains(&members.len()) => {
+                    Ok(Chunk::List(members))
+                }
+                _ => Err(damaged("a list has an odd length")),
+            },
+            Some((&BITMAP, rest)) => match rest.try_into() {
+                Ok(bits) => Ok(Chunk::Bitmap(bits)),
+                Err(_) => Err(damaged("a bitmap has another length")),
+            },
+            Some((&found, _)) => Err(Error::Format {
+                what: "a chunk of links",
+                found: found.into(),
+                expected: BITMAP.into(),
+            }),
+            None => Err(damaged("a chunk is empty")),
+        }
+    }
+
+    /// Whether it is what [`encode`] writes: sorted, and in the shorter form.
+    pub fn check(&self) -> Result<(), Error> {
+        let sound = match self {
+            Chunk::List(list) => {
+                let numbers = list.iter().map(|it| u16::from_le_bytes(*it));
+                numbers.clone().is_sorted_by(|a, b| a < b)
+                    && numbers.max().is_some_and(|it| usize::from(it) < IDS)
+            }
+            Chunk::Bitmap(_) => self.len() > LISTED_MAX,
+        };
+        match sound {
+            true => Ok(()),
+            false => Err(damaged("a chunk is not in order")),
+        }
+    }
+
+    /// How many members it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Chunk::List(list) => list.len(),
+            Chunk::Bitmap(bits) => bits.iter().map(|it| it.count_ones() as usize).sum(),
+        }
+    }
+
+    /// Whether a member is in it.
+    pub fn contains(&self, low: u16) -> bool {
+        match self {
+            Chunk::List(list) => list
+                .binary_search_by_key(&low, |it| u16::from_le_bytes(*it))
+                .is_ok(),
+            Chunk::Bitmap(bits) => bits
+                .get(usize::from(low) / 8)
+                .is_some_and(|it| it & (1 << (low % 8)) != 0),
+        }
+    }
+
+    /// Appends its members from `from` on, ascending.
+    pub fn members_from(&self, from: u16, out: &mut Vec<u16>) {
+        match self {
+            Chunk::List(list) => {
+                let numbers = list.iter().map(|it| u16::from_le_bytes(*it));
+                out.extend(numbers.skip_while(|it| *it < from));
+            }
+            Chunk::Bitmap(bits) => {
+                for (at, byte) in bits.iter().enumerate().skip(usize::from(from) / 8) {
+                    let mut left = *byte;
+                    while left != 0 {
+                        let low = (at * 8) as u16 + left.trailing_zeros() as u16;
+                        left &= left - 1;
+                        if low >= from {
+                            out.push(low);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Its members, ascending.
+    pub fn members(&self) -> Vec<u16> {
+        let mut members = Vec::with_capacity(self.len());
+        self.members_from(0, &mut members);
+        members
+    }
+}
+
+/// Writes the chunk of some members, ascending and at least one, into `out`.
+pub(crate) fn encode(members: &[u16], out: &mut Vec<u8>) {
+    debug_assert!(!members.is_empty() && members.is_sorted_by(|a, b| a < b));
+    out.clear();
+    if members.len() <= LISTED_MAX {
+        out.push(LIST);
+        out.extend(members.iter().flat_map(|it| it.to_le_bytes()));
+        return;
+    }
+    out.push(BITMAP);
+    out.resize(1 + BITMAP_BYTES, 0);
+    for low in members {
+        out[1 + usize::from(*low) / 8] |= 1 << (low % 8);
+    }
+}
+
+fn damaged(detail: &'static str) -> Error {
+    Error::corrupt("link", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn members_come_back(
+            few in proptest::collection::btree_set(0..IDS as u16, 1..20),
+            many in proptest::collection::btree_set(0..IDS as u16, 400..1500),
+            from in 0..IDS as u16,
+        ) {
+            for members in [few, many] {
+                let list: Vec<u16> = members.iter().copied().collect();
+                let mut bytes = Vec::new();
+                encode(&list, &mut bytes);
+                let chunk = Chunk::parse(&bytes).unwrap();
+                chunk.check().unwrap();
+                prop_assert_eq!(chunk.len(), list.len());
+                prop_assert_eq!(&chunk.members(), &list);
+                prop_assert_eq!(chunk.contains(from), members.contains(&from));
+                let mut rest = Vec::new();
+                chunk.members_from(from, &mut rest);
+                let expected: BTreeSet<u16> = members.range(from..).copied().collect();
+                prop_assert!(rest.into_iter().eq(expected));
+                prop_assert!(bytes.len() <= 1 + BITMAP_BYTES);
+            }
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..1100)) {
+            if let Ok(chunk) = Chunk::parse(&bytes) {
+                let _ = (chunk.check(), chunk.len(), chunk.members(), chunk.contains(u16::MAX));
+            }
+        }
+    }
+
+    #[test]
+    fn other_chunks_are_told_apart() {
+        for bytes in [&[][..], &[LIST], &[LIST, 1], &[3, 1, 0], &[BITMAP, 1]] {
+            assert!(Chunk::parse(bytes).is_err(), "{bytes:?}");
+        }
+        let unsorted = [LIST, 2, 0, 1, 0];
+        assert!(Chunk::parse(&unsorted).unwrap().check().is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! Reading links.
+
+use smallvec::SmallVec;
+
+use super::chunk::Chunk;
+use super::{Holder, LinkedSet, SetId, rows};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::lmdb::{Cursor, Row};
+use crate::snapshot::Snapshot;
+
+impl<'a> Snapshot<'a> {
+    /// The sets of an entry, by attribute number. Worth asking only for an entry whose row has the
+    /// flag.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read. So do the others.
+    pub fn linked_sets(&self, id: EntryId) -> Result<SmallVec<[LinkedSet; 2]>, Error> {
+        let prefix = rows::owned_prefix(id);
+        let mut sets = SmallVec::new();
+        let mut cursor = self.transaction.cursor(self.tables.linkset)?;
+        let mut row = cursor.seek(&prefix)?;
+        while let Some((key, value)) = row.filter(|(key, _)| key.starts_with(&prefix)) {
+            sets.extend(rows::of_owned(key, value)?.map(|(_, set)| set));
+            row = cursor.next()?;
+        }
+        Ok(sets)
+    }
+
+    /// Whether a member is in a set.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn has_member(&self, set: SetId, member: EntryId) -> Result<bool, Error> {
+        let key = rows::chunk_key(set, member);
+        match self.transaction.get(self.tables.link, &key)? {
+            Some(bytes) => Ok(Chunk::parse(bytes)?.contains(rows::low(member))),
+            None => Ok(false),
+        }
+    }
+
+    /// The members of a set with greater ids, ascending, those that are texts or detached
+    /// included.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn members_after(&self, set: SetId, after: EntryId) -> Result<Members<'a>, Error> {
+        let from = EntryId(after.0.saturating_add(1));
+        let mut members = Members {
+            cursor: self.transaction.cursor(self.tables.link)?,
+            set,
+            high: EntryId::ROOT,
+            lows: Vec::new(),
+            at: 0,
+            ended: false,
+        };
+        let row = members.cursor.seek(&rows::chunk_key(set, from))?;
+        members.load(row, from)?;
+        Ok(members)
+    }
+
+    /// Who holds a link to a member. Sets that are detached are left out.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn holders_of(&self, member: EntryId) -> Result<Vec<Holder>, Error> {
+        let mut holders = Vec::new();
+        for set in self.sets_of(member)? {
+            let owner = (self.transaction).get(self.tables.linkset, &rows::owner_key(set))?;
+            let owner = owner.ok_or_else(|| rows::damaged("a set without an owner"))?;
+            holders.extend(rows::of_owner(set, owner)?);
+        }
+        Ok(holders)
+    }
+
+    /// The sets a member is in.
+    pub(crate) fn sets_of(&self, member: EntryId) -> Result<Vec<SetId>, Error> {
+        let bucket = rows::bucket(member);
+        let first = rows::item(member, SetId(EntryId::ROOT));
+        let mut sets = Vec::new();
+        let mut cursor = self.transaction.cursor(self.tables.linked)?;
+        let mut item = cursor.seek_item(&bucket, &first)?;
+        while let Some((found, set)) = item.and_then(|it| rows::of_item(&bucket, it))
+            && found == member
+        {
+            sets.push(set);
+            item = cursor.next_duplicate()?.map(|(_, item)| item);
+        }
+        Ok(sets)
+    }
+
+    /// The id of the text with this normal form.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn text_id(&self, normal: &[u8]) -> Result<Option<EntryId>, Error> {
+        let prefix = rows::hash_prefix(normal);
+        let mut cursor = self.transaction.cursor(self.tables.linkset)?;
+        let mut row = cursor.seek(&prefix)?;
+        while let Some((key, _)) = row.filter(|(key, _)| key.starts_with(&prefix)) {
+            let id = rows::of_hash_key(key).ok_or_else(|| rows::damaged("the hash of a text"))?;
+            if self.stored_text(id)?.is_some_and(|(_, it)| it == normal) {
+                return Ok(Some(id));
+            }
+            row = cursor.next()?;
+        }
+        Ok(None)
+    }
+
+    /// A text as it was given.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn text(&self, id: EntryId) -> Result<Option<&'a [u8]>, Error> {
+        Ok(self.stored_text(id)?.map(|(text, _)| text))
+    }
+
+    /// A text and its normal form.
+    pub(crate) fn stored_text(&self, id: EntryId) -> Result<Option<rows::Text<'a>>, Error> {
+        let row = (self.transaction).get(self.tables.linkset, &rows::text_key(id))?;
+        row.map(rows::of_text).transpose()
+    }
+
+    /// The first of the detached sets.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn detached_set(&self) -> Result<Option<SetId>, Error> {
+        let prefix = rows::detached_prefix();
+        let mut cursor = self.transaction.cursor(self.tables.linkset)?;
+        let row = cursor.seek(&prefix)?;
+        Ok(row.and_then(|(key, _)| rows::of_detached(key)))
+    }
+}
+
+/// See [`Snapshot::members_after`].
+#[derive(Debug)]
+pub struct Members<'a> {
+    cursor: Cursor<'a>,
+    set: SetId,
+    /// The first id of the chunk at hand, and what of it comes yet.
+    high: EntryId,
+    lows: Vec<u16>,
+    at: usize,
+    ended: bool,
+}
+
+impl<'a> Members<'a> {
+    /// Reads the chunk of a row, from a member on; a row of another set ends it.
+    fn load(&mut self, row: Option<Row<'a>>, from: EntryId) -> Result<(), Error> {
+        self.lows.clear();
+        self.at = 0;
+        let set = self.set.0.packed();
+        let Some((key, value)) = row.filter(|(key, _)| key.starts_with(&set)) else {
+            self.ended = true;
+            return Ok(());
+        };
+        let Some((_, high)) = rows::of_chunk_key(key) else {
+            return Err(Error::corrupt("link", "the key of a chunk cannot be read"));
+        };
+        let first = if from > high { rows::low(from) } else { 0 };
+        Chunk::parse(value)?.members_from(first, &mut self.lows);
+        self.high = high;
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<EntryId>, Error> {
+        loop {
+            if let Some(low) = self.lows.get(self.at) {
+                self.at += 1;
+                return Ok(Some(EntryId(self.high.0 | u64::from(*low))));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let row = self.cursor.next()?;
+            self.load(row, EntryId::ROOT)?;
+        }
+    }
+}
+
+impl Iterator for Members<'_> {
+    type Item = Result<EntryId, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.step().transpose();
+        self.ended |= !matches!(item, Some(Ok(_)));
+        item
+    }
+}

@@ -1,0 +1,248 @@
+//! Changing links.
+
+use schema::AttributeNumber;
+
+use super::chunk::{self, Chunk};
+use super::{Holder, LinkedSet, SetId, rows, term};
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::lmdb::Put;
+
+/// Members up to which a set that nobody owns any more is cleared away at once.
+const AT_ONCE_MAX: u64 = 1000;
+
+impl Batch<'_> {
+    /// Adds members to the set of an attribute of an entry (true) and removes others (false). The
+    /// set is made with its first member and goes with its last one. The entry's row must have the
+    /// flag as long as there is a set. Adding what is there changes nothing, nor does removing what
+    /// is not.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says; [`Error::Corrupt`] for a row that cannot be read. So do
+    /// the others.
+    pub fn change_links(
+        &mut self,
+        id: EntryId,
+        number: AttributeNumber,
+        changes: &[(EntryId, bool)],
+    ) -> Result<(), Error> {
+        let mut changes: Vec<(EntryId, bool)> = changes.to_vec();
+        changes.sort_unstable();
+        let table = self.tables.linkset;
+        let key = rows::owned_key(id, number);
+        let row = self.transaction.get(table, &key)?;
+        let known = row.map(|value| rows::of_owned(&key, value)).transpose()?;
+        let (set, mut count) = match known.flatten() {
+            Some((_, it)) => (it.set, it.count),
+            None => (self.new_set(id, number)?, 0),
+        };
+        for part in changes.chunk_by(|a, b| a.0.0 >> chunk::BITS == b.0.0 >> chunk::BITS) {
+            let difference = self.change_chunk(set, part)?;
+            count = count.saturating_add_signed(difference);
+        }
+        if count == 0 {
+            self.transaction.delete(table, &key)?;
+            self.transaction.delete(table, &rows::owner_key(set))?;
+            return Ok(());
+        }
+        let value = rows::owned_value(set, count);
+        self.transaction.put(table, &key, &value, Put::Upsert)
+    }
+
+    fn new_set(&mut self, id: EntryId, number: AttributeNumber) -> Result<SetId, Error> {
+        let set = SetId(self.next_id());
+        let (key, value) = (rows::owner_key(set), rows::owner_value(id, number));
+        self.transaction
+            .put(self.tables.linkset, &key, &value, Put::Upsert)?;
+        Ok(set)
+    }
+
+    /// Changes members that fall into one chunk; returns by how many there are more.
+    fn change_chunk(&mut self, set: SetId, changes: &[(EntryId, bool)]) -> Result<i64, Error> {
+        let Some((first, _)) = changes.first() else {
+            return Ok(0);
+        };
+        let key = rows::chunk_key(set, *first);
+        let stored = self.transaction.get(self.tables.link, &key)?;
+        let before = match stored {
+            Some(bytes) => Chunk::parse(bytes)?.members(),
+            None => Vec::new(),
+        };
+        let mut members = before.clone();
+        let mut changed: Vec<(EntryId, bool)> = Vec::with_capacity(changes.len());
+        for (member, add) in changes {
+            let low = rows::low(*member);
+            match (members.binary_search(&low), add) {
+                (Err(at), true) => members.insert(at, low),
+                (Ok(at), false) => drop(members.remove(at)),
+                _ => continue,
+            }
+            changed.push((*member, *add));
+        }
+        if changed.is_empty() {
+            return Ok(0);
+        }
+        if members.is_empty() {
+            self.transaction.delete(self.tables.link, &key)?;
+        } else {
+            let mut value = Vec::new();
+            chunk::encode(&members, &mut value);
+            self.transaction
+                .put(self.tables.link, &key, &value, Put::Upsert)?;
+        }
+        for (member, add) in changed {
+            self.change_reverse(set, member, add)?;
+        }
+        Ok(members.len() as i64 - before.len() as i64)
+    }
+
+    fn change_reverse(&mut self, set: SetId, member: EntryId, add: bool) -> Result<(), Error> {
+        let table = self.tables.linked;
+        let (bucket, item) = (rows::bucket(member), rows::item(member, set));
+        let digest = &mut self.pending.state.digest;
+        if add {
+            *digest = digest.wrapping_add(term(set, member));
+            return self.transaction.put(table, &bucket, &item, Put::Upsert);
+        }
+        *digest = digest.wrapping_sub(term(set, member));
+        self.transaction.delete_item(table, &bucket, &item)?;
+        self.forget_text_if_unused(member)
+    }
+
+    /// Takes the set of an attribute away from its entry. Nobody owns it then; its members go with
+    /// [`Batch::clear_small`] or [`Batch::reclaim_links`], which must come after what is to take
+    /// its place: texts go with the last set they are in.
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn detach_links(
+        &mut self,
+        id: EntryId,
+        number: AttributeNumber,
+    ) -> Result<Option<LinkedSet>, Error> {
+        let table = self.tables.linkset;
+        let key = rows::owned_key(id, number);
+        let row = self.transaction.get(table, &key)?;
+        let known = row.map(|value| rows::of_owned(&key, value)).transpose()?;
+        let Some((_, it)) = known.flatten() else {
+            return Ok(None);
+        };
+        self.transaction.delete(table, &key)?;
+        let nobody = rows::owner_value(EntryId::ROOT, number);
+        self.transaction
+            .put(table, &rows::owner_key(it.set), &nobody, Put::Upsert)?;
+        self.transaction
+            .put(table, &rows::detached_key(it.set), &[], Put::Upsert)?;
+        Ok(Some(it))
+    }
+
+    /// Clears a detached set away if it is small; false if it is left to [`Batch::reclaim_links`].
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn clear_small(&mut self, detached: &LinkedSet) -> Result<bool, Error> {
+        if detached.count > AT_ONCE_MAX {
+            return Ok(false);
+        }
+        self.clear_set(detached.set, AT_ONCE_MAX)?;
+        Ok(true)
+    }
+
+    /// Takes all sets away from an entry that goes.
+    pub(crate) fn detach_all_links(&mut self, id: EntryId) -> Result<(), Error> {
+        for it in self.snapshot().linked_sets(id)? {
+            if let Some(detached) = self.detach_links(id, it.number)? {
+                self.clear_small(&detached)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes some members of a detached set, about so many and at least a chunk; returns how
+    /// many. 0: there is no detached set.
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn reclaim_links(&mut self, most: u64) -> Result<u64, Error> {
+        let set = self.snapshot().detached_set()?;
+        set.map_or(Ok(0), |set| self.clear_set(set, most))
+    }
+
+    fn clear_set(&mut self, set: SetId, most: u64) -> Result<u64, Error> {
+        let mut members = Vec::new();
+        for member in self.snapshot().members_after(set, EntryId::ROOT)? {
+            members.push((member?, false));
+            if members.len() as u64 > most {
+                break;
+            }
+        }
+        let all = members.len() as u64 <= most;
+        for part in members.chunk_by(|a, b| a.0.0 >> chunk::BITS == b.0.0 >> chunk::BITS) {
+            self.change_chunk(set, part)?;
+        }
+        if all {
+            let table = self.tables.linkset;
+            self.transaction.delete(table, &rows::owner_key(set))?;
+            self.transaction.delete(table, &rows::detached_key(set))?;
+        }
+        // An empty set that was still there is something done, too.
+        Ok((members.len() as u64).max(1))
+    }
+
+    /// The id of a text that names no entry, as a member: known already, or given now. The caller
+    /// makes it a member of a set, or it stays for good.
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn text_member(&mut self, text: &[u8], normal: &[u8]) -> Result<EntryId, Error> {
+        if let Some(known) = self.snapshot().text_id(normal)? {
+            return Ok(known);
+        }
+        let id = self.next_id();
+        let table = self.tables.linkset;
+        let value = rows::text_value(text, normal);
+        self.transaction
+            .put(table, &rows::text_key(id), &value, Put::Upsert)?;
+        self.transaction
+            .put(table, &rows::hash_key(normal, id), &[], Put::Upsert)?;
+        Ok(id)
+    }
+
+    fn forget_text_if_unused(&mut self, id: EntryId) -> Result<(), Error> {
+        let snapshot = self.snapshot();
+        let Some((_, normal)) = snapshot.stored_text(id)? else {
+            return Ok(());
+        };
+        if !snapshot.sets_of(id)?.is_empty() {
+            return Ok(());
+        }
+        let hash_key = rows::hash_key(normal, id);
+        let table = self.tables.linkset;
+        self.transaction.delete(table, &rows::text_key(id))?;
+        self.transaction.delete(table, &hash_key)?;
+        Ok(())
+    }
+
+    /// Puts another member in place of one in every set it is in, or none. Returns who held it.
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn replace_member(
+        &mut self,
+        old: EntryId,
+        new: Option<EntryId>,
+    ) -> Result<Vec<Holder>, Error> {
+        let holders = self.snapshot().holders_of(old)?;
+        for holder in &holders {
+            let mut changes = vec![(old, false)];
+            changes.extend(new.map(|new| (new, true)));
+            self.change_links(holder.id, holder.number, &changes)?;
+        }
+        // What is left are sets that are detached.
+        for set in self.snapshot().sets_of(old)? {
+            self.change_chunk(set, &[(old, false)])?;
+        }
+        Ok(holders)
+    }
+}
