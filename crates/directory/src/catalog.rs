@@ -2,6 +2,7 @@
 //! naming contexts. Immutable; the writer publishes a new one before the commit that needs it, so
 //! that no reader meets an attribute number it cannot name.
 
+use crate::execute::DeletedMembers;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use policy::{Access, LimitSettings};
@@ -45,6 +46,8 @@ pub(crate) struct Catalog {
     pub has_collective: bool,
     /// Which attributes tell an entry's groups when all operational attributes are asked for.
     pub shown_memberships: SmallVec<[TypeId; 2]>,
+    /// What becomes of values that name an entry which is deleted.
+    pub deleted_members: DeletedMembers,
     /// Some entry of this database is, or once was, a subentry.
     pub has_subentries: bool,
     /// Which values no two entries share, and which numbers new entries get.

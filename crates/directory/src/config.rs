@@ -13,7 +13,7 @@ use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
 };
 use crate::context::COLLECTIVE_CLASS;
-use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
+use crate::execute::{DeletedMembers, META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::knowledge::{Computed, Knowledge, Known};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
@@ -62,6 +62,12 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
             &computed,
             &config_texts(snapshot, &schema, &config, "pandoShownMembership")?,
         )?,
+        deleted_members: deleted_members(&config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoDeletedMember",
+        )?)?,
         superior_referrals: superior_referrals(config_texts(
             snapshot,
             &schema,
@@ -124,6 +130,18 @@ pub(crate) fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -
     values
         .map(|value| String::from_utf8_lossy(value).into_owned())
         .collect()
+}
+
+/// `pandoDeletedMember`: `remove`, `keep` or `refuse`; `remove` without it.
+fn deleted_members(texts: &[String]) -> Result<DeletedMembers, Failure> {
+    match texts.first().map(|it| it.to_ascii_lowercase()).as_deref() {
+        None | Some("remove") => Ok(DeletedMembers::Remove),
+        Some("keep") => Ok(DeletedMembers::Keep),
+        Some("refuse") => Ok(DeletedMembers::Refuse),
+        Some(other) => Err(Failure::Configuration(format!(
+            "pandoDeletedMember: expected remove, keep or refuse, came {other}"
+        ))),
+    }
 }
 
 /// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.

@@ -5,6 +5,7 @@
 
 mod collective;
 mod dynamic;
+mod linked;
 mod membership;
 
 pub(crate) use collective::COLLECTIVE_CLASS;
@@ -610,9 +611,27 @@ impl ValueSource for VisibleEntry<'_, '_> {
             return None;
         }
         match self.view.any_value(number, test) {
+            None if self.has_links() => match self.any_linked(number, test) {
+                None if self.context.catalog.has_collective => self.any_lent(number, test),
+                linked => linked,
+            },
             None if self.context.catalog.has_collective => self.any_lent(number, test),
             stored => stored,
         }
+    }
+
+    fn equal_value(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        if self.has_links()
+            && let Ok(Some(set)) = self.linked_set(number)
+        {
+            return self.has_linked(set.set, normal).ok();
+        }
+        self.any_value(number, test)
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {

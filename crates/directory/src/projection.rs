@@ -8,6 +8,7 @@ use crate::virtual_entry::VirtualEntry;
 use protocol::ber;
 use schema::{AttributeNumber, KnownAttribute, TypeId};
 use smallvec::SmallVec;
+use std::ops::ControlFlow;
 use store::StoredAttribute;
 
 /// A resolved attribute selection.
@@ -130,6 +131,9 @@ impl Projection {
             Some(encoded) if plain && self.numbers.is_empty() => out.extend_from_slice(encoded),
             _ => self.write_one_by_one(catalog, entry, out),
         }
+        if entry.has_links() {
+            self.write_linked(catalog, entry, None, out)?;
+        }
         if catalog.has_collective {
             self.write_lent(catalog, entry, None, out)?;
         }
@@ -163,6 +167,9 @@ impl Projection {
             let values = attribute.values();
             matched.write(&catalog.schema, which, &known.text, values.iter(), out);
         }
+        if entry.has_links() {
+            self.write_linked(catalog, entry, Some(matched), out)?;
+        }
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
         }
@@ -185,6 +192,59 @@ impl Projection {
                 out.extend_from_slice(attribute.encoded);
             }
         }
+    }
+
+    /// Values that are links.
+    fn write_linked(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        matched: Option<&MatchedValues>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        for set in entry.linked_sets()? {
+            let Some(known) = catalog.schema.known(set.number) else {
+                continue;
+            };
+            if !self.selects(known) {
+                continue;
+            }
+            let start = out.len();
+            let mut some = false;
+            let mut walked = Ok(());
+            let values = |out: &mut Vec<u8>| {
+                walked = entry.linked_values(set.set, &mut |value| {
+                    some = true;
+                    if self.types_only {
+                        return ControlFlow::Break(());
+                    }
+                    let which = (known.type_id, Some(known.number));
+                    if matched.is_none_or(|it| it.matches(&catalog.schema, which, value)) {
+                        ber::put_octets(out, ber::OCTET_STRING, value);
+                    }
+                    ControlFlow::Continue(())
+                });
+            };
+            ber::put_nested(out, ber::SEQUENCE, |out| {
+                ber::put_octets(out, ber::OCTET_STRING, known.text.as_bytes());
+                ber::put_nested(out, ber::SET, values);
+            });
+            walked?;
+            if !some {
+                // All of its members are deleted entries.
+                out.truncate(start);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stored attribute is selected.
+    fn selects(&self, known: &KnownAttribute) -> bool {
+        let by_kind = match known.operational {
+            true => self.all_operational,
+            false => self.all_user,
+        };
+        by_kind || self.numbers.contains(&known.number)
     }
 
     /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.
@@ -228,13 +288,7 @@ impl Projection {
     ) -> impl Iterator<Item = (StoredAttribute<'a>, &'s KnownAttribute)> {
         entry.attributes().filter_map(|attribute| {
             let known = catalog.schema.known(attribute.number)?;
-            let by_kind = if known.operational {
-                self.all_operational
-            } else {
-                self.all_user
-            };
-            let selected = by_kind || self.numbers.contains(&attribute.number);
-            selected.then_some((attribute, known))
+            self.selects(known).then_some((attribute, known))
         })
     }
 

@@ -66,6 +66,15 @@ fn records() -> Vec<String> {
                 "dn: ou=people,dc=example,dc=com\nobjectClass: organizationalUnit\n\n".into(),
             );
         }
+        if person % 20 == 11 {
+            let unit = if person < 40 { "ou=people" } else { "ou=late" };
+            records.push(format!(
+                "dn: cn=group{person},{unit},dc=example,dc=com\nobjectClass: groupOfNames\n\
+                 member: cn=p0,ou=people,dc=example,dc=com\n\
+                 member: cn=p72,ou=people,dc=example,dc=com\n\
+                 member: cn=p3,ou=late,dc=example,dc=com\nmember: cn=nobody\n\n"
+            ));
+        }
         if person == 40 {
             records.push("dn: cn=x,ou=new,dc=org\nobjectClass: device\n\n".into());
             records.push("dn: ou=new,dc=org\nobjectClass: organizationalUnit\n\n".into());

@@ -145,7 +145,19 @@ pub trait ValueSource {
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool>;
 
-    /// The same for attributes that are not stored (`entryDN`, `hasSubordinates`, …).
+    /// The same, when `test` passes exactly the values of one normal form under the attribute's
+    /// equality rule: a source that finds values by their form need not call it.
+    fn equal_value(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        let _ = normal;
+        self.any_value(number, test)
+    }
+
+    /// As `any_value`, for attributes that are not stored (`entryDN`, `hasSubordinates`, …).
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         let _ = (type_id, test);
         None

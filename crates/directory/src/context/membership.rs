@@ -192,12 +192,38 @@ impl Context<'_> {
             let candidates = self.candidates(&plan, EntryId::ROOT)?;
             for found in candidates.entries_after(*self.snapshot, EntryId::ROOT) {
                 let (id, view) = found?;
-                if self.holds(&view, selector, name, spelled) {
+                if self.holds_link(id, &view, selector, name)?
+                    || self.holds(&view, selector, name, spelled)
+                {
                     holders.push(id);
                 }
             }
         }
         Ok(holders)
+    }
+
+    /// Whether an entry holds a name as a link.
+    fn holds_link(
+        &self,
+        id: EntryId,
+        view: &EntryView<'_>,
+        selector: &Selector,
+        name: &Name,
+    ) -> Result<bool, Stop> {
+        if !view.has_links() {
+            return Ok(false);
+        }
+        for set in self.snapshot.linked_sets(id)? {
+            if !selector.numbers.contains(&set.number) {
+                continue;
+            }
+            for member in self.snapshot.members_named(name.bytes())? {
+                if self.snapshot.has_member(set.set, member)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether an entry holds a name. Most are spelled as the entry they name is, so a comparison
@@ -329,6 +355,24 @@ impl Context<'_> {
                 match self.snapshot.find(&name)? {
                     Lookup::Found(id) if id != EntryId::ROOT => add(id),
                     _ => {}
+                }
+            }
+        }
+        if view.has_links() {
+            let numbers = |it: &Selector| it.numbers.clone();
+            let numbers: Vec<_> = followed.iter().flat_map(numbers).collect();
+            for set in self.snapshot.linked_sets(group)? {
+                if !numbers.contains(&set.number) {
+                    continue;
+                }
+                if !self.knows_members_of(group, &mut known)? {
+                    return Ok(());
+                }
+                for member in self.snapshot.members_after(set.set, EntryId::ROOT)? {
+                    let member = member?;
+                    if self.snapshot.entry(member)?.is_some() {
+                        add(member);
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Execution;
 use super::draft::{Draft, position_of};
+use super::links::Given;
 use crate::clock::uuid_text;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Addition, Write};
@@ -51,10 +52,17 @@ impl Execution<'_, '_> {
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
         }
         let end = self.end_of(&draft);
-        let bytes = draft.encode(&self.schema, self.position);
         if let Some(options) = &write.options {
+            // With all values in the row: there are no sets to look into yet.
+            let bytes = draft.encode(&self.schema, self.position);
             self.require_of_new(write, options, &bytes)?;
         }
+        draft.link_values(&Given {
+            snapshot: &self.batch.snapshot(),
+            schema: &self.schema,
+        })?;
+        let bytes = draft.encode(&self.schema, self.position);
+        let edits = draft.links;
         let id = self.batch.next_id();
         let row = if parent.0 == 0 {
             write.name.bytes()
@@ -65,6 +73,8 @@ impl Execution<'_, '_> {
                 .expect("only the root has no leaf, and it cannot be added")
         };
         self.batch.insert(id, parent, row, &bytes)?;
+        self.store_links(id, edits)?;
+        self.take_place(id, &write.name)?;
         self.keep(&counters)?;
         self.history.added(id);
         self.notice_end(id, end);

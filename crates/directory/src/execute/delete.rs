@@ -16,6 +16,9 @@ use store::EntryId;
 /// tests, which look at what happens beyond.
 const AT_ONCE_MAX: usize = if cfg!(test) { 8 } else { 1_000 };
 
+/// Links that are cleared away in the time that an entry takes.
+const LINKS_FOR_ENTRY: u64 = 10;
+
 /// An entry that is going to be deleted.
 struct Doomed {
     id: EntryId,
@@ -53,6 +56,7 @@ impl Execution<'_, '_> {
         } else {
             write.name.leaf().unwrap_or(&[])
         };
+        self.refuse_members(id, children > 0)?;
         if children > 0 {
             let Some(below) = self.below(id, write)? else {
                 return self.detach(id, (parent, row));
@@ -68,7 +72,14 @@ impl Execution<'_, '_> {
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
+        self.leave_groups(id, &spelled)?;
+        let links = self
+            .batch
+            .snapshot()
+            .stored_entry(id)?
+            .is_some_and(|it| it.has_links());
         self.batch.delete(id, (parent, row))?;
+        self.noticed.detaches |= links && self.batch.snapshot().detached_set()?.is_some();
         self.history.deleted(id, uuid, &spelled);
         Ok(())
     }
@@ -81,7 +92,7 @@ impl Execution<'_, '_> {
             let Some(view) = snapshot.entry(id)? else {
                 return Err(super::missing_row(id));
             };
-            let mut draft = Draft::of(&view, &self.schema);
+            let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
             draft.parent = EntryId::DETACHED;
             draft.rdn = Cow::Borrowed(&spelled);
             draft.encode(&self.schema, self.position)
@@ -95,12 +106,18 @@ impl Execution<'_, '_> {
     /// Removes the next entries of detached subtrees, at most so many.
     pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
         let doomed = self.batch.snapshot().next_detached(most as usize)?;
-        if doomed.is_empty() {
+        // A link is two rows, an entry some twenty.
+        let links = match (most as usize).saturating_sub(doomed.len()) {
+            0 => 0,
+            left => self.batch.reclaim_links(left as u64 * LINKS_FOR_ENTRY)?,
+        };
+        if doomed.is_empty() && links == 0 {
             let text = "nothing of deleted subtrees is left";
             return Stop::refuse(ResultCode::NO_SUCH_OBJECT, text);
         }
         for entry in &doomed {
             let (uuid, spelled) = self.remains(entry.id)?;
+            self.leave_groups(entry.id, &spelled)?;
             self.batch.reclaim(entry)?;
             self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
         }

@@ -1,6 +1,7 @@
 //! An entry being changed: untouched attributes stay the bytes they were.
 
 use super::Execution;
+use super::links::Edit;
 use crate::operation::values::normal;
 use crate::stop::Stop;
 use schema::{AttributeNumber, EntryShape, Schema, Structure, TypeId};
@@ -12,6 +13,8 @@ pub(super) struct Draft<'e> {
     pub parent: EntryId,
     pub rdn: Cow<'e, str>,
     pub attributes: Vec<DraftAttribute<'e>>,
+    /// Values that are links.
+    pub links: Vec<Edit>,
 }
 
 /// One attribute of a draft.
@@ -34,10 +37,11 @@ impl<'e> Draft<'e> {
             parent,
             rdn: Cow::Borrowed(rdn),
             attributes: Vec::with_capacity(32),
+            links: Vec::new(),
         }
     }
 
-    /// A draft of an entry as it is.
+    /// A draft of an entry as it is, without its links.
     pub fn of(view: &EntryView<'e>, schema: &Schema) -> Draft<'e> {
         let mut draft = Draft::new(view.parent(), view.rdn());
         for stored in view.attributes() {
@@ -112,6 +116,10 @@ impl<'e> Draft<'e> {
             .attributes
             .iter()
             .map(|it| (it.type_id, it.values.iter().take(2).count()))
+            .chain(
+                (self.links.iter().filter(|it| it.count() > 0))
+                    .map(|it| (it.type_id, it.count().min(2) as usize)),
+            )
             .collect();
         let shape = EntryShape {
             classes: &classes,
@@ -129,6 +137,7 @@ impl<'e> Draft<'e> {
     /// The bytes to store: user attributes in their order, then operational ones.
     pub fn encode(&self, schema: &Schema, position: u64) -> Vec<u8> {
         let mut builder = EntryBuilder::new(self.parent, &self.rdn, position);
+        builder.set_links(self.links.iter().any(|it| it.count() > 0));
         for operational in [false, true] {
             for attribute in self
                 .attributes

@@ -5,6 +5,8 @@ mod delete;
 mod draft;
 mod dynamic;
 mod holder;
+mod leaving;
+mod links;
 mod modify;
 mod numbers;
 mod options;
@@ -27,6 +29,7 @@ use schema::{AttributeNumber, Description, Schema, Violation};
 use store::{Batch, EntryId, EntryView, Lookup};
 
 pub(crate) use holder::other_match;
+pub(crate) use leaving::DeletedMembers;
 pub(crate) use numbers::{counter_key, exhausted};
 pub(crate) use unique::held;
 pub(crate) use unit::Done;

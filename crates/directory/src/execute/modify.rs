@@ -2,6 +2,7 @@
 
 use super::Execution;
 use super::draft::{Draft, DraftValues, position_of};
+use super::links::{self, Given};
 use crate::operation::values::normal;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Modification, Write};
@@ -11,7 +12,7 @@ use schema::syntax::OID_INTEGER;
 use schema::{AttributeNumber, Schema, TypeId};
 use std::borrow::Cow;
 use std::collections::HashSet;
-use store::EntryView;
+use store::{EntryId, EntryView};
 
 /// From this many values on, values to add are looked up in a set instead of one by one.
 const SET_FROM: usize = 32;
@@ -27,16 +28,23 @@ impl Execution<'_, '_> {
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
-        let (end, counters);
+        let (end, counters, edits);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
                 return Err(super::missing_row(id));
             };
-            let mut draft = Draft::of(&view, &self.schema);
+            let given = Given {
+                snapshot: &snapshot,
+                schema: &self.schema,
+            };
+            let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
+            let linked_before = draft.linked_types();
             let types_before = draft.attributes.len();
             for (change, number) in changes.iter().zip(&numbers) {
-                apply(&self.schema, &mut draft, change, *number, permissive)?;
+                if !links::apply(&given, &mut draft, change, *number, permissive)? {
+                    apply(&self.schema, &mut draft, change, *number, permissive)?;
+                }
             }
             draft.drop_empty();
             let gets_class = numbers.contains(&object_class);
@@ -44,13 +52,15 @@ impl Execution<'_, '_> {
             self.refuse_without_rdn(&draft)?;
             self.refuse_other_lifetime(&view, &draft, &numbers)?;
             let same_shape = draft.attributes.len() == types_before
-                && changes.iter().zip(&numbers).all(|(_, number)| {
-                    *number != object_class && view.attribute(*number).is_some()
+                && draft.linked_types() == linked_before
+                && numbers.iter().all(|number| {
+                    *number != object_class
+                        && (view.attribute(*number).is_some() || draft.is_linked(*number))
                 });
             if same_shape {
                 refuse_several(&self.schema, &draft, &numbers)?;
             } else if relaxed {
-                self.check_classes_relaxed(&view, &mut draft)?;
+                self.check_classes_relaxed(id, &view, &mut draft)?;
             } else {
                 self.check_classes(&draft)?;
             }
@@ -60,13 +70,17 @@ impl Execution<'_, '_> {
             }
             numbers.extend(due.iter().map(|(_, number)| *number));
             self.refuse_held(&write.name, &draft, Some(&numbers), Some(id))?;
+            self.refuse_held_links(&write.name, &draft, changes, id)?;
             end = self.changed_end(&draft, &numbers);
-            draft.encode(&self.schema, self.position)
+            let bytes = draft.encode(&self.schema, self.position);
+            edits = draft.links;
+            bytes
         };
         if numbers.contains(&object_class) {
             self.notice_new_classes(changes)?;
         }
         self.batch.update(id, &bytes)?;
+        self.store_links(id, edits)?;
         self.keep(&counters)?;
         self.history.modified(id);
         self.notice_end(id, end);
@@ -103,6 +117,7 @@ impl Execution<'_, '_> {
     /// before need not afterwards (draft-zeilenga-ldap-relax-03 §3.1 and §3.5).
     fn check_classes_relaxed(
         &self,
+        id: EntryId,
         before: &EntryView<'_>,
         draft: &mut Draft<'_>,
     ) -> Result<(), Stop> {
@@ -111,7 +126,8 @@ impl Execution<'_, '_> {
         let structure = match draft.check(&self.schema, class, &[], true) {
             Ok(structure) => structure,
             Err(broken) => {
-                let before = Draft::of(before, &self.schema);
+                let snapshot = self.batch.snapshot();
+                let before = Draft::whole(id, before, &snapshot, &self.schema)?;
                 let sound = before.check(&self.schema, class, &[], true).is_ok();
                 return if sound { Err(broken) } else { Ok(()) };
             }

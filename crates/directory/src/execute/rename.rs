@@ -35,6 +35,7 @@ impl Execution<'_, '_> {
         let new_row = renaming.rdn.normal.as_slice();
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
+        self.take_place(id, &name_afterwards(write))?;
         self.history
             .renamed(id, &spelled, old_parent, moved_subtree);
         Ok(())
@@ -53,7 +54,11 @@ impl Execution<'_, '_> {
         let Some(view) = snapshot.entry(id)? else {
             return Err(super::missing_row(id));
         };
-        let mut draft = Draft::of(&view, &self.schema);
+        let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
+        if numbers.iter().any(|it| draft.is_linked(*it)) {
+            let text = "an entry cannot be named after its members";
+            return Stop::refuse(ResultCode::NAMING_VIOLATION, text);
+        }
         if renaming.delete_old_rdn {
             self.delete_old_values(view.rdn(), &mut draft);
         }

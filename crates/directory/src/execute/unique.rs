@@ -30,6 +30,27 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
+    /// Refuses values of one type that another entry holds.
+    pub(super) fn refuse_held_values(
+        &self,
+        name: &Name,
+        type_id: TypeId,
+        values: &[Vec<u8>],
+        own: EntryId,
+    ) -> Result<(), Stop> {
+        let rules = self.catalog.rules.unique.iter();
+        for rule in rules.filter(|rule| rule.place.covers(name)) {
+            let covering = |of: &&TypeId| self.schema.is_subtype(type_id, **of);
+            for of in rule.types.iter().filter(covering) {
+                let bases = rule.bases(&self.batch.snapshot())?;
+                for value in values {
+                    self.refuse_held_value(*of, value, &bases, Some(own))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The same for an entry that gets another name, and for what is below it.
     pub(super) fn refuse_held_after_move(
         &self,

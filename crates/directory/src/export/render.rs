@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
 use policy::Subject;
-use protocol::ber::{OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};
+use protocol::ber::{OCTET_STRING, Reader, SEQUENCE, SET, put_integer, put_nested, put_octets};
 use protocol::ldif::LdifWriter;
 use protocol::{Filter, PartialAttribute, parse_filter};
 use schema::{AttributeNumber, Truth};
@@ -122,12 +122,13 @@ impl Rules {
         attributes.filter(|it| self.selected.get(usize::from(it.number.0)) == Some(&true))
     }
 
-    fn put_record(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>) {
+    fn put_record(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>, links: &[u8]) {
         self.writer.put_dn(out, name);
-        for attribute in self.exported(view) {
-            let Some(attribute) = PartialAttribute::from_checked(attribute.encoded) else {
-                continue;
-            };
+        let stored = self.exported(view);
+        let stored = stored.filter_map(|it| PartialAttribute::from_checked(it.encoded));
+        let mut reader = Reader::new(links);
+        let linked = std::iter::from_fn(|| PartialAttribute::decode(&mut reader).ok());
+        for attribute in stored.chain(linked) {
             for value in attribute.values {
                 self.writer.put_value(out, attribute.description, value);
             }
@@ -136,14 +137,47 @@ impl Rules {
     }
 
     /// Attributes are stored as they stand in a request.
-    fn put_request(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>) {
+    fn put_request(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>, links: &[u8]) {
         put_nested(out, ADD_REQUEST, |out| {
             put_octets(out, OCTET_STRING, name.as_bytes());
             put_nested(out, SEQUENCE, |out| {
                 self.exported(view)
                     .for_each(|it| out.extend_from_slice(it.encoded));
+                out.extend_from_slice(links);
             });
         });
+    }
+
+    /// The values that are links, as attributes of a request.
+    fn links(&self, snapshot: &Snapshot<'_>, id: EntryId) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        for set in snapshot.linked_sets(id)? {
+            let known = self.catalog.schema.known(set.number);
+            let selected = self.selected.get(usize::from(set.number.0)) == Some(&true);
+            let Some(known) = known.filter(|_| selected) else {
+                continue;
+            };
+            let (mut values, mut value) = (Vec::new(), Vec::new());
+            for member in snapshot.members_after(set.set, EntryId::ROOT)? {
+                let member = member?;
+                value.clear();
+                match snapshot.entry(member)? {
+                    Some(view) => snapshot.write_name(&view, &mut value)?,
+                    None => match snapshot.text(member)? {
+                        Some(text) => value.extend_from_slice(text),
+                        None => continue,
+                    },
+                }
+                put_octets(&mut values, OCTET_STRING, &value);
+            }
+            if !values.is_empty() {
+                put_nested(&mut out, SEQUENCE, |out| {
+                    put_octets(out, OCTET_STRING, known.text.as_bytes());
+                    put_octets(out, SET, &values);
+                });
+            }
+        }
+        Ok(out)
     }
 
     /// The text compressed, as one member or frame of its own.
@@ -272,14 +306,18 @@ impl<'r> Renderer<'r> {
         snapshot.write_name(view, &mut self.name)?;
         // Names are stored as text; bytes that are not would be a damaged row.
         let name = std::str::from_utf8(&self.name).unwrap_or_default();
+        let links = match view.has_links() {
+            true => rules.links(snapshot, id)?,
+            false => Vec::new(),
+        };
         match rules.format {
-            ExportFormat::Ldif => rules.put_record(out, name, view),
-            ExportFormat::BareBer => rules.put_request(out, name, view),
+            ExportFormat::Ldif => rules.put_record(out, name, view, &links),
+            ExportFormat::BareBer => rules.put_request(out, name, view, &links),
             ExportFormat::Ber => put_nested(out, SEQUENCE, |out| {
                 // Message ids are of use in a session only, and begin anew after 2^31-1.
                 let message_id = (id.0 - 1) % i32::MAX as u64 + 1;
                 put_integer(out, INTEGER, message_id as i64);
-                rules.put_request(out, name, view);
+                rules.put_request(out, name, view, &links);
             }),
         }
         Ok(true)

@@ -30,6 +30,8 @@ pub(super) struct Waiting {
     pub ruled: Ruled,
     pub row_name: Vec<u8>,
     pub row: Vec<u8>,
+    /// The block of its links.
+    pub links: Vec<u8>,
     /// As LDIF, in case it is rejected.
     pub text: Vec<u8>,
     /// Where it stands in the input, in words.
@@ -134,6 +136,7 @@ fn write(file: &mut impl Write, waiting: &Waiting) -> std::io::Result<()> {
     let Waiting {
         row_name,
         row,
+        links,
         text,
         place,
         ..
@@ -142,7 +145,7 @@ fn write(file: &mut impl Write, waiting: &Waiting) -> std::io::Result<()> {
         let bytes = rules.iter().flat_map(|it| it.to_le_bytes());
         bytes.collect::<Vec<u8>>()
     });
-    for part in [row_name, row, text, place, &unique, &numbers] {
+    for part in [row_name, row, links, text, place, &unique, &numbers] {
         file.write_all(&(part.len() as u64).to_le_bytes())?;
         file.write_all(part)?;
     }
@@ -167,7 +170,8 @@ fn read(file: &mut impl Read) -> std::io::Result<Option<Waiting>> {
         file.read_exact(&mut bytes)?;
         Ok(bytes)
     };
-    let (row_name, row, text, place) = (part()?, part()?, part()?, part()?);
+    let (row_name, row, links) = (part()?, part()?, part()?);
+    let (text, place) = (part()?, part()?);
     let mut rules = || -> std::io::Result<Vec<u16>> {
         let bytes = part()?;
         let pairs = bytes.chunks_exact(2);
@@ -183,6 +187,7 @@ fn read(file: &mut impl Read) -> std::io::Result<Option<Waiting>> {
         },
         row_name,
         row,
+        links,
         text,
         place,
     }))
@@ -214,6 +219,7 @@ mod tests {
             },
             row_name: vec![number; 3],
             row: vec![number; 5000],
+            links: vec![number; 7],
             text: Vec::new(),
             place: b"here".to_vec(),
         };

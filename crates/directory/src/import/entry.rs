@@ -1,6 +1,7 @@
 //! From a name and values as given to an entry row, checked.
 
 use super::attributes::{MADE, Role, Slots};
+use super::links;
 use super::names::Resolved;
 use super::plan::Plan;
 use super::stamps::Stamps;
@@ -34,6 +35,8 @@ pub(super) struct Given<'e> {
     pub values: &'e [LdifAttribute<'e>],
     pub groups: &'e mut Vec<Group>,
     pub extras: Vec<Extra<'e>>,
+    /// Where values go that become links.
+    pub links: &'e mut Vec<u8>,
 }
 
 /// Composes entries, one after the other.
@@ -94,12 +97,20 @@ impl Composer {
             if let Role::Made(which) = slot.role {
                 given[which] = true;
             }
-            if slot.operational {
+            let kind = (slot.type_id, slot.number);
+            if links::is_linked(schema, kind, &entry.name.rdn) {
+                let Group { start, end, .. } = *group;
+                let given = entry.values[start..end].iter().map(|it| &*it.1);
+                let apart = entry.extras.iter().filter(|it| it.0 == at);
+                let values = given.chain(apart.map(|it| &*it.1));
+                links::put(schema, kind, values, entry.links);
+            } else if slot.operational {
                 builder.operational(slot.number, &slot.text, entry.of(at));
             } else {
                 builder.user(slot.number, &slot.text, entry.of(at));
             }
         }
+        builder.set_links(!entry.links.is_empty());
         put_made(plan, stamps, &verdict, given, builder);
         Ok(verdict)
     }

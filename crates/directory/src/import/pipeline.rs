@@ -364,7 +364,7 @@ fn finish(
     let schema = shared.schema.newest();
     let tally = sequencer.tally();
     let counters = sequencer.counters();
-    let (mut loader, replacements, broken) = sequencer.into_parts();
+    let (mut loader, replacements, broken) = sequencer.into_parts(&schema)?;
     loader.put_dictionary(&schema.dictionary_rows())?;
     // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
     let mut key = [0; 32];

@@ -5,6 +5,7 @@ mod rules;
 
 use super::aside::{Aside, Waiting};
 use super::holders::Holders;
+use super::links;
 use super::pipeline::Shared;
 use super::rejects::Rejects;
 use super::source::read_request;
@@ -12,6 +13,7 @@ use super::table::NameTable;
 use super::work::{Kind, Prospect, Text, Work};
 use super::worker::values_of;
 use crate::stop::Failure;
+use schema::Schema;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use store::{BulkLoader, EntryBuilder, EntryId, EntryView, Place, Preparer};
@@ -50,6 +52,7 @@ pub(super) struct Sequencer<'s> {
     numbered: Vec<Waiting>,
     scratch: Vec<u8>,
     aside: Aside,
+    links: links::Waiting,
     /// Where entries are kept aside.
     folder: PathBuf,
     /// Checkpoints are made, so their files stay.
@@ -84,6 +87,7 @@ impl<'s> Sequencer<'s> {
             folder: folder.to_owned(),
             keeps,
             checkpoints: 0,
+            links: links::Waiting::new(folder),
             last: EntryId::ROOT,
             replaceable: HashMap::new(),
             replacements: Vec::new(),
@@ -102,6 +106,11 @@ impl<'s> Sequencer<'s> {
             places.push(place);
         }
         self.loader.append(&work.prepared, &places)?;
+        for (at, block) in &work.links {
+            if let Some(place) = places.get(*at).copied().flatten() {
+                self.links.add(place.id, block, &self.names)?;
+            }
+        }
         self.places = places;
         let numbered = std::mem::take(&mut self.numbered);
         self.append_waiting(numbered.into_iter().map(Ok))?;
@@ -153,9 +162,14 @@ impl<'s> Sequencer<'s> {
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }
 
-    /// The loader, entries to be replaced once it has finished, and inputs that broke off.
-    pub fn into_parts(self) -> (BulkLoader, Vec<Replacement>, Vec<String>) {
-        (self.loader, self.replacements, self.broken)
+    /// The loader, which has everything now, entries to be replaced once it has finished, and
+    /// inputs that broke off.
+    pub fn into_parts(
+        mut self,
+        schema: &Schema,
+    ) -> Result<(BulkLoader, Vec<Replacement>, Vec<String>), Failure> {
+        self.links.finish(&mut self.loader, &self.names, schema)?;
+        Ok((self.loader, self.replacements, self.broken))
     }
 
     /// The place of a prospect; `None` if it has none yet, or never will.
@@ -239,6 +253,9 @@ impl<'s> Sequencer<'s> {
             self.holders.hold(claims, id);
             self.replaceable.remove(&prospect.name);
             let row = with_parent(work.prepared.entry(at), parent)?;
+            if let Some(block) = block_of(work, at) {
+                self.links.add(id, block, &self.names)?;
+            }
             self.replacements.push(Replacement { id, row });
             self.tally.imported += 1;
             return Ok(());
@@ -278,6 +295,7 @@ impl<'s> Sequencer<'s> {
             ruled: ruled.cloned().unwrap_or_default(),
             row_name: work.prepared.name(at).to_vec(),
             row: work.prepared.entry(at).to_vec(),
+            links: block_of(work, at).unwrap_or_default().to_vec(),
             text: self.text(work, at, prospect),
             place: work
                 .origin
@@ -328,6 +346,9 @@ impl<'s> Sequencer<'s> {
             preparer.add(&waiting.row_name, &waiting.row)?;
             let id = self.give_id(waiting.name);
             self.holders.hold(&claims, id);
+            if !waiting.links.is_empty() {
+                self.links.add(id, &waiting.links, &self.names)?;
+            }
             given.iter().for_each(|it| self.holders.give(it));
             places.push(Some(Place { id, parent }));
             self.tally.imported += u64::from(waiting.imported);
@@ -374,10 +395,17 @@ impl<'s> Sequencer<'s> {
     }
 }
 
+/// The block of an entry's links.
+fn block_of(work: &Work, at: usize) -> Option<&[u8]> {
+    let found = work.links.binary_search_by_key(&at, |it| it.0).ok()?;
+    Some(&work.links[found].1)
+}
+
 /// A row with another superior in it.
 fn with_parent(row: &[u8], parent: EntryId) -> Result<Vec<u8>, Failure> {
     let view = EntryView::new(row)?;
     let mut builder = EntryBuilder::new(parent, view.rdn(), view.position());
+    builder.set_links(view.has_links());
     let user = view.user_attributes().as_ptr_range();
     for attribute in view.attributes() {
         let is_user = user.contains(&attribute.encoded.as_ptr());

@@ -43,6 +43,8 @@ pub(super) struct Work {
     pub rejected: Vec<Rejected>,
     /// The input it comes from cannot be read on.
     pub broken: bool,
+    /// Blocks of values that become links, each with the place of its entry; in this order.
+    pub links: Vec<(usize, Vec<u8>)>,
 }
 
 /// Where a piece comes from.

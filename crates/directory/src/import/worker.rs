@@ -12,6 +12,7 @@ use super::rulebook::Rulebook;
 use super::sink::Sink;
 use super::source::{Content, Piece, read_request};
 use super::stamps::Stamps;
+use super::stored;
 use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
 use crate::stop::Failure;
@@ -71,6 +72,7 @@ pub(super) struct Worker<'s> {
     piece: u64,
     entries: Vec<Prospect>,
     claims: rules::Claims,
+    links: Vec<(usize, Vec<u8>)>,
     pub rejected: Vec<Rejected>,
 }
 
@@ -94,6 +96,7 @@ impl<'s> Worker<'s> {
             piece: 0,
             entries: Vec::new(),
             claims: rules::Claims::default(),
+            links: Vec::new(),
             rejected: Vec::new(),
         }
     }
@@ -128,6 +131,7 @@ impl<'s> Worker<'s> {
             entries: std::mem::take(&mut self.entries),
             claims: std::mem::take(&mut self.claims.all),
             rejected: std::mem::take(&mut self.rejected),
+            links: std::mem::take(&mut self.links),
         }))
     }
 
@@ -292,7 +296,17 @@ impl<'s> Worker<'s> {
             let is_config = resolved.name.is_within(&self.shared.plan.catalog.config);
             let is_initial = is_context && !is_config && view.position() == 1;
             let row_name = row_name(&resolved, is_context);
-            self.preparer.add(row_name, view.bytes())?;
+            let (schema, builder) = (&self.schema, &mut self.builder);
+            let from = (&snapshot, id, &view);
+            let (links, is_built) =
+                stored::links_of(schema, &mut self.names, from, &resolved.rdn, builder)?;
+            match is_built {
+                true => self.preparer.build(row_name, &mut self.builder)?,
+                false => self.preparer.add(row_name, view.bytes())?,
+            }
+            if !links.is_empty() {
+                self.links.push((self.entries.len(), links));
+            }
             let prepared = (&self.schema, &self.preparer);
             let claimed = self
                 .claims
@@ -326,6 +340,7 @@ impl<'s> Worker<'s> {
         self.resolve_attributes(read.values)?;
         let mut groups = std::mem::take(&mut self.groups);
         let mut numbers = Vec::new();
+        let mut links = Vec::new();
         let added = self.add_naming_values(&resolved, read.values, &mut groups);
         let added = added.and_then(|mut extras| {
             if kind == Kind::Imported && !self.rulebook().is_empty() {
@@ -346,6 +361,7 @@ impl<'s> Worker<'s> {
                 values: read.values,
                 groups: &mut groups,
                 extras,
+                links: &mut links,
             };
             let Worker {
                 composer,
@@ -372,6 +388,9 @@ impl<'s> Worker<'s> {
         let row_name = row_name(&resolved, is_context);
         let built = self.preparer.build(row_name, &mut self.builder);
         built.map_err(|error| error.to_string())?;
+        if !links.is_empty() {
+            self.links.push((self.entries.len(), links));
+        }
         let (rulebook, prepared) = (self.rulebook(), (&self.schema, &self.preparer));
         let claimed = self.claims.add(rulebook, prepared, &resolved.name, numbers);
         let (claims, ruled) = claimed.map_err(|error| error.to_string())?;

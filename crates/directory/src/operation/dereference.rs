@@ -9,12 +9,13 @@ use protocol::control::{DereferenceRequest, put_dereference_result};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::{AttributeNumber, Schema, TypeId};
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 /// The syntax of names (RFC 4517 §3.3.9).
 const NAME_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
 /// Values of one entry that are followed. With more the entry comes without the control: the
 /// draft (§2.1) wants all or none, and a response must fit into the client's memory.
-const FOLLOWED_MAX: usize = 10_000;
+const FOLLOWED_MAX: u64 = 10_000;
 
 /// One attribute to follow.
 #[derive(Debug)]
@@ -81,7 +82,25 @@ impl Follow {
         let mut results = Vec::new();
         let mut followed = 0;
         for it in follow {
-            let Some(stored) = it.number.and_then(|number| entry.attribute(number)) else {
+            let Some(number) = it.number else {
+                continue;
+            };
+            if let Some(set) = entry.linked_set(number)? {
+                followed += set.count;
+                if followed > FOLLOWED_MAX {
+                    return Ok(None);
+                }
+                let mut done = Ok(());
+                entry.linked_values(set.set, &mut |value| {
+                    done = it.put(context, value, &mut results);
+                    match done {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(_) => ControlFlow::Break(()),
+                    }
+                })?;
+                done?;
+            }
+            let Some(stored) = entry.attribute(number) else {
                 continue;
             };
             for value in stored.values() {

@@ -51,19 +51,27 @@ impl MatchedValues {
         values: impl Iterator<Item = &'v [u8]>,
         out: &mut Vec<u8>,
     ) {
-        let mut scratch = Vec::new();
         let kept: Vec<&[u8]> = values
-            .filter(|value| {
-                let one = OneValue {
-                    type_id,
-                    number,
-                    value,
-                };
-                let mut items = self.items.iter();
-                items.any(|item| item.evaluate(schema, &one, &mut scratch) == Truth::True)
-            })
+            .filter(|value| self.matches(schema, (type_id, number), value))
             .collect();
         put_partial_attribute(out, text, kept.into_iter());
+    }
+
+    /// Whether a value matches.
+    pub fn matches(
+        &self,
+        schema: &Schema,
+        (type_id, number): (TypeId, Option<AttributeNumber>),
+        value: &[u8],
+    ) -> bool {
+        let one = OneValue {
+            type_id,
+            number,
+            value,
+        };
+        let mut scratch = Vec::new();
+        let mut items = self.items.iter();
+        items.any(|item| item.evaluate(schema, &one, &mut scratch) == Truth::True)
     }
 }
 

@@ -79,13 +79,10 @@ impl Mailbox for Nobody {
 impl Desk {
     /// Learns whether something was left by the run before.
     pub(super) fn load_reclaiming(&mut self) {
-        match self.detached_count() {
-            Ok(0) => {}
-            Ok(subtrees) => {
-                tracing::info!(
-                    subtrees,
-                    "going on to remove the entries of deleted subtrees"
-                );
+        match self.is_left() {
+            Ok(false) => {}
+            Ok(true) => {
+                tracing::info!("going on to remove what is left of deleted subtrees and groups");
                 self.reclaiming.begin();
             }
             Err(failure) => tracing::error!(%failure, "deleted subtrees could not be found"),
@@ -105,7 +102,7 @@ impl Desk {
                 done.iter()
                     .all(|it| it.outcome.result.code == ResultCode::SUCCESS)
             })
-            .and_then(|more| Ok(more && self.detached_count()? > 0));
+            .and_then(|more| Ok(more && self.is_left()?));
         match left {
             Ok(true) => self.reclaiming.complained = false,
             Ok(false) => self.reclaiming.end(),
@@ -122,8 +119,11 @@ impl Desk {
         }
     }
 
-    fn detached_count(&self) -> Result<u64, Failure> {
-        Ok(self.store.reader()?.snapshot()?.detached_count()?)
+    /// Whether entries of deleted subtrees or members of sets that nobody owns are left.
+    fn is_left(&self) -> Result<bool, Failure> {
+        let mut reader = self.store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(snapshot.detached_count()? > 0 || snapshot.detached_set()?.is_some())
     }
 }
 

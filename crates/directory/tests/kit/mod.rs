@@ -147,6 +147,11 @@ impl Client {
         client
     }
 
+    /// Closes the directory.
+    pub fn close(self) {
+        self.directory.shutdown();
+    }
+
     /// Closes the directory and opens it again.
     pub fn reopen(self) -> Client {
         self.reopen_with(&options())

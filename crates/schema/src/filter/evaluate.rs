@@ -7,6 +7,7 @@ use super::resolve::is_text;
 use super::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
 };
+use crate::AttributeNumber;
 use crate::matching::{Family, MatchingRule, Position, RuleKind};
 use crate::name;
 use crate::phonetic::phonetic_key;
@@ -78,9 +79,22 @@ fn any<E: ValueSource + ?Sized>(
     entry: &E,
     test: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Truth {
+    any_by(selector, entry, test, |number, test| {
+        entry.any_value(number, test)
+    })
+}
+
+/// The same with another way to the stored values.
+#[inline]
+fn any_by<E: ValueSource + ?Sized>(
+    selector: &Selector,
+    entry: &E,
+    test: &mut dyn FnMut(&[u8]) -> bool,
+    of: impl Fn(AttributeNumber, &mut dyn FnMut(&[u8]) -> bool) -> Option<bool>,
+) -> Truth {
     let mut stored = false;
     for number in &selector.numbers {
-        match entry.any_value(*number, test) {
+        match of(*number, test) {
             Some(true) => return Truth::True,
             Some(false) => stored = true,
             None => (),
@@ -108,8 +122,11 @@ fn equality<E: ValueSource + ?Sized>(
                 })
         });
     }
-    any(&assertion.selector, entry, &mut |value| {
+    let test = &mut |value: &[u8]| {
         value == given || normalised(rule, schema, value, scratch, |it| it == normal)
+    };
+    any_by(&assertion.selector, entry, test, |number, test| {
+        entry.equal_value(number, normal, test)
     })
 }
 

@@ -95,6 +95,8 @@ impl BulkLoader {
             names,
             ordered,
             groups: slots,
+            // Links come when all entries are there, after the last checkpoint.
+            links: super::links::Links::default(),
             state,
             last,
             memory: usize::MAX,

@@ -2,6 +2,7 @@
 
 use super::{ASIDE_FILE, Replacement, Sequencer};
 use crate::import::aside::Aside;
+use crate::import::links;
 use crate::import::rejects::Rejects;
 use crate::import::table::NameTable;
 use crate::stop::Failure;
@@ -38,6 +39,7 @@ impl Sequencer<'_> {
             fields.number(count);
             fields.number(bytes);
         }
+        fields.number(self.links.keep()?);
         let failed = |error| Failure::file("keeping what names there are", error);
         let (count, checksum) = self.names.save(&self.file("names")).map_err(failed)?;
         fields.number(count);
@@ -75,6 +77,7 @@ impl Sequencer<'_> {
         self.aside = Aside::resume(&self.folder.join(ASIDE_FILE), aside)?;
         let rejects = (fields.number()?, fields.number()?);
         self.rejects = Rejects::resume(&self.shared.plan.options.rejects, rejects)?;
+        self.links = links::Waiting::resume(&self.folder, fields.number()?)?;
         let (count, checksum) = (fields.number()?, fields.number()?);
         let names = NameTable::load(&self.file("names"), count, checksum);
         self.names = names.map_err(|error| Failure::file("reading what names there are", error))?;

@@ -123,6 +123,7 @@ fn with_value(
 ) -> Result<Vec<u8>, Failure> {
     let view = EntryView::new(row)?;
     let mut builder = EntryBuilder::new(view.parent(), view.rdn(), view.position());
+    builder.set_links(view.has_links());
     let user = view.user_attributes().as_ptr_range();
     let own = schema
         .describe(attribute)

@@ -1,0 +1,105 @@
+//! Values that are links: the sets of an entry as values, by name.
+//!
+//! Members that are detached, and so deleted for everybody, are left out.
+
+use super::{Context, VisibleEntry};
+use crate::stop::Stop;
+use schema::AttributeNumber;
+use smallvec::SmallVec;
+use std::ops::ControlFlow;
+use store::{EntryId, LinkedSet, SetId};
+
+impl Context<'_> {
+    /// Appends the value that a member is: the name of an entry, or a text. False: it is none.
+    pub fn write_member(&self, member: EntryId, out: &mut Vec<u8>) -> Result<bool, Stop> {
+        if let Some(view) = self.snapshot.entry(member)? {
+            self.snapshot.write_name(&view, out)?;
+            return Ok(true);
+        }
+        let text = self.snapshot.text(member)?;
+        out.extend_from_slice(text.unwrap_or_default());
+        Ok(text.is_some())
+    }
+
+    /// Goes through the members of a set with greater ids, until `each` breaks.
+    pub fn members_after(
+        &self,
+        set: SetId,
+        after: EntryId,
+        each: &mut dyn FnMut(EntryId, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let mut value = Vec::with_capacity(96);
+        for member in self.snapshot.members_after(set, after)? {
+            let member = member?;
+            value.clear();
+            if self.write_member(member, &mut value)? && each(member, &value).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl VisibleEntry<'_, '_> {
+    /// Whether the entry may have values that are links.
+    #[inline]
+    pub fn has_links(&self) -> bool {
+        self.view.has_links() && self.id.is_entry()
+    }
+
+    /// The sets that the subject may see.
+    pub fn linked_sets(&self) -> Result<SmallVec<[LinkedSet; 2]>, Stop> {
+        if !self.has_links() {
+            return Ok(SmallVec::new());
+        }
+        let mut sets = self.context.snapshot.linked_sets(self.id)?;
+        sets.retain(|it| self.shows(it.number));
+        Ok(sets)
+    }
+
+    /// The set of an attribute, if its values are links.
+    pub fn linked_set(&self, number: AttributeNumber) -> Result<Option<LinkedSet>, Stop> {
+        let sets = self.linked_sets()?;
+        Ok(sets.into_iter().find(|it| it.number == number))
+    }
+
+    /// The values of a set, until `each` breaks.
+    pub fn linked_values(
+        &self,
+        set: SetId,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let each = &mut |_, value: &[u8]| each(value);
+        self.context.members_after(set, EntryId::ROOT, each)
+    }
+
+    /// Whether a set has a value of this normal form.
+    pub fn has_linked(&self, set: SetId, normal: &[u8]) -> Result<bool, Stop> {
+        let snapshot = self.context.snapshot;
+        for member in snapshot.members_named(normal)? {
+            if snapshot.has_member(set, member)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// As [`schema::ValueSource::any_value`], of links.
+    pub(super) fn any_linked(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        let set = self.linked_set(number).ok().flatten()?;
+        let (mut some, mut found) = (false, false);
+        let walked = self.linked_values(set.set, &mut |value| {
+            some = true;
+            found = test(value);
+            match found {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        (walked.is_ok() && some).then_some(found)
+    }
+}

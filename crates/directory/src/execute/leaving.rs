@@ -1,0 +1,106 @@
+//! What becomes of values that name an entry which is deleted.
+
+use super::Execution;
+use super::draft::Draft;
+use crate::operation::values::normal;
+use crate::stop::{Refusal, Stop};
+use protocol::ResultCode;
+use store::EntryId;
+
+impl Execution<'_, '_> {
+    /// What happens to the values that name an entry which is deleted.
+    pub(super) fn leave_groups(&mut self, id: EntryId, spelled: &str) -> Result<(), Stop> {
+        let holders = match self.catalog.deleted_members {
+            DeletedMembers::Keep => {
+                if self.batch.snapshot().holders_of(id)?.is_empty() {
+                    return Ok(());
+                }
+                let mut form = Vec::new();
+                let member = self.catalog.computed.member;
+                normal(&self.schema, member, spelled.as_bytes(), &mut form);
+                let text = self.batch.text_member(spelled.as_bytes(), &form)?;
+                self.batch.replace_member(id, Some(text))?;
+                return Ok(());
+            }
+            DeletedMembers::Remove | DeletedMembers::Refuse => {
+                self.batch.replace_member(id, None)?
+            }
+        };
+        let mut groups: Vec<EntryId> = holders.iter().map(|it| it.id).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            self.note_change(group)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to delete an entry, or something below it, that groups beside it name, if the
+    /// setting says so.
+    pub(super) fn refuse_members(&self, top: EntryId, tree: bool) -> Result<(), Stop> {
+        if self.catalog.deleted_members != DeletedMembers::Refuse {
+            return Ok(());
+        }
+        let mut waiting = vec![top];
+        while let Some(id) = waiting.pop() {
+            self.refuse_member(id, top)?;
+            if tree {
+                for child in self.batch.snapshot().children(id) {
+                    waiting.push(child?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_member(&self, id: EntryId, top: EntryId) -> Result<(), Stop> {
+        let snapshot = self.batch.snapshot();
+        let mut outside = None;
+        for holder in snapshot.holders_of(id)? {
+            let Some(group) = snapshot.entry(holder.id)? else {
+                continue;
+            };
+            if holder.id != top && !snapshot.is_at_or_below(group.parent(), top)? {
+                outside = Some(holder);
+            }
+        }
+        let Some(holder) = outside else {
+            return Ok(());
+        };
+        let text = format!(
+            "\"{}\" is a member of \"{}\", and pandoDeletedMember keeps members from being \
+             deleted",
+            self.spelled_name(id)?,
+            self.spelled_name(holder.id)?
+        );
+        Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
+    }
+
+    /// A group has lost a member that was deleted: it is changed, for all who follow it.
+    fn note_change(&mut self, group: EntryId) -> Result<(), Stop> {
+        let bytes = {
+            let snapshot = self.batch.snapshot();
+            let Some(view) = snapshot.entry(group)? else {
+                return Ok(());
+            };
+            let mut draft = Draft::whole(group, &view, &snapshot, &self.schema)?;
+            self.stamp(&mut draft, "", &[self.catalog.known.modifiers_name.number]);
+            draft.encode(&self.schema, self.position)
+        };
+        self.batch.update(group, &bytes)?;
+        self.history.modified(group);
+        Ok(())
+    }
+}
+
+/// What becomes of values that name an entry which is deleted: `pandoDeletedMember`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum DeletedMembers {
+    /// They go with it.
+    #[default]
+    Remove,
+    /// They stay, as text.
+    Keep,
+    /// The entry is not deleted.
+    Refuse,
+}

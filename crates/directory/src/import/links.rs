@@ -1,0 +1,268 @@
+//! Values that become links (docs/adr/0020). Who a value names is known when all entries have their
+//! ids, so values wait in a file: those that name an entry which has come already as its id, others
+//! with the hash of the name and their text.
+//!
+//! A worker makes a *block* of the values of an entry; the file has a record for each block.
+
+use super::names::hash;
+use super::table::NameTable;
+use crate::operation::values::normal;
+use crate::stop::Failure;
+use schema::{AttributeNumber, Name, ResolvedRdn, Schema, TypeId};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use store::{BulkLoader, EntryId, EntryView, Snapshot, is_linked_type};
+
+/// Whether values of a type and number become links in an entry of this RDN.
+pub(super) fn is_linked(
+    schema: &Schema,
+    (type_id, number): (TypeId, AttributeNumber),
+    rdn: &ResolvedRdn,
+) -> bool {
+    is_linked_type(schema, type_id)
+        && schema.known(number).is_some_and(|it| it.base == number)
+        && !rdn.values.iter().any(|(it, _)| it.type_id == type_id)
+}
+
+/// Appends the values of an attribute to a block.
+pub(super) fn put<'v>(
+    schema: &Schema,
+    (type_id, number): (TypeId, AttributeNumber),
+    values: impl Iterator<Item = &'v [u8]>,
+    block: &mut Vec<u8>,
+) {
+    let at = begin(number, block);
+    let mut form = Vec::new();
+    let mut count = 0_u64;
+    for value in values {
+        normal(schema, type_id, value, &mut form);
+        put_value(hash(&Name::from_bytes(&form)), value, block);
+        count += 1;
+    }
+    block[at..at + 8].copy_from_slice(&count.to_le_bytes());
+}
+
+/// Appends the name of an entry, and returns its hash.
+pub(super) type NameOf<'n> = dyn FnMut(&EntryView<'_>, &mut Vec<u8>) -> Result<u128, Failure> + 'n;
+
+/// Appends the links of an entry of the old database to a block.
+pub(super) fn put_stored(
+    schema: &Schema,
+    snapshot: &Snapshot<'_>,
+    id: EntryId,
+    name_of: &mut NameOf<'_>,
+    block: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    let mut form = Vec::new();
+    let mut value = Vec::new();
+    for set in snapshot.linked_sets(id)? {
+        let Some(known) = schema.known(set.number) else {
+            continue;
+        };
+        let at = begin(set.number, block);
+        let mut count = 0_u64;
+        for member in snapshot.members_after(set.set, EntryId::ROOT)? {
+            let member = member?;
+            value.clear();
+            let hash = match (snapshot.entry(member)?, snapshot.text(member)?) {
+                (Some(view), _) => name_of(&view, &mut value)?,
+                (None, Some(text)) => {
+                    value.extend_from_slice(text);
+                    normal(schema, known.type_id, text, &mut form);
+                    hash(&Name::from_bytes(&form))
+                }
+                (None, None) => continue,
+            };
+            put_value(hash, &value, block);
+            count += 1;
+        }
+        block[at..at + 8].copy_from_slice(&count.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// Begins an attribute; returns where the number of its values goes.
+fn begin(number: AttributeNumber, block: &mut Vec<u8>) -> usize {
+    block.extend_from_slice(&number.0.to_le_bytes());
+    let at = block.len();
+    block.extend_from_slice(&[0; 8]);
+    at
+}
+
+fn put_value(hash: u128, value: &[u8], block: &mut Vec<u8>) {
+    block.extend_from_slice(&hash.to_le_bytes());
+    block.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    block.extend_from_slice(value);
+}
+
+/// What waits, in a file.
+pub(super) struct Waiting {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+/// Bytes of the file that are written and read at once.
+const BUFFER_BYTES: usize = 1 << 20;
+
+impl Waiting {
+    /// Keeps values in a file in this folder, should there be any.
+    pub fn new(folder: &Path) -> Waiting {
+        Waiting {
+            path: folder.join("links"),
+            file: None,
+        }
+    }
+
+    /// Makes what is there outlive the process: bytes of the file.
+    pub fn keep(&mut self) -> Result<u64, Failure> {
+        let Some(file) = &mut self.file else {
+            return Ok(0);
+        };
+        let kept = file.flush().and_then(|()| {
+            let file = file.get_ref();
+            file.sync_all()?;
+            Ok(file.metadata()?.len())
+        });
+        kept.map_err(failed)
+    }
+
+    /// Goes on with what was kept.
+    pub fn resume(folder: &Path, bytes: u64) -> Result<Waiting, Failure> {
+        let mut waiting = Waiting::new(folder);
+        if bytes > 0 {
+            let mut options = File::options();
+            let opened = options.read(true).write(true).open(&waiting.path);
+            let file = opened.and_then(|mut file| {
+                file.set_len(bytes)?;
+                file.seek(SeekFrom::End(0))?;
+                Ok(file)
+            });
+            let file = file.map_err(failed)?;
+            waiting.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
+        }
+        Ok(waiting)
+    }
+
+    /// Keeps the block of an entry.
+    pub fn add(&mut self, id: EntryId, block: &[u8], names: &NameTable) -> Result<(), Failure> {
+        if self.file.is_none() {
+            let mut options = File::options();
+            let options = options.read(true).write(true).create(true).truncate(true);
+            let file = options.open(&self.path).map_err(failed)?;
+            self.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
+        }
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        copy_resolved(id, block, names, file).map_err(failed)
+    }
+
+    /// Gives all that waited to the loader, when every entry has its id.
+    pub fn finish(
+        self,
+        loader: &mut BulkLoader,
+        names: &NameTable,
+        schema: &Schema,
+    ) -> Result<(), Failure> {
+        let Some(file) = self.file else { return Ok(()) };
+        let mut file = file
+            .into_inner()
+            .map_err(|error| failed(error.into_error()))?;
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut input = BufReader::with_capacity(BUFFER_BYTES, file);
+        let mut texts: HashMap<u128, EntryId> = HashMap::new();
+        let mut members = Vec::new();
+        let (mut text, mut form) = (Vec::new(), Vec::new());
+        while let Some((id, number, count)) = read_head(&mut input).map_err(failed)? {
+            members.clear();
+            for _ in 0..count {
+                let mut word = [0; 8];
+                input.read_exact(&mut word).map_err(failed)?;
+                let known = EntryId(u64::from_le_bytes(word));
+                if !known.is_root() {
+                    members.push(known);
+                    continue;
+                }
+                let hash = read_text(&mut input, &mut text).map_err(failed)?;
+                if let Some(named) = names.get(hash) {
+                    members.push(named);
+                    continue;
+                }
+                if let Some(known) = schema.known(number) {
+                    normal(schema, known.type_id, &text, &mut form);
+                }
+                let given = texts.entry(hash);
+                members.push(*given.or_insert_with(|| loader.add_text(&text, &form)));
+            }
+            loader.add_links(id, number, &mut members)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a block as records, one for each attribute.
+fn copy_resolved(
+    id: EntryId,
+    block: &[u8],
+    names: &NameTable,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let mut input = block;
+    while !input.is_empty() {
+        let (mut number, mut count) = ([0; 2], [0; 8]);
+        input.read_exact(&mut number)?;
+        input.read_exact(&mut count)?;
+        out.write_all(&id.0.to_le_bytes())?;
+        out.write_all(&number)?;
+        out.write_all(&count)?;
+        for _ in 0..u64::from_le_bytes(count) {
+            let (mut hash, mut length) = ([0; 16], [0; 4]);
+            input.read_exact(&mut hash)?;
+            input.read_exact(&mut length)?;
+            let (value, rest) = input.split_at(u32::from_le_bytes(length) as usize);
+            input = rest;
+            let known = names
+                .get(u128::from_le_bytes(hash))
+                .unwrap_or(EntryId::ROOT);
+            out.write_all(&known.0.to_le_bytes())?;
+            if known.is_root() {
+                out.write_all(&hash)?;
+                out.write_all(&length)?;
+                out.write_all(value)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The entry, attribute and number of values of the next record; `None` at the end.
+fn read_head(input: &mut impl Read) -> std::io::Result<Option<(EntryId, AttributeNumber, u64)>> {
+    let (mut id, mut number, mut count) = ([0; 8], [0; 2], [0; 8]);
+    match input.read_exact(&mut id) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    input.read_exact(&mut number)?;
+    input.read_exact(&mut count)?;
+    Ok(Some((
+        EntryId(u64::from_le_bytes(id)),
+        AttributeNumber(u16::from_le_bytes(number)),
+        u64::from_le_bytes(count),
+    )))
+}
+
+/// Reads a value that named no entry when it came; returns the hash of the name.
+fn read_text(input: &mut impl Read, text: &mut Vec<u8>) -> std::io::Result<u128> {
+    let (mut hash, mut length) = ([0; 16], [0; 4]);
+    input.read_exact(&mut hash)?;
+    input.read_exact(&mut length)?;
+    text.resize(u32::from_le_bytes(length) as usize, 0);
+    input.read_exact(text)?;
+    Ok(u128::from_le_bytes(hash))
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::file("keeping the members of groups in a file", error)
+}

@@ -1,0 +1,49 @@
+//! The links of an entry of the old database, which get new ids as entries do.
+
+use super::links;
+use super::names::Names;
+use crate::stop::Failure;
+use schema::{ResolvedRdn, Schema};
+use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
+
+/// The block of an entry's links. Values from before there were links become links, too: then the
+/// row without them is in the builder, and the answer says so.
+pub(super) fn links_of(
+    schema: &Schema,
+    names: &mut Names,
+    (snapshot, id, view): (&Snapshot<'_>, EntryId, &EntryView<'_>),
+    rdn: &ResolvedRdn,
+    builder: &mut EntryBuilder,
+) -> Result<(Vec<u8>, bool), Failure> {
+    let mut block = Vec::new();
+    if view.has_links() {
+        let mut name_of = |view: &EntryView<'_>, out: &mut Vec<u8>| {
+            snapshot.write_name(view, out)?;
+            let dn = std::str::from_utf8(out).unwrap_or_default();
+            let resolved = names.resolve(schema, dn).map_err(Failure::Configuration)?;
+            Ok(resolved.hash)
+        };
+        links::put_stored(schema, snapshot, id, &mut name_of, &mut block)?;
+    }
+    let kind = |it: &StoredAttribute<'_>| {
+        let known = schema.known(it.number)?;
+        let kind = (known.type_id, it.number);
+        links::is_linked(schema, kind, rdn).then_some(kind)
+    };
+    if view.attributes().all(|it| kind(&it).is_none()) {
+        return Ok((block, false));
+    }
+    let user = view.user_attributes().as_ptr_range();
+    builder.start(view.parent(), view.rdn(), view.position());
+    builder.set_links(true);
+    for attribute in view.attributes() {
+        if let Some(kind) = kind(&attribute) {
+            let values = attribute.values();
+            links::put(schema, kind, values.into_iter(), &mut block);
+        } else {
+            let is_user = user.contains(&attribute.encoded.as_ptr());
+            builder.copy(&attribute, !is_user);
+        }
+    }
+    Ok((block, true))
+}

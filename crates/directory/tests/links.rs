@@ -1,0 +1,517 @@
+//! Members as links: groups follow their members, whatever their size, and whatever happens to
+//! members and groups, in whatever order.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod kit;
+mod node;
+
+use directory::import::Format;
+use kit::Client;
+use node::Node;
+use proptest::prelude::*;
+use protocol::{ChangeOperation, CompareRequest, OwnedControl, Request, ResultCode, Scope, oid};
+use std::collections::{BTreeMap, BTreeSet};
+
+const BASE: &str = "dc=example,dc=com";
+
+fn dn(name: &str) -> String {
+    format!("cn={name},{BASE}")
+}
+
+fn success(result: &protocol::LdapResult) {
+    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
+}
+
+fn group(client: &mut Client, name: &str, members: &[&str]) {
+    let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
+    let members: Vec<&str> = members.iter().map(String::as_str).collect();
+    let mut attributes = vec![("objectClass", &["groupOfEntries"][..])];
+    if !members.is_empty() {
+        attributes.push(("member", &members));
+    }
+    success(&client.add(&dn(name), &attributes));
+}
+
+fn change(client: &mut Client, name: &str, how: ChangeOperation, members: &[&str]) -> ResultCode {
+    let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
+    let members: Vec<&str> = members.iter().map(String::as_str).collect();
+    client.modify(&dn(name), &[(how, "member", &members)]).code
+}
+
+fn read(client: &mut Client, name: &str, attribute: &str) -> BTreeSet<String> {
+    let every = "(objectClass=*)";
+    let answer = client.search(&dn(name), Scope::BaseObject, every, &[attribute]);
+    success(&answer.result);
+    let values = answer.values(attribute).into_iter();
+    values.map(str::to_owned).collect()
+}
+
+fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|it| dn(it)).collect()
+}
+
+fn found(client: &mut Client, filter: &str) -> BTreeSet<String> {
+    let answer = client.search(BASE, Scope::WholeSubtree, filter, &["1.1"]);
+    success(&answer.result);
+    answer.names().into_iter().map(str::to_owned).collect()
+}
+
+fn is_member(client: &mut Client, group: &str, member: &str) -> bool {
+    let (entry, value) = (dn(group), dn(member));
+    let request = CompareRequest {
+        entry: &entry,
+        attribute: "member",
+        value: value.as_bytes(),
+    };
+    let code = client.call(&Request::Compare(request), &[]).result.code;
+    code == ResultCode::COMPARE_TRUE
+}
+
+/// Closes the directory and compares all tables.
+fn check(client: Client) {
+    let data = client.folder.path().to_owned();
+    let folder = std::sync::Arc::clone(&client.folder);
+    client.close();
+    let report = directory::check::check(&data).expect("checked");
+    assert_eq!(report.problems, Vec::<String>::new());
+    drop(folder);
+}
+
+fn setting(client: &mut Client, value: &str) {
+    let change = (ChangeOperation::Replace, "pandoDeletedMember", &[value][..]);
+    success(&client.modify("cn=config", &[change]));
+}
+
+#[test]
+fn a_group_follows_its_members() {
+    let mut client = Client::admin();
+    client.add_person("a");
+    success(&client.add(
+        "ou=x,dc=example,dc=com",
+        &[("objectClass", &["organizationalUnit"])],
+    ));
+    let below = "cn=b,ou=x,dc=example,dc=com";
+    success(&client.add(below, &[("objectClass", &["person"]), ("sn", &["b"])]));
+    group(&mut client, "g", &["a", "nobody"]);
+    success(&client.modify(&dn("g"), &[(ChangeOperation::Add, "member", &[below])]));
+    let renamed = client.rename_with(&dn("a"), "cn=A Z", None, &[]);
+    success(&renamed.result);
+    let moved = client.rename_with("ou=x,dc=example,dc=com", "ou=y", None, &[]);
+    success(&moved.result);
+    let mut expected = names(&["A Z", "nobody"]);
+    expected.insert("cn=b,ou=y,dc=example,dc=com".to_owned());
+    assert_eq!(read(&mut client, "g", "member"), expected);
+    assert_eq!(
+        found(&mut client, "(member=cn=a z,dc=example,dc=com)"),
+        names(&["g"])
+    );
+    assert_eq!(
+        found(&mut client, "(member=cn=a,dc=example,dc=com)"),
+        names(&[])
+    );
+    assert_eq!(read(&mut client, "A Z", "memberOf"), names(&["g"]));
+    assert!(is_member(&mut client, "g", "a Z") && is_member(&mut client, "g", "Nobody"));
+    assert!(!is_member(&mut client, "g", "a"));
+    check(client);
+}
+
+#[test]
+fn an_entry_takes_the_place_of_the_text_that_named_it() {
+    let mut client = Client::admin();
+    group(&mut client, "g", &["later", "g"]);
+    client.add_person("Later");
+    let renamed = client.rename_with(&dn("Later"), "cn=now", None, &[]);
+    success(&renamed.result);
+    assert_eq!(read(&mut client, "g", "member"), names(&["now", "g"]));
+    assert_eq!(read(&mut client, "g", "isMemberOf"), names(&["g"]));
+    check(client);
+}
+
+#[test]
+fn a_deleted_member_leaves_its_groups() {
+    let mut client = Client::admin();
+    for name in ["a", "b"] {
+        client.add_person(name);
+    }
+    group(&mut client, "g", &["a", "b"]);
+    success(&client.add(
+        &dn("u"),
+        &[
+            ("objectClass", &["groupOfUniqueNames"]),
+            ("uniqueMember", &[&dn("a")]),
+        ],
+    ));
+    let before = read(&mut client, "g", "entryCSN");
+    success(&client.delete_with(&dn("a"), &[]).result);
+    assert_eq!(read(&mut client, "g", "member"), names(&["b"]));
+    assert!(read(&mut client, "u", "uniqueMember").is_empty());
+    assert_ne!(read(&mut client, "g", "entryCSN"), before);
+    // A new entry of the name is nobody's member.
+    client.add_person("a");
+    assert!(read(&mut client, "a", "memberOf").is_empty());
+    check(client);
+}
+
+#[test]
+fn a_setting_keeps_the_names_of_deleted_members_or_the_members() {
+    let mut client = Client::admin();
+    for name in ["a", "b"] {
+        client.add_person(name);
+    }
+    group(&mut client, "g", &["a", "b"]);
+    setting(&mut client, "keep");
+    success(&client.delete_with(&dn("a"), &[]).result);
+    assert_eq!(read(&mut client, "g", "member"), names(&["a", "b"]));
+    client.add_person("a");
+    assert_eq!(read(&mut client, "a", "memberOf"), names(&["g"]));
+    setting(&mut client, "refuse");
+    let refused = client.delete_with(&dn("b"), &[]).result;
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    assert!(
+        refused.diagnostic.contains(&dn("g")),
+        "{}",
+        refused.diagnostic
+    );
+    assert_eq!(
+        change(&mut client, "g", ChangeOperation::Delete, &["b"]),
+        ResultCode::SUCCESS
+    );
+    success(&client.delete_with(&dn("b"), &[]).result);
+    let odd = (
+        ChangeOperation::Replace,
+        "pandoDeletedMember",
+        &["burn"][..],
+    );
+    let refused = client.modify("cn=config", &[odd]);
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    check(client);
+}
+
+#[test]
+fn what_is_wrong_with_a_change_of_members_is_told() {
+    let mut client = Client::admin();
+    client.add_person("a");
+    group(&mut client, "g", &["a", "text"]);
+    use ChangeOperation::{Add, Delete, Replace};
+    let exists = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS;
+    let missing = ResultCode::NO_SUCH_ATTRIBUTE;
+    for (how, members, code) in [
+        (Add, &["A"][..], exists),
+        (Add, &["b", "TEXT"], exists),
+        (Delete, &["b"], missing),
+        (Delete, &["a", "b"], missing),
+        (Delete, &["text"], ResultCode::SUCCESS),
+        (Delete, &["text"], missing),
+        (Delete, &[], ResultCode::SUCCESS),
+        (Delete, &[], missing),
+        (Replace, &["a", "c"], ResultCode::SUCCESS),
+    ] {
+        assert_eq!(
+            change(&mut client, "g", how, members),
+            code,
+            "{how:?} {members:?}"
+        );
+    }
+    assert_eq!(read(&mut client, "g", "member"), names(&["a", "c"]));
+    // A class that needs a member keeps its last one.
+    success(&client.add(
+        &dn("n"),
+        &[("objectClass", &["groupOfNames"]), ("member", &[&dn("a")])],
+    ));
+    let refused = change(&mut client, "n", Delete, &["a"]);
+    assert_eq!(refused, ResultCode::OBJECT_CLASS_VIOLATION);
+    check(client);
+}
+
+#[test]
+fn a_large_set_is_replaced_at_once_and_cleared_away_afterwards() {
+    let mut client = Client::admin();
+    let many: Vec<String> = (0..3000).map(|at| format!("nobody {at}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    client.add_person("a");
+    group(&mut client, "g", &many);
+    assert_eq!(read(&mut client, "g", "member").len(), 3000);
+    let code = change(
+        &mut client,
+        "g",
+        ChangeOperation::Replace,
+        &["a", "nobody 7"],
+    );
+    assert_eq!(code, ResultCode::SUCCESS);
+    assert_eq!(read(&mut client, "g", "member"), names(&["a", "nobody 7"]));
+    assert!(!is_member(&mut client, "g", "nobody 8"));
+    group(&mut client, "h", &many);
+    success(&client.delete_with(&dn("h"), &[]).result);
+    assert_eq!(
+        found(&mut client, "(member=cn=nobody 8,dc=example,dc=com)"),
+        names(&[])
+    );
+    let mut client = client.reopen();
+    success(&client.bind(kit::ADMIN, kit::PASSWORD));
+    assert_eq!(read(&mut client, "g", "member"), names(&["a", "nobody 7"]));
+    check(client);
+}
+
+#[test]
+fn members_of_a_deleted_subtree_leave_their_groups() {
+    let mut client = Client::admin();
+    let top = "ou=x,dc=example,dc=com";
+    success(&client.add(top, &[("objectClass", &["organizationalUnit"])]));
+    let people: Vec<String> = (0..30).map(|at| format!("cn=p{at},{top}")).collect();
+    for person in &people {
+        success(&client.add(person, &[("objectClass", &["person"]), ("sn", &["p"])]));
+    }
+    let members: Vec<&str> = people.iter().map(String::as_str).collect();
+    let attributes = [
+        ("objectClass", &["groupOfEntries"][..]),
+        ("member", &members),
+    ];
+    success(&client.add(&dn("g"), &attributes));
+    success(&client.add(&format!("cn=inner,{top}"), &attributes));
+    let tree = OwnedControl::new(oid::TREE_DELETE, true);
+    success(&client.delete_with(top, &[tree]).result);
+    assert!(read(&mut client, "g", "member").is_empty());
+    assert_eq!(
+        found(&mut client, &format!("(member={})", people[3])),
+        names(&[])
+    );
+    check(client);
+}
+
+#[test]
+fn an_import_makes_links_whatever_comes_first() {
+    let node = Node::new(BASE, true);
+    let mut ldif = format!("dn: cn=first,{BASE}\nobjectClass: groupOfNames\n");
+    for at in [1, 3, 99] {
+        ldif.push_str(&format!("member: UID=user.{at}, ou=people,{BASE}\n"));
+    }
+    // Below a superior that comes later.
+    ldif.push_str(&format!(
+        "\ndn: cn=deep,ou=groups,{BASE}\nobjectClass: groupOfUniqueNames\n\
+         uniqueMember: uid=user.1,ou=people,{BASE}\nuniqueMember: cn=deep,ou=groups,{BASE}\n\
+         uniqueMember: cn=x,{BASE}#'0101'B\n\n"
+    ));
+    ldif.push_str(node::people(5).strip_prefix("version: 1\n\n").unwrap());
+    ldif.push_str(&format!(
+        "\ndn: ou=groups,{BASE}\nobjectClass: organizationalUnit\n"
+    ));
+    node.import(&ldif);
+    node.check();
+    let expected = [
+        format!("member: uid=user.1,ou=people,{BASE}"),
+        format!("member: uid=user.3,ou=people,{BASE}"),
+        format!("member: UID=user.99, ou=people,{BASE}"),
+        format!("uniqueMember: cn=deep,ou=groups,{BASE}"),
+        format!("uniqueMember: cn=x,{BASE}#'0101'B"),
+    ];
+    let before = node.export();
+    for line in &expected {
+        assert!(before.lines().any(|it| it == line), "{line}\n{before}");
+    }
+    // Once more, into a full node: what is there gets new ids.
+    node.import(&format!(
+        "dn: uid=user.99,ou=people,{BASE}\nobjectClass: account\n\n\
+         dn: cn=second,{BASE}\nobjectClass: groupOfNames\nmember: cn=first,{BASE}\n"
+    ));
+    node.check();
+    let after = node.export();
+    for line in expected.iter().filter(|it| !it.contains("user.99")) {
+        assert!(after.lines().any(|it| it == line), "{line}\n{after}");
+    }
+    let named = format!("member: uid=user.99,ou=people,{BASE}");
+    assert!(after.lines().any(|it| it == named), "{after}");
+    // What is exported is imported as the same.
+    let other = Node::new(BASE, true);
+    let file = other.file("copy.ldif", after.as_bytes());
+    other.import_files(vec![file], Format::Ldif).unwrap();
+    other.check();
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let groups = |text: &str| {
+        let kept = lines(text).into_iter();
+        kept.filter(|it| it.to_lowercase().contains("member:"))
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(groups(&other.export()), groups(&after));
+}
+
+/// A value of a group in the model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Value {
+    Entry(usize),
+    Text(String),
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    AddPerson(usize),
+    Rename(usize, usize),
+    Delete(usize),
+    Change(usize, bool, Vec<usize>),
+    Replace(usize, Vec<usize>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let person = 0..8_usize;
+    let some = proptest::collection::btree_set(0..8_usize, 0..5);
+    let some = some.prop_map(|it| it.into_iter().collect::<Vec<_>>());
+    let change = (0..3_usize, any::<bool>(), some.clone());
+    let change = change.prop_map(|(group, add, it)| Step::Change(group, add, it));
+    prop_oneof![
+        2 => person.clone().prop_map(Step::AddPerson),
+        2 => (person.clone(), person.clone()).prop_map(|(a, b)| Step::Rename(a, b)),
+        1 => person.prop_map(Step::Delete),
+        4 => change,
+        1 => (0..3_usize, some).prop_map(|(g, it)| Step::Replace(g, it)),
+    ]
+}
+
+/// People by the number in their name, and groups.
+#[derive(Debug, Default)]
+struct Model {
+    people: BTreeMap<usize, usize>,
+    given: usize,
+    groups: [BTreeSet<Value>; 3],
+}
+
+impl Model {
+    fn value(&self, name: usize) -> Value {
+        match self.people.get(&name) {
+            Some(id) => Value::Entry(*id),
+            None => Value::Text(format!("p{name}")),
+        }
+    }
+
+    /// An entry of this name is there now.
+    fn appear(&mut self, name: usize, id: usize) {
+        self.people.insert(name, id);
+        for group in &mut self.groups {
+            if group.remove(&Value::Text(format!("p{name}"))) {
+                group.insert(Value::Entry(id));
+            }
+        }
+    }
+
+    fn shown(&self, group: usize) -> BTreeSet<String> {
+        let name = |it: &Value| match it {
+            Value::Text(text) => dn(text),
+            Value::Entry(id) => {
+                let named = self.people.iter().find(|(_, it)| *it == id);
+                dn(&format!("p{}", named.unwrap().0))
+            }
+        };
+        self.groups[group].iter().map(name).collect()
+    }
+
+    fn apply(&mut self, step: &Step, client: &mut Client) {
+        match step {
+            Step::AddPerson(name) => {
+                if !self.people.contains_key(name) {
+                    client.add_person(&format!("p{name}"));
+                    self.given += 1;
+                    self.appear(*name, self.given);
+                }
+            }
+            Step::Rename(old, new) => {
+                if self.people.contains_key(new) {
+                    return;
+                }
+                if let Some(id) = self.people.remove(old) {
+                    let rdn = format!("cn=p{new}");
+                    success(
+                        &client
+                            .rename_with(&dn(&format!("p{old}")), &rdn, None, &[])
+                            .result,
+                    );
+                    self.appear(*new, id);
+                }
+            }
+            Step::Delete(name) => {
+                if let Some(id) = self.people.remove(name) {
+                    success(&client.delete_with(&dn(&format!("p{name}")), &[]).result);
+                    for group in &mut self.groups {
+                        group.remove(&Value::Entry(id));
+                    }
+                }
+            }
+            Step::Change(group, add, members) => self.change(*group, *add, members, client),
+            Step::Replace(group, members) => {
+                let spelled: Vec<String> = members.iter().map(|it| format!("p{it}")).collect();
+                let spelled: Vec<&str> = spelled.iter().map(String::as_str).collect();
+                let code = change(
+                    client,
+                    &format!("g{group}"),
+                    ChangeOperation::Replace,
+                    &spelled,
+                );
+                assert_eq!(code, ResultCode::SUCCESS);
+                self.groups[*group] = members.iter().map(|it| self.value(*it)).collect();
+            }
+        }
+    }
+
+    fn change(&mut self, group: usize, add: bool, members: &[usize], client: &mut Client) {
+        if members.is_empty() {
+            return;
+        }
+        let values: Vec<Value> = members.iter().map(|it| self.value(*it)).collect();
+        let fits = |it: &Value| self.groups[group].contains(it) != add;
+        let expected = match (values.iter().all(fits), add) {
+            (true, _) => ResultCode::SUCCESS,
+            (false, true) => ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+            (false, false) => ResultCode::NO_SUCH_ATTRIBUTE,
+        };
+        let spelled: Vec<String> = members.iter().map(|it| format!("P{it}")).collect();
+        let spelled: Vec<&str> = spelled.iter().map(String::as_str).collect();
+        let how = match add {
+            true => ChangeOperation::Add,
+            false => ChangeOperation::Delete,
+        };
+        assert_eq!(
+            change(client, &format!("g{group}"), how, &spelled),
+            expected
+        );
+        if expected == ResultCode::SUCCESS {
+            for value in values {
+                match add {
+                    true => drop(self.groups[group].insert(value)),
+                    false => drop(self.groups[group].remove(&value)),
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn random_changes_agree_with_a_model(steps in proptest::collection::vec(step(), 1..60)) {
+        let mut client = Client::admin();
+        for name in 0..3 {
+            group(&mut client, &format!("g{name}"), &[]);
+        }
+        let mut model = Model::default();
+        for step in &steps {
+            model.apply(step, &mut client);
+        }
+        let lower = |it: BTreeSet<String>| -> BTreeSet<String> {
+            it.into_iter().map(|it| it.to_lowercase()).collect()
+        };
+        for at in 0..3 {
+            let shown = lower(read(&mut client, &format!("g{at}"), "member"));
+            prop_assert_eq!(shown, model.shown(at), "{:?}", model);
+        }
+        for name in 0..8 {
+            let filter = format!("(member=cn=P{name},{BASE})");
+            let value = model.value(name);
+            let holding = (0..3).filter(|it| model.groups[*it].contains(&value));
+            let expected: BTreeSet<String> = holding.map(|it| dn(&format!("g{it}"))).collect();
+            prop_assert_eq!(&found(&mut client, &filter), &expected);
+            if model.people.contains_key(&name) {
+                let groups = read(&mut client, &format!("p{name}"), "memberOf");
+                prop_assert_eq!(groups, expected);
+            }
+        }
+        check(client);
+    }
+}
