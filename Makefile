@@ -5,7 +5,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-groups docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -25,6 +25,10 @@ bench-accounts:
 bench-connections:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/connections $(ARGS)
+
+bench-groups:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/groups $(ARGS)
 
 docs:
 	.ci/run docs

@@ -197,6 +197,13 @@ impl Folder {
         Ok(begin.elapsed())
     }
 
+    /// Compares all tables of Pando's database.
+    pub fn check(&self) -> io::Result<()> {
+        let mut command = Command::new(&self.pando);
+        command.arg("check").arg(self.database(Subject::Pando));
+        self.finish(Subject::Pando, &mut command)
+    }
+
     /// What the last command of a server has said.
     fn log(&self, subject: Subject) -> PathBuf {
         self.path.join(format!("{}.log", subject.name()))

@@ -457,8 +457,9 @@ pub struct Man {
 /// `pando bench`
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// What to do: search, auth (search, then bind), bind, compare, modify, add, delete,
-    /// modify-dn, or shares of them such as search=65,bind=16,compare=16,modify=3 (`mixed`)
+    /// What to do: search, auth (search, then bind), bind, compare, modify, add-value,
+    /// delete-value, add, delete, modify-dn, or shares of them such as
+    /// search=65,bind=16,compare=16,modify=3 (`mixed`)
     pub job: String,
     /// The server: ldap://HOST:PORT or ldapi://%2Fpath
     #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]

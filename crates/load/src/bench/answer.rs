@@ -142,7 +142,7 @@ fn expected_tag(kind: JobKind, binding: bool) -> u8 {
         JobKind::Search => tag::SEARCH_DONE,
         JobKind::Auth | JobKind::Bind => tag::BIND,
         JobKind::Compare => tag::COMPARE,
-        JobKind::Modify => tag::MODIFY,
+        JobKind::Modify | JobKind::AddValue | JobKind::DeleteValue => tag::MODIFY,
         JobKind::Add => tag::ADD,
         JobKind::Delete => tag::DELETE,
         JobKind::ModifyDn => tag::MODIFY_DN,

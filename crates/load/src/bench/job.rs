@@ -180,11 +180,11 @@ impl Jobs {
                 put_octets(content, OCTET_STRING, &scratch.value);
                 put_message(out, id, tag::COMPARE, content);
             }
-            JobKind::Modify => {
+            JobKind::Modify | JobKind::AddValue | JobKind::DeleteValue => {
                 self.dn.write(dn, turn);
                 scratch.value.clear();
                 self.value.write(&mut scratch.value, turn);
-                put_replace(content, dn, &self.attribute, &scratch.value);
+                put_change(content, kind, dn, &self.attribute, &scratch.value);
                 put_message(out, id, tag::MODIFY, content);
             }
             JobKind::Add => self.write_add(id, turn, scratch, dn, out)?,
@@ -198,7 +198,11 @@ impl Jobs {
                 put_message(out, id, tag::MODIFY_DN, content);
             }
         }
-        let once = matches!(kind, JobKind::Add | JobKind::Delete | JobKind::ModifyDn);
+        // Done twice they fail.
+        let once = !matches!(
+            kind,
+            JobKind::Search | JobKind::Auth | JobKind::Bind | JobKind::Compare | JobKind::Modify
+        );
         if once && turn.exhausted {
             Err(NotWritten::Exhausted)
         } else {
@@ -549,14 +553,19 @@ pub(crate) fn put_bind(
 }
 
 /// Appends the content of a modify that replaces all values of one attribute by one.
-fn put_replace(content: &mut Vec<u8>, dn: &[u8], attribute: &[u8], value: &[u8]) {
+fn put_change(content: &mut Vec<u8>, kind: JobKind, dn: &[u8], attribute: &[u8], value: &[u8]) {
+    let operation = match kind {
+        JobKind::AddValue => 0,
+        JobKind::DeleteValue => 1,
+        _ => 2,
+    };
     let set = whole(value.len());
     let partial = whole(attribute.len()) + whole(set);
     let change = 3 + whole(partial);
     put_octets(content, OCTET_STRING, dn);
     put_header(content, SEQUENCE, whole(change));
     put_header(content, SEQUENCE, change);
-    content.extend_from_slice(&[0x0a, 1, 2]);
+    content.extend_from_slice(&[0x0a, 1, operation]);
     put_header(content, SEQUENCE, partial);
     put_octets(content, OCTET_STRING, attribute);
     put_header(content, SET, set);

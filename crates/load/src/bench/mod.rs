@@ -38,6 +38,10 @@ pub enum JobKind {
     Compare,
     /// Modify: replace the values of one attribute.
     Modify,
+    /// Modify: add one value.
+    AddValue,
+    /// Modify: delete one value.
+    DeleteValue,
     /// Add.
     Add,
     /// Delete.
@@ -92,11 +96,13 @@ const MIXED: &str = "search=65,bind=16,compare=16,modify=3";
 
 impl JobKind {
     /// All kinds, in the order of RFC 4511.
-    pub const ALL: [JobKind; 8] = [
+    pub const ALL: [JobKind; 10] = [
         JobKind::Bind,
         JobKind::Search,
         JobKind::Auth,
         JobKind::Modify,
+        JobKind::AddValue,
+        JobKind::DeleteValue,
         JobKind::Add,
         JobKind::Delete,
         JobKind::ModifyDn,
@@ -111,6 +117,8 @@ impl JobKind {
             JobKind::Bind => "bind",
             JobKind::Compare => "compare",
             JobKind::Modify => "modify",
+            JobKind::AddValue => "add-value",
+            JobKind::DeleteValue => "delete-value",
             JobKind::Add => "add",
             JobKind::Delete => "delete",
             JobKind::ModifyDn => "modify-dn",
@@ -188,7 +196,7 @@ pub struct Options {
     pub dn: String,
     /// Attribute that compare and modify work on.
     pub attribute: String,
-    /// Value that compare asserts and modify writes.
+    /// Value that compare asserts and modify, add-value and delete-value write.
     pub value: String,
     /// Compare must answer compareTrue (`Some(true)`), compareFalse, or either.
     pub expect_compare: Option<bool>,

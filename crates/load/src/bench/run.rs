@@ -401,10 +401,7 @@ fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     {
         add("dn", options.dn.clone());
     }
-    if options
-        .mix
-        .has(|kind| matches!(kind, JobKind::Compare | JobKind::Modify))
-    {
+    if options.mix.has(uses_value) {
         add("attribute", options.attribute.clone());
     }
     add(
@@ -417,6 +414,14 @@ fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     );
     add("seed", options.seed.to_string());
     out
+}
+
+/// Whether a kind of operation writes or asserts `attribute` and `value`.
+fn uses_value(kind: JobKind) -> bool {
+    matches!(
+        kind,
+        JobKind::Compare | JobKind::Modify | JobKind::AddValue | JobKind::DeleteValue
+    )
 }
 
 #[cfg(test)]

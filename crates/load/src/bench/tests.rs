@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use protocol::request::tag as request_tag;
 use protocol::{
-    Authentication, DecodeLimits, LdapResult, Message, Request, ResultCode, ResultKind,
+    Authentication, ChangeOperation, DecodeLimits, LdapResult, Message, Request, ResultCode,
+    ResultKind,
 };
 
 use super::*;
@@ -120,7 +121,11 @@ fn note(request: &Request<'_>, identity: &mut String, seen: &mut Seen) {
         }
         Request::Search(search) => ("search", search.base),
         Request::Compare(compare) => ("compare", compare.entry),
-        Request::Modify(modify) => ("modify", modify.object),
+        Request::Modify(modify) => match modify.changes.first().map(|it| it.operation) {
+            Some(ChangeOperation::Add) => ("add-value", modify.object),
+            Some(ChangeOperation::Delete) => ("delete-value", modify.object),
+            _ => ("modify", modify.object),
+        },
         Request::Add(add) => ("add", add.entry),
         Request::Delete(delete) => ("delete", delete.entry),
         Request::ModifyDn(modify_dn) => ("modify-dn", modify_dn.new_rdn),
