@@ -21,6 +21,7 @@ use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
 use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
 use smallvec::SmallVec;
+use std::path::Path;
 use store::{
     Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
     OrderStart, Plan, Region, RegionScope, Snapshot,
@@ -39,6 +40,8 @@ pub(crate) struct Context<'a> {
     clock: Option<&'a dyn Clock>,
     /// Of the serving thread, unless nobody is served.
     counters: Option<&'a Counters>,
+    /// Where entries may be kept that are too large for the output.
+    pub spool: Option<&'a Path>,
 }
 
 /// An entry narrowed to what one subject may see.
@@ -78,6 +81,7 @@ impl<'a> Context<'a> {
             memory: membership::Memory::default(),
             clock: None,
             counters: None,
+            spool: None,
         };
         if let Sight::AllBut(types) = catalog.access.sight(subject) {
             context.sees_config = false;

@@ -1,6 +1,7 @@
 //! A search between two of its slices. Holds no snapshot: it resumes on a new one, by id.
 
 use crate::operation::extras::Extras;
+use crate::operation::large::Large;
 use crate::paging::PagePosition;
 use crate::projection::Projection;
 use policy::{Subject, Whose};
@@ -39,6 +40,8 @@ pub struct Cursor {
     pub(crate) began_us: Option<u64>,
     /// Whom the search acts as, when that is not whom the session is bound as (RFC 4370).
     pub(crate) subject: Option<Rc<Subject>>,
+    /// The entry that is being sent in parts.
+    pub(crate) large: Option<Box<Large>>,
     /// Scratch for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }
@@ -97,5 +100,11 @@ impl Cursor {
     /// The message id of the search request.
     pub fn message_id(&self) -> MessageId {
         self.id
+    }
+
+    /// Whether a part of a message may have been sent: until the rest of it has, nothing else may
+    /// be, on the same connection.
+    pub fn is_inside_message(&self) -> bool {
+        self.large.as_ref().is_some_and(|it| it.is_inside())
     }
 }

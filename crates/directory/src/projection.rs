@@ -1,15 +1,18 @@
 //! Which attributes of an entry go into a response (RFC 4511 §4.5.1.8).
 
+mod ranged;
+
 use crate::catalog::Catalog;
 use crate::context::VisibleEntry;
+use crate::operation::large::LargeSet;
 use crate::operation::matched_values::MatchedValues;
 use crate::stop::Stop;
 use crate::virtual_entry::VirtualEntry;
 use protocol::ber;
-use schema::{AttributeNumber, KnownAttribute, TypeId};
+use schema::{AttributeNumber, KnownAttribute, TypeId, ValueRange};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use store::StoredAttribute;
+use store::{LinkedSet, StoredAttribute};
 
 /// A resolved attribute selection.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +22,8 @@ pub(crate) struct Projection {
     types_only: bool,
     /// Stored attributes asked for by name, class or subtype.
     numbers: SmallVec<[AttributeNumber; 8]>,
+    /// Stored attributes of which a range of values is asked for.
+    ranges: SmallVec<[(AttributeNumber, ValueRange); 1]>,
     /// Types asked for by name, for entries and values that are not stored.
     types: SmallVec<[TypeId; 8]>,
     /// Computed types to add, with the names to return them under.
@@ -84,6 +89,17 @@ impl Projection {
         let Ok(description) = catalog.schema.describe(text) else {
             return;
         };
+        let schema = &catalog.schema;
+        if let Some(range) = description.range {
+            let own = |it: &AttributeNumber| {
+                let known = schema.known(*it);
+                known.is_some_and(|it| it.type_id == description.type_id)
+            };
+            let numbers = schema.selected_numbers(&description).into_iter();
+            self.ranges
+                .extend(numbers.filter(own).map(|it| (it, range)));
+            return;
+        }
         // Computed values have no options.
         if description.options.is_empty() {
             self.types.push(description.type_id);
@@ -109,6 +125,7 @@ impl Projection {
         !self.all_user
             && !self.all_operational
             && self.numbers.is_empty()
+            && self.ranges.is_empty()
             && self.computed.is_empty()
     }
 
@@ -120,8 +137,22 @@ impl Projection {
         matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
+        self.write_some(catalog, entry, (matched, u64::MAX), out)
+    }
+
+    /// The same without sets of more members than this.
+    pub fn write_some(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        (matched, members_max): (Option<&MatchedValues>, u64),
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
         if self.nothing() {
             return Ok(());
+        }
+        if !self.ranges.is_empty() {
+            self.write_ranged(catalog, entry, out)?;
         }
         if let Some(matched) = matched {
             return self.write_matched(catalog, entry, matched, out);
@@ -132,7 +163,7 @@ impl Projection {
             _ => self.write_one_by_one(catalog, entry, out),
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, None, out)?;
+            self.write_linked(catalog, entry, (None, members_max), out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, None, out)?;
@@ -168,7 +199,7 @@ impl Projection {
             matched.write(&catalog.schema, which, &known.text, values.iter(), out);
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, Some(matched), out)?;
+            self.write_linked(catalog, entry, (Some(matched), u64::MAX), out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
@@ -199,14 +230,19 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        matched: Option<&MatchedValues>,
+        (matched, members_max): (Option<&MatchedValues>, u64),
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for set in entry.linked_sets()? {
             let Some(known) = catalog.schema.known(set.number) else {
                 continue;
             };
-            if !self.selects(known) {
+            if !self.selects(known) || set.count > members_max {
+                continue;
+            }
+            let asked = matched.and_then(|it| it.equal_to(set.number));
+            if let (Some(forms), false) = (asked, self.types_only) {
+                write_equal(entry, &set, &known.text, &forms, out)?;
                 continue;
             }
             let start = out.len();
@@ -236,6 +272,26 @@ impl Projection {
             }
         }
         Ok(())
+    }
+
+    /// The selected sets of more members than this, whose values are wanted.
+    pub fn large_sets(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+        members_max: u64,
+    ) -> Result<Vec<LargeSet>, Stop> {
+        if self.types_only || self.nothing() {
+            return Ok(Vec::new());
+        }
+        let sets = entry.linked_sets()?.into_iter();
+        let large = sets.filter(|it| it.count > members_max);
+        let selected = large.filter_map(|it| {
+            let known = catalog.schema.known(it.number);
+            let known = known.filter(|known| self.selects(known))?;
+            Some(LargeSet::new(it.number, it.set, &known.text))
+        });
+        Ok(selected.collect())
     }
 
     /// Whether a stored attribute is selected.
@@ -319,4 +375,27 @@ impl Projection {
             }
         }
     }
+}
+
+/// Of a set, the values of these normal forms: what matched values most often ask for, without a
+/// look at all the others.
+fn write_equal(
+    entry: &VisibleEntry<'_, '_>,
+    set: &LinkedSet,
+    text: &str,
+    forms: &[&[u8]],
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let mut values: Vec<Vec<u8>> = Vec::new();
+    for form in forms {
+        if let Some(member) = entry.member_of_form(set.set, form)? {
+            let mut value = Vec::new();
+            entry.write_member(member, &mut value)?;
+            values.push(value);
+        }
+    }
+    values.sort_unstable();
+    values.dedup();
+    ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
+    Ok(())
 }

@@ -169,11 +169,17 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let (before, id) = (out.len(), cursor.id);
+        let inside = cursor.is_inside_message();
         self.reader.reset();
         let flow = self.with_parts(|parts| dispatch::resume(parts, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
-            response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
+            let result = stop.into_result();
+            if inside {
+                // A result in the middle of a message would be part of it.
+                return Flow::Close;
+            }
+            response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
             Flow::Done
         });
         self.ended(Operation::Search, &flow);
@@ -501,7 +507,10 @@ impl Parts<'_> {
     #[inline]
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
         let (snapshot, catalog) = (self.snapshot, self.catalog);
-        Context::of_request(snapshot, catalog, subject, self.clock, self.counters)
+        let mut context =
+            Context::of_request(snapshot, catalog, subject, self.clock, self.counters);
+        context.spool = Some(self.shared.store.folder());
+        context
     }
 
     /// A place among the followers for a search of the session.

@@ -515,3 +515,98 @@ proptest! {
         check(client);
     }
 }
+
+#[test]
+fn a_range_of_values_says_which_it_is() {
+    let mut client = Client::admin();
+    let many: Vec<String> = (0..9).map(|at| format!("nobody {at}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    group(&mut client, "g", &many);
+    let mut ask = |wanted: &str| {
+        let every = "(objectClass=*)";
+        let answer = client.search(&dn("g"), Scope::BaseObject, every, &[wanted]);
+        success(&answer.result);
+        let (_, attributes) = answer.entries.into_iter().next().unwrap();
+        attributes
+    };
+    let mut all = BTreeSet::new();
+    for (wanted, answered, count) in [
+        ("member;range=0-3", "member;range=0-3", 4),
+        ("member;range=4-7", "member;range=4-7", 4),
+        ("member;range=8-*", "member;range=8-*", 1),
+        ("member;range=0-1499", "member;range=0-*", 9),
+        ("objectClass;range=0-0", "objectClass;range=0-*", 1),
+    ] {
+        let attributes = ask(wanted);
+        assert_eq!(attributes.len(), 1, "{wanted}");
+        let (name, values) = &attributes[0];
+        assert_eq!((name.as_str(), values.len()), (answered, count));
+        if !wanted.contains("objectClass") {
+            all.extend(values.iter().cloned());
+        }
+    }
+    assert_eq!(all, names(&many));
+    assert!(ask("member;range=9-*").is_empty());
+}
+
+#[test]
+fn matched_values_are_found_without_the_others() {
+    let mut client = Client::admin();
+    client.add_person("a");
+    group(&mut client, "g", &["a", "b", "c"]);
+    let mut matched = |filter: &str| {
+        let encoded = protocol::parse_filter(filter).unwrap();
+        let mut value = Vec::new();
+        protocol::ber::put_nested(&mut value, protocol::ber::SEQUENCE, |out| {
+            out.extend_from_slice(&encoded);
+        });
+        let mut control = OwnedControl::new(oid::MATCHED_VALUES, true);
+        control.value = Some(value);
+        let every = "(objectClass=*)";
+        let (base, wanted) = (dn("g"), ["member"]);
+        let scope = Scope::BaseObject;
+        let answer = client.search_with(&base, scope, every, &wanted, |_| (), &[control]);
+        success(&answer.result);
+        let values = answer.values("member").into_iter();
+        values.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(matched("(member=CN=A,dc=example,dc=com)"), names(&["a"]));
+    assert_eq!(matched("(member=cn=x,dc=example,dc=com)"), names(&[]));
+    assert_eq!(matched("(cn=b)"), names(&[]));
+    assert_eq!(matched("(member=*)"), names(&["a", "b", "c"]));
+}
+
+#[test]
+fn a_large_group_is_sent_whole_among_others_in_small_memory() {
+    let mut client = Client::admin();
+    let many: Vec<String> = (0..20_000)
+        .map(|at| format!("nobody {at} of {BASE}"))
+        .collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    group(&mut client, "a", &["x"]);
+    group(&mut client, "b", &many[..10_000]);
+    for part in many[10_000..].chunks(5_000) {
+        let code = change(&mut client, "b", ChangeOperation::Add, part);
+        assert_eq!(code, ResultCode::SUCCESS);
+    }
+    group(&mut client, "c", &["y", "z"]);
+    let filter = "(objectClass=groupOfEntries)";
+    let answer = client.search(BASE, Scope::WholeSubtree, filter, &["*", "+"]);
+    success(&answer.result);
+    assert_eq!(answer.names(), [dn("a"), dn("b"), dn("c")]);
+    let counts: Vec<usize> = answer
+        .entries
+        .iter()
+        .map(|(_, attributes)| {
+            let member = attributes.iter().find(|(name, _)| name == "member");
+            assert!(attributes.iter().any(|(name, _)| name == "entryUUID"));
+            member.map_or(0, |(_, values)| values.len())
+        })
+        .collect();
+    assert_eq!(counts, [1, 20_000, 2]);
+    assert_eq!(read(&mut client, "b", "member"), names(&many));
+    // Without the members nothing is gathered.
+    let answer = client.search(&dn("b"), Scope::BaseObject, filter, &["cn"]);
+    assert_eq!(answer.values("cn"), ["b"]);
+    check(client);
+}

@@ -5,8 +5,9 @@ mod write;
 
 pub use decode::{Response, ResponseMessage, peek_response};
 pub use write::{
-    EntryMark, begin_search_entry, finish_search_entry, write_bind_result, write_extended_result,
-    write_intermediate, write_notice_of_disconnection, write_result, write_search_reference,
+    EntryMark, begin_search_entry, finish_search_entry, large_search_entry, write_bind_result,
+    write_extended_result, write_intermediate, write_notice_of_disconnection, write_result,
+    write_search_reference,
 };
 
 pub(crate) use decode::{entry_parts, ldap_result, result_code};

@@ -138,6 +138,10 @@ impl<S: Service> Connection<S> {
             let step = service.resume(&mut self.session, cursor, out);
             self.follow(id, step);
         }
+        if self.is_inside_message() {
+            return;
+        }
+        self.look_ahead(service, rules, out);
         self.tell_news(service, out);
         if self.parked.is_none() && self.more && !self.stalled {
             self.execute_input(service, rules, out);
@@ -152,6 +156,8 @@ impl<S: Service> Connection<S> {
             self.followers.news(id);
             return;
         }
+        // A search begins when nothing waits, so nothing completes in the middle of its messages.
+        debug_assert!(!self.is_inside_message());
         let step = service.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
         // A completed search never parks under an id of its own: what completes is a write, a
@@ -187,8 +193,12 @@ impl<S: Service> Connection<S> {
 
     /// Appends a Notice of Disconnection that says why (RFC 4511 §4.4.1), and closes.
     pub fn farewell(&mut self, service: &mut S, why: &str, out: &mut Vec<u8>) {
+        let inside = self.is_inside_message();
         self.drop_parked(service);
-        if self.state != State::Closed {
+        if inside {
+            // The notice would be part of the message.
+            self.state = State::Closed;
+        } else if self.state != State::Closed {
             self.disconnect(ResultCode::UNAVAILABLE, why, out);
         }
     }
@@ -502,6 +512,9 @@ impl<S: Service> Connection<S> {
     /// it (RFC 4511 §4.3, §4.11; RFC 3909).
     fn look_ahead(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
         while let Some(Parked { id: parked, .. }) = self.parked {
+            if self.is_inside_message() {
+                return;
+            }
             let rest = self.input.get(self.scanned..).unwrap_or_default();
             // Junk is answered in its turn.
             let Ok(Some(length)) = frame(rest, self.message_bytes_max(service, rules)) else {
@@ -530,6 +543,13 @@ impl<S: Service> Connection<S> {
             // What stands before and behind is executed by `proceed`.
             (self.scanned, self.more) = (0, true);
         }
+    }
+
+    /// Whether a part of a message is in the output and the rest is still to come: nothing may be
+    /// put in between.
+    fn is_inside_message(&self) -> bool {
+        let parked = self.parked.as_ref();
+        parked.is_some_and(|it| S::is_inside_message(&it.cursor))
     }
 
     fn drop_parked(&mut self, service: &mut S) {

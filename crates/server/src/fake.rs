@@ -40,6 +40,27 @@ pub struct FakeCursor {
     entries: usize,
     bytes: usize,
     slice: usize,
+    /// Each entry comes in two parts.
+    halves: bool,
+    /// The second part.
+    rest: Vec<u8>,
+}
+
+impl FakeCursor {
+    /// What a base asks for: entries, bytes of their names, entries at a time, 2 for two parts of
+    /// each; 1 where nothing is said.
+    fn of(id: MessageId, base: &str) -> FakeCursor {
+        let mut numbers = base.split(' ').map(|it| it.parse().unwrap_or(1));
+        let mut next = || numbers.next().unwrap_or(1);
+        FakeCursor {
+            id,
+            entries: next(),
+            bytes: next(),
+            slice: next(),
+            halves: next() == 2,
+            rest: Vec::new(),
+        }
+    }
 }
 
 /// A search that stays, begun by the base `follow`: says one entry at each turn, and
@@ -70,11 +91,17 @@ impl Fake {
         mut cursor: FakeCursor,
         out: &mut Vec<u8>,
     ) -> Step<FakeCursor, FakeFollower> {
+        out.append(&mut cursor.rest);
         for _ in 0..cursor.slice.min(cursor.entries) {
+            let start = out.len();
             let mark = protocol::begin_search_entry(out, cursor.id, &vec![b'x'; cursor.bytes]);
             protocol::finish_search_entry(out, mark, &[]);
             cursor.entries -= 1;
             self.entries.fetch_add(1, Ordering::SeqCst);
+            if cursor.halves {
+                cursor.rest = out.split_off(start + (out.len() - start) / 2);
+                return Step::More(cursor);
+            }
         }
         if cursor.entries > 0 {
             return Step::More(cursor);
@@ -128,20 +155,7 @@ impl Service for Fake {
             Request::Search(it) if it.base == "follow" => {
                 return Step::Follow(FakeFollower { id, said: false });
             }
-            Request::Search(it) => {
-                let mut numbers = it.base.split(' ').map(|it| it.parse().unwrap_or(1));
-                let mut next = || numbers.next().unwrap_or(1);
-                let (entries, bytes, slice) = (next(), next(), next());
-                return self.search(
-                    FakeCursor {
-                        id,
-                        entries,
-                        bytes,
-                        slice,
-                    },
-                    out,
-                );
-            }
+            Request::Search(it) => return self.search(FakeCursor::of(id, it.base), out),
             Request::Compare(_) => {
                 let result = LdapResult::new(ResultCode::COMPARE_TRUE, "");
                 write_result(out, id, ResultKind::Compare, &result, &[]);
@@ -226,6 +240,10 @@ impl Service for Fake {
     fn moved(&mut self, _: usize, _: usize) {}
 
     fn lost(&mut self, _: Done) {}
+
+    fn is_inside_message(cursor: &FakeCursor) -> bool {
+        !cursor.rest.is_empty()
+    }
 
     fn abandon(&mut self, _: &mut FakeSession, cursor: FakeCursor) {
         self.log.push(format!("abandoned {}", cursor.id));

@@ -74,6 +74,10 @@ pub trait Service: 'static {
     /// Takes finished work whose client is gone.
     fn lost(&mut self, completion: Self::Completion);
 
+    /// Whether a search has put a part of a message into the output, so that nothing else may go
+    /// there before it is resumed.
+    fn is_inside_message(cursor: &Self::Cursor) -> bool;
+
     /// Gives up a search that its client no longer wants.
     fn abandon(&mut self, session: &mut Self::Session, cursor: Self::Cursor);
 
@@ -164,6 +168,10 @@ impl Service for Worker {
 
     fn lost(&mut self, completion: Completion) {
         Worker::lost(self, &completion);
+    }
+
+    fn is_inside_message(cursor: &Box<Cursor>) -> bool {
+        cursor.is_inside_message()
     }
 
     fn abandon(&mut self, _: &mut Session, cursor: Box<Cursor>) {

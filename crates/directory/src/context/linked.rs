@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use schema::AttributeNumber;
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use store::{EntryId, LinkedSet, SetId};
+use store::{EntryId, LinkedSet, Members, SetId};
 
 impl Context<'_> {
     /// Appends the value that a member is: the name of an entry, or a text. False: it is none.
@@ -73,15 +73,30 @@ impl VisibleEntry<'_, '_> {
         self.context.members_after(set, EntryId::ROOT, each)
     }
 
+    /// The members of a set without so many at the beginning, by id.
+    pub fn members_from(&self, set: SetId, skip: u64) -> Result<Members<'_>, Stop> {
+        Ok(self.context.snapshot.members_from(set, skip)?)
+    }
+
+    /// As [`Context::write_member`].
+    pub fn write_member(&self, member: EntryId, out: &mut Vec<u8>) -> Result<bool, Stop> {
+        self.context.write_member(member, out)
+    }
+
     /// Whether a set has a value of this normal form.
     pub fn has_linked(&self, set: SetId, normal: &[u8]) -> Result<bool, Stop> {
+        Ok(self.member_of_form(set, normal)?.is_some())
+    }
+
+    /// The member of a set that has this normal form.
+    pub fn member_of_form(&self, set: SetId, normal: &[u8]) -> Result<Option<EntryId>, Stop> {
         let snapshot = self.context.snapshot;
         for member in snapshot.members_named(normal)? {
             if snapshot.has_member(set, member)? {
-                return Ok(true);
+                return Ok(Some(member));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// As [`schema::ValueSource::any_value`], of links.

@@ -1,5 +1,5 @@
 //! Execution on links: values of `member` and `uniqueMember`, which are entry ids in sets outside
-//! the entry (docs/adr/0020).
+//! the entry (docs/adr/0021).
 //!
 //! A change is worked out first, on an [`Edit`], and carried out when nothing can be refused any
 //! more: what a client gave becomes the id of the entry it names, or of a text.

@@ -1,4 +1,4 @@
-//! Values that become links (docs/adr/0020). Who a value names is known when all entries have their
+//! Values that become links (docs/adr/0021). Who a value names is known when all entries have their
 //! ids, so values wait in a file: those that name an entry which has come already as its id, others
 //! with the hash of the name and their text.
 //!

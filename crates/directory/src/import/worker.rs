@@ -13,6 +13,7 @@ use super::sink::Sink;
 use super::source::{Content, Piece, read_request};
 use super::stamps::Stamps;
 use super::stored;
+use super::verdict::Verdict;
 use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
 use crate::stop::Failure;
@@ -375,25 +376,16 @@ impl<'s> Worker<'s> {
             Ok(composer.compose(plan, schema, slots, stamps, &mut given, builder)?)
         });
         self.groups = groups;
-        let verdict = done?;
-        if verdict.is_alias {
-            self.shared.aliases.store(true, Ordering::Relaxed);
-        }
-        if verdict.is_referral {
-            self.shared.referrals.store(true, Ordering::Relaxed);
-        }
-        if verdict.is_subentry {
-            self.shared.subentries.store(true, Ordering::Relaxed);
-        }
+        self.note(&done?);
         let row_name = row_name(&resolved, is_context);
         let built = self.preparer.build(row_name, &mut self.builder);
         built.map_err(|error| error.to_string())?;
-        if !links.is_empty() {
-            self.links.push((self.entries.len(), links));
-        }
         let (rulebook, prepared) = (self.rulebook(), (&self.schema, &self.preparer));
         let claimed = self.claims.add(rulebook, prepared, &resolved.name, numbers);
         let (claims, ruled) = claimed.map_err(|error| error.to_string())?;
+        if !links.is_empty() {
+            self.links.push((self.entries.len(), links));
+        }
         self.entries.push(Prospect {
             claims,
             ruled,
@@ -404,6 +396,19 @@ impl<'s> Worker<'s> {
             line: read.line,
         });
         Ok(())
+    }
+
+    /// Remembers what kinds of entries there are.
+    fn note(&self, verdict: &Verdict) {
+        for (is, flag) in [
+            (verdict.is_alias, &self.shared.aliases),
+            (verdict.is_referral, &self.shared.referrals),
+            (verdict.is_subentry, &self.shared.subentries),
+        ] {
+            if is {
+                flag.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// What the first entry below a superior asks for: is it in a naming context, and has that a

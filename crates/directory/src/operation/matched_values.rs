@@ -57,6 +57,24 @@ impl MatchedValues {
         put_partial_attribute(out, text, kept.into_iter());
     }
 
+    /// The normal forms of which values of an attribute must be one to match; `None` when that is
+    /// not all that is asked.
+    pub fn equal_to(&self, number: AttributeNumber) -> Option<Vec<&[u8]>> {
+        let mut forms = Vec::new();
+        for item in &self.items {
+            match item {
+                Filter::Equality(it) if it.alternatives.is_empty() => {
+                    if it.selector.numbers.contains(&number) {
+                        forms.push(&*it.normal);
+                    }
+                }
+                Filter::Undefined(_) | Filter::False => {}
+                _ => return None,
+            }
+        }
+        Some(forms)
+    }
+
     /// Whether a value matches.
     pub fn matches(
         &self,

@@ -16,7 +16,7 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, count, explain, links, page, referral, unindexed, virtual_search,
+    alias, assertion, count, explain, large, links, page, referral, unindexed, virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -105,6 +105,7 @@ pub(crate) fn search(
         extras,
         began_us: None,
         subject: None,
+        large: None,
         buffer: Vec::with_capacity(128),
     };
     if let Some(asked) = asked
@@ -190,6 +191,12 @@ pub(crate) fn step(
             explaining.slice_begins(needs.clock);
         }
     }
+    if cursor.large.is_some() {
+        let later = large::go_on(context, needs, cursor, out)?;
+        if let Some(later) = later {
+            return Ok(later);
+        }
+    }
     let ran = run(context, cursor, out)?;
     if let Some(extras) = &mut cursor.extras
         && let Some(explaining) = &mut extras.explaining
@@ -238,6 +245,10 @@ fn run(context: &Context<'_>, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<
             if let Some(end) = offer(context, cursor, &area, &entry, out)? {
                 return Ok(Ran::Ended(end));
             }
+            slice_over = cursor.large.is_some();
+            if slice_over {
+                break;
+            }
         }
         drop(entries);
         if slice_over {
@@ -278,7 +289,10 @@ fn offer(
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
         return Ok(Some(end));
     }
-    send(context, cursor, entry, out)?;
+    cursor.large = large::begin(context, cursor, entry)?;
+    if cursor.large.is_none() {
+        send(context, cursor, entry, out)?;
+    }
     Ok(None)
 }
 

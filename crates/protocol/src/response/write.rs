@@ -3,8 +3,8 @@
 
 use super::{LdapResult, ResultKind, tag};
 use crate::ber::{
-    ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, header_length, patch_length, put_integer,
-    put_nested, put_octets, write_length,
+    ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, header_length, patch_length, put_header,
+    put_integer, put_nested, put_octets, write_length,
 };
 use crate::control::{OwnedControl, put_controls};
 use crate::message::MessageId;
@@ -218,6 +218,30 @@ pub fn begin_search_entry(out: &mut Vec<u8>, id: MessageId, name: &[u8]) -> Entr
         operation,
         attributes,
     }
+}
+
+/// What stands before and behind the attributes of a SearchResultEntry that is sent in parts: so
+/// many bytes of PartialAttributes come between.
+pub fn large_search_entry(
+    id: MessageId,
+    name: &[u8],
+    attributes: usize,
+    controls: &[OwnedControl],
+) -> (Vec<u8>, Vec<u8>) {
+    let mut end = Vec::new();
+    put_controls(&mut end, controls);
+    let mut list = Vec::new();
+    put_octets(&mut list, OCTET_STRING, name);
+    put_header(&mut list, SEQUENCE, attributes);
+    let mut operation = Vec::new();
+    put_integer(&mut operation, INTEGER, i64::from(id));
+    put_header(&mut operation, tag::SEARCH_ENTRY, list.len() + attributes);
+    operation.append(&mut list);
+    let mut begin = Vec::new();
+    let content = operation.len() + attributes + end.len();
+    put_header(&mut begin, SEQUENCE, content);
+    begin.append(&mut operation);
+    (begin, end)
 }
 
 /// Ends a SearchResultEntry: fixes its lengths and appends its controls.

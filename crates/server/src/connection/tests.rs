@@ -6,6 +6,7 @@ use super::*;
 use crate::fake::{Done, Fake, heard, say};
 
 mod following;
+mod parts;
 
 struct World {
     connection: Connection<Fake>,

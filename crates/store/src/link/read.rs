@@ -59,6 +59,22 @@ impl<'a> Snapshot<'a> {
         Ok(members)
     }
 
+    /// The members of a set, ascending, without so many at the beginning. That costs a look at each
+    /// chunk that is left out.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn members_from(&self, set: SetId, mut skip: u64) -> Result<Members<'a>, Error> {
+        let mut members = self.members_after(set, EntryId::ROOT)?;
+        while skip >= members.lows.len() as u64 && !members.ended {
+            skip -= members.lows.len() as u64;
+            let row = members.cursor.next()?;
+            members.load(row, EntryId::ROOT)?;
+        }
+        members.at = members.lows.len().min(skip as usize);
+        Ok(members)
+    }
+
     /// Who holds a link to a member. Sets that are detached are left out.
     ///
     /// # Errors

@@ -1,0 +1,310 @@
+//! Entries with so many members that they do not fit into the output: gathered in slices, then
+//! sent as the client takes them.
+//!
+//! The length of a message comes first, so all of it must be known before the first byte goes out.
+//! The values are gathered in a [`Spool`], and no snapshot lives longer than a slice. The entry may
+//! change meanwhile: members that come and go are or are not in the answer, and when all of them
+//! are replaced, gathering begins anew, so that nobody gets a part of what is being cleared away.
+
+use crate::context::{Context, VisibleEntry};
+use crate::cursor::Cursor;
+use crate::operation::extras::Extras;
+use crate::operation::search::{Needs, Step, park};
+use crate::operation::spool::Spool;
+use crate::stop::{Failure, Stop};
+use protocol::{MessageId, OwnedControl, ber, response};
+use schema::AttributeNumber;
+use std::ops::ControlFlow;
+use std::path::Path;
+use store::{EntryId, SetId};
+
+/// Members from which on an entry is sent this way. Its values are then a quarter of a slice.
+pub(crate) const LARGE_FROM: u64 = 1_000;
+/// Members gathered in one slice: some milliseconds.
+const GATHERED: u32 = 4_096;
+/// Bytes sent in one slice.
+const SENT_BYTES: usize = 256 * 1024;
+
+/// An entry on its way.
+#[derive(Debug)]
+pub(crate) struct Large {
+    /// The entry.
+    entry: EntryId,
+    message: MessageId,
+    /// Its name and the attributes that are not large, encoded.
+    name: Vec<u8>,
+    attributes: Vec<u8>,
+    controls: Vec<OwnedControl>,
+    sets: Vec<LargeSet>,
+    spool: Spool,
+    phase: Phase,
+}
+
+/// One attribute of it.
+#[derive(Debug)]
+pub(crate) struct LargeSet {
+    pub number: AttributeNumber,
+    pub set: SetId,
+    /// The attribute description.
+    pub text: String,
+    /// Bytes of its values in the spool.
+    bytes: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Which set is being gathered, and the last member.
+    Gathering { at: usize, after: EntryId },
+    /// What comes next, from the last to the first.
+    Sending { pieces: Vec<Piece> },
+}
+
+/// A part of the message.
+#[derive(Debug)]
+enum Piece {
+    Bytes(Vec<u8>),
+    /// From a place in the spool up to another.
+    Spool(u64, u64),
+}
+
+/// What became of it.
+enum Gone {
+    /// Not yet.
+    NotYet,
+    /// All of it is in the output.
+    Sent,
+    /// The entry is no more, and nothing was sent of it.
+    Vanished,
+}
+
+/// Begins with an entry, if it is large.
+pub(crate) fn begin(
+    context: &Context<'_>,
+    cursor: &Cursor,
+    entry: &VisibleEntry<'_, '_>,
+) -> Result<Option<Box<Large>>, Stop> {
+    let Some(folder) = context.spool.filter(|_| entry.has_links()) else {
+        return Ok(None);
+    };
+    let extras = cursor.extras.as_ref();
+    let sends_values =
+        |it: &Extras| it.counting.is_none() && it.explaining.is_none() && it.matched.is_none();
+    if !extras.is_none_or(|it| sends_values(it)) {
+        return Ok(None);
+    }
+    let (catalog, projection) = (context.catalog, &cursor.projection);
+    let sets = projection.large_sets(catalog, entry, LARGE_FROM)?;
+    if sets.is_empty() {
+        return Ok(None);
+    }
+    let mut attributes = Vec::new();
+    projection.write_some(catalog, entry, (None, LARGE_FROM), &mut attributes)?;
+    let controls = extras.map_or_else(|| Ok(Vec::new()), |it| it.controls_of(context, entry))?;
+    let parts = (attributes, controls);
+    let large = Large::new(entry, cursor.id, parts, sets, folder)?;
+    Ok(Some(Box::new(large)))
+}
+
+/// Goes on with the large entry of a search for one slice. `None`: it is sent, or gone, and the
+/// search goes on with others.
+pub(crate) fn go_on(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Option<Step>, Stop> {
+    let Some(mut large) = cursor.large.take() else {
+        return Ok(None);
+    };
+    match large.step(context, out)? {
+        Gone::Sent => {
+            cursor.sent += 1;
+            context.count_entry();
+            Ok(None)
+        }
+        Gone::Vanished => Ok(None),
+        Gone::NotYet => {
+            let is_inside = large.is_inside();
+            cursor.large = Some(large);
+            match is_inside {
+                // No limit can end it: half a message would be nobody's.
+                true => Ok(Some(Step::Parked)),
+                false => park(needs, cursor, out).map(Some),
+            }
+        }
+    }
+}
+
+impl LargeSet {
+    /// A set to be gathered.
+    pub fn new(number: AttributeNumber, set: SetId, text: &str) -> LargeSet {
+        LargeSet {
+            number,
+            set,
+            text: text.to_owned(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Large {
+    /// Begins with an entry. `attributes` are those that are not large, encoded.
+    pub fn new(
+        entry: &VisibleEntry<'_, '_>,
+        message: MessageId,
+        (attributes, controls): (Vec<u8>, Vec<OwnedControl>),
+        sets: Vec<LargeSet>,
+        folder: &Path,
+    ) -> Result<Large, Stop> {
+        let mut name = Vec::new();
+        entry.write_name(&mut name)?;
+        Ok(Large {
+            entry: entry.id,
+            message,
+            name,
+            attributes,
+            controls,
+            sets,
+            spool: Spool::new(folder),
+            phase: Phase::Gathering {
+                at: 0,
+                after: EntryId::ROOT,
+            },
+        })
+    }
+
+    /// Whether a part of the message may be in the output: nothing else can go there before the
+    /// rest of it.
+    pub fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Sending { .. })
+    }
+
+    /// Gathers or sends for one slice.
+    fn step(&mut self, context: &Context<'_>, out: &mut Vec<u8>) -> Result<Gone, Stop> {
+        if let Phase::Gathering { .. } = self.phase {
+            match self.gather(context)? {
+                Gone::Sent => {
+                    let pieces = self.pieces();
+                    self.phase = Phase::Sending { pieces };
+                    return Ok(Gone::NotYet);
+                }
+                other => return Ok(other),
+            }
+        }
+        Ok(self.send(out)?)
+    }
+
+    /// `Sent` when everything is gathered.
+    fn gather(&mut self, context: &Context<'_>) -> Result<Gone, Stop> {
+        let mut turns = GATHERED;
+        let Some(entry) = context.entry(self.entry)? else {
+            return Ok(Gone::Vanished);
+        };
+        let now = entry.linked_sets()?;
+        let is_other = |it: &LargeSet| !now.iter().any(|now| now.set == it.set);
+        if self.sets.iter().any(is_other) {
+            // All values were replaced. With the new ones from the beginning.
+            for it in &mut self.sets {
+                let found = now.iter().find(|now| now.number == it.number);
+                it.bytes = 0;
+                it.set = found.map_or(it.set, |found| found.set);
+            }
+            self.sets
+                .retain(|it| now.iter().any(|now| now.set == it.set));
+            self.spool.clear();
+            self.phase = Phase::Gathering {
+                at: 0,
+                after: EntryId::ROOT,
+            };
+        }
+        let Phase::Gathering { at, after } = &mut self.phase else {
+            return Ok(Gone::NotYet);
+        };
+        while let Some(set) = self.sets.get_mut(*at) {
+            let start = self.spool.len();
+            let (mut failed, mut over) = (None, false);
+            let spool = &mut self.spool;
+            context.members_after(set.set, *after, &mut |member, value| {
+                *after = member;
+                let put = |out: &mut Vec<u8>| ber::put_octets(out, ber::OCTET_STRING, value);
+                failed = spool.append(put).err();
+                turns -= 1;
+                over = turns == 0;
+                match failed.is_some() || over {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })?;
+            set.bytes += self.spool.len() - start;
+            if let Some(failure) = failed {
+                return Err(failure.into());
+            }
+            if over {
+                return Ok(Gone::NotYet);
+            }
+            *at += 1;
+            *after = EntryId::ROOT;
+        }
+        Ok(Gone::Sent)
+    }
+
+    /// The message in parts, from the last to the first.
+    fn pieces(&mut self) -> Vec<Piece> {
+        let mut attributes = self.attributes.len() as u64;
+        let mut heads = Vec::new();
+        for it in self.sets.iter().filter(|it| it.bytes > 0) {
+            let mut head = Vec::new();
+            let mut description = Vec::new();
+            ber::put_octets(&mut description, ber::OCTET_STRING, it.text.as_bytes());
+            ber::put_header(&mut description, ber::SET, it.bytes as usize);
+            let content = description.len() + it.bytes as usize;
+            ber::put_header(&mut head, ber::SEQUENCE, content);
+            head.extend_from_slice(&description);
+            attributes += head.len() as u64 + it.bytes;
+            heads.push(head);
+        }
+        let (begin, end) = response::large_search_entry(
+            self.message,
+            &self.name,
+            attributes as usize,
+            &self.controls,
+        );
+        let mut pieces = vec![Piece::Bytes(
+            [begin, std::mem::take(&mut self.attributes)].concat(),
+        )];
+        let mut from = 0;
+        let sets = self.sets.iter().filter(|it| it.bytes > 0);
+        for (it, head) in sets.zip(heads) {
+            pieces.push(Piece::Bytes(head));
+            pieces.push(Piece::Spool(from, from + it.bytes));
+            from += it.bytes;
+        }
+        pieces.push(Piece::Bytes(end));
+        pieces.reverse();
+        pieces
+    }
+
+    fn send(&mut self, out: &mut Vec<u8>) -> Result<Gone, Failure> {
+        let Phase::Sending { pieces } = &mut self.phase else {
+            return Ok(Gone::NotYet);
+        };
+        let full = out.len() + SENT_BYTES;
+        while let Some(piece) = pieces.last_mut() {
+            if out.len() >= full {
+                return Ok(Gone::NotYet);
+            }
+            match piece {
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Spool(from, to) => {
+                    let most = (full - out.len()).min((*to - *from) as usize);
+                    *from += self.spool.read(*from, most, out)? as u64;
+                    if from < to {
+                        continue;
+                    }
+                }
+            }
+            pieces.pop();
+        }
+        Ok(Gone::Sent)
+    }
+}

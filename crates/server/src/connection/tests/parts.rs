@@ -1,0 +1,77 @@
+//! Messages that are sent in parts: nothing comes in between.
+
+use super::*;
+
+/// All that goes out, looked at only at the end: parts are no messages.
+fn heard_after(world: &mut World) -> Vec<String> {
+    while world.connection.can_proceed() {
+        world
+            .connection
+            .proceed(&mut world.service, &world.rules, &mut world.out);
+    }
+    heard(&std::mem::take(&mut world.out))
+}
+
+#[test]
+fn searches_that_stay_wait_for_the_rest_of_a_message() {
+    let mut world = World::new();
+    world.receive(&[say::search(1, "follow")]);
+    while world.connection.can_proceed() {
+        world.proceed();
+    }
+    let search = say::search(2, "2 9 1 2");
+    world
+        .connection
+        .receive(&mut world.service, &world.rules, &search, &mut world.out);
+    let half = world.out.len();
+    assert!(half > 0);
+    let news = Done {
+        session: 7,
+        id: 1,
+        kind: ResultKind::SearchDone,
+    };
+    world
+        .connection
+        .complete(&mut world.service, news, &mut world.out);
+    assert_eq!(world.out.len(), half);
+    let said = heard_after(&mut world);
+    let of_search: Vec<&String> = said.iter().filter(|it| it.contains('2')).collect();
+    assert_eq!(of_search, ["entry 2", "entry 2", "done 2 success"]);
+    assert!(said.iter().any(|it| it == "entry 1"), "{said:?}");
+}
+
+#[test]
+fn an_abandon_waits_for_the_rest_of_a_message() {
+    for (what, ends) in [
+        (say::abandon(3, 2), &["entry 2"][..]),
+        (
+            say::cancel(3, 2),
+            &["entry 2", "done 2 canceled", "extended 3 success"],
+        ),
+    ] {
+        let mut world = World::new();
+        let messages = [say::search(2, "1 9 1 2"), what].concat();
+        world
+            .connection
+            .receive(&mut world.service, &world.rules, &messages, &mut world.out);
+        let said = heard_after(&mut world);
+        assert_eq!(said[0], "entry 2");
+        // The search was over with its last entry, or it is given up behind it.
+        assert!(said == ends || said[1] == "done 2 success", "{said:?}");
+    }
+}
+
+#[test]
+fn no_notice_is_given_in_the_middle_of_a_message() {
+    let mut world = World::new();
+    let search = say::search(2, "1 9 1 2");
+    world
+        .connection
+        .receive(&mut world.service, &world.rules, &search, &mut world.out);
+    let half = world.out.len();
+    world
+        .connection
+        .farewell(&mut world.service, "the end", &mut world.out);
+    assert_eq!(world.out.len(), half);
+    assert!(world.connection.is_closed());
+}
