@@ -170,3 +170,57 @@ fn searches_are_explained_wherever_the_node_is() {
     let answer = pando.run_on_node(&["explain"], &["-b", "dc=nowhere", "(cn=a)"]);
     one_line(answer, 1, &["noSuchObject"]);
 }
+
+#[test]
+fn indexes_are_proposed_for_dear_searches() {
+    let mut pando = Pando::init();
+    let person = |n: u32| {
+        format!(
+            "dn: uid=p{n},{}\nobjectClass: inetOrgPerson\ncn: p{n}\nsn: Family {n}\n\n",
+            kit::SUFFIX
+        )
+    };
+    let people: String = (0..5_000).map(person).collect();
+    let file = pando.folder.write("people.ldif", people);
+    pando
+        .run_on_node(&["import"], &[&file.to_string_lossy()])
+        .expect(0);
+    let answer = pando.run_on_node(&["index", "advise"], &[]);
+    one_line(answer, 1, &["nobody serves"]);
+    pando.serve();
+    let none = pando.run_on_node(&["index", "advise"], &[]).expect(0);
+    assert!(none.out.contains("no dear searches"), "{}", none.out);
+    let mut client = pando.admin();
+    for n in 0..3 {
+        let filter = format!("(sn=Family {n})");
+        let scope = protocol::Scope::WholeSubtree;
+        let found = client.search(kit::SUFFIX, scope, &filter, &["1.1"]);
+        assert_eq!(found.entries.len(), 1);
+    }
+    let advice = pando.run_on_node(&["index", "advise"], &[]).expect(0);
+    for part in ["(sn=?)", "3 searches", "sn equality", "5,000 entries"] {
+        assert!(advice.out.contains(part), "{part} in {}", advice.out);
+    }
+    let json = pando.run_on_node(&["index", "advise"], &["--format", "json"]);
+    let json: Value = serde_json::from_str(&json.expect(0).out).expect("JSON");
+    assert_eq!(json["searches"][0]["unindexed"], 3);
+    assert_eq!(json["proposals"][0]["attribute"], "sn");
+    assert!(json["proposals"][0]["bytes"].as_u64() > Some(50_000));
+    // What was proposed helps.
+    pando
+        .run_on_node(&["index", "add"], &["sn", "equality"])
+        .expect(0);
+    kit::process::until("the index is ready", || {
+        let status = pando.run_on_node(&["index", "status"], &[]).expect(0);
+        let mut lines = status.out.lines();
+        lines
+            .any(|it| it.starts_with("sn ") && it.ends_with("ready"))
+            .then_some(())
+    });
+    let plan = pando
+        .run_on_node(&["explain"], &["(sn=Family 7)"])
+        .expect(0);
+    assert!(plan.out.contains("equality index of sn"), "{}", plan.out);
+    let after = pando.run_on_node(&["index", "advise"], &[]).expect(0);
+    assert!(after.out.contains("no index would help"), "{}", after.out);
+}

@@ -4,17 +4,25 @@ use crate::context::Context;
 use crate::stop::Stop;
 use store::{Advice, IndexKind};
 
-/// The indexes that would find the entries of a filter, each as attribute and kind; none if there
-/// is one already, or none can help.
-pub(crate) fn texts(context: &Context<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
+/// The indexes that would find the entries of a filter, by attribute; none if there is one already,
+/// or none can help.
+pub(crate) fn indexes(
+    context: &Context<'_>,
+    filter: &schema::Filter,
+) -> Result<Vec<(String, IndexKind)>, Stop> {
     let schema = &context.catalog.schema;
     let Advice::Add(indexes) = context.advise(filter)? else {
         return Ok(Vec::new());
     };
-    let name = |(type_id, kind): &(schema::TypeId, IndexKind)| {
-        format!("{} {}", schema.type_of(*type_id).name(), kind.name())
-    };
-    Ok(indexes.iter().map(name).collect())
+    let name = |type_id| schema.type_of(type_id).name().to_owned();
+    let named = indexes.into_iter().map(|(it, kind)| (name(it), kind));
+    Ok(named.collect())
+}
+
+/// The same as texts.
+pub(crate) fn texts(context: &Context<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
+    let text = |(attribute, kind): &(String, IndexKind)| format!("{attribute} {}", kind.name());
+    Ok(indexes(context, filter)?.iter().map(text).collect())
 }
 
 /// A sentence for a diagnostic, nothing when no index can help.

@@ -36,7 +36,7 @@ pub struct Cursor {
     pub(crate) hides_subentries: bool,
     /// What controls add, if any do.
     pub(crate) extras: Option<Box<Extras>>,
-    /// When the search began (microseconds), once it has been parked.
+    /// When the search began (microseconds), once it has been parked or seems to become dear.
     pub(crate) began_us: Option<u64>,
     /// Whom the search acts as, when that is not whom the session is bound as (RFC 4370).
     pub(crate) subject: Option<Rc<Subject>>,

@@ -7,12 +7,16 @@
 mod commits;
 mod counters;
 mod front;
+mod searches;
+mod shape;
 mod tree;
 
 pub use front::{Connections, Front, ListenerState};
 
 pub(crate) use commits::Commits;
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
+pub(crate) use searches::{Costs, Searches};
+pub(crate) use shape::shape;
 pub(crate) use tree::{Node, tree};
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,6 +27,8 @@ pub(crate) struct Monitor {
     pub started_us: u64,
     /// What the writer counts.
     pub commits: Commits,
+    /// Searches that cost much.
+    pub searches: Searches,
     workers: Mutex<Vec<Arc<Counters>>>,
     front: OnceLock<Arc<dyn Front>>,
 }
@@ -32,6 +38,7 @@ impl Monitor {
         Monitor {
             started_us,
             commits: Commits::default(),
+            searches: Searches::default(),
             workers: Mutex::default(),
             front: OnceLock::new(),
         }

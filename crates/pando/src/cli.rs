@@ -429,6 +429,15 @@ pub enum IndexAction {
         #[arg(value_delimiter = ',', default_value = "equality")]
         kinds: Vec<String>,
     },
+    /// Say which indexes would help the searches that the serving process has carried out
+    Advise {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// How to print
+        #[arg(long, value_enum, default_value = "text")]
+        format: Report,
+    },
     /// Drop an index
     Drop {
         /// The node's folder

@@ -1,6 +1,8 @@
 //! `pando index`: show, add and drop indexes. Definitions are entries below
 //! `cn=indexes,cn=config`; the server builds new ones in the background.
 
+mod advise;
+
 use crate::channel::Channel;
 use crate::cli::IndexAction;
 use crate::init::parse_kinds;
@@ -22,6 +24,7 @@ pub fn index(action: &IndexAction) -> Result<(), Problem> {
             attribute,
             kinds,
         } => add(dir, attribute, kinds),
+        IndexAction::Advise { dir, format } => advise::advise(dir, *format),
         IndexAction::Drop { dir, attribute } => {
             let entry = entry_name(attribute);
             Channel::open(dir)?.succeed(&Request::Delete(DeleteRequest { entry: &entry }))

@@ -2,7 +2,7 @@
 //! or from the database of a folder that nobody serves.
 
 mod doing;
-mod figures;
+pub mod figures;
 mod json;
 mod offline;
 mod text;

@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod equality;
+pub(crate) mod estimate;
 pub(crate) mod keys;
 pub(crate) mod order;
 pub(crate) mod order_rows;

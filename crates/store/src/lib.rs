@@ -45,6 +45,7 @@ pub use error::Error;
 pub use fields::{FieldReader, Fields};
 pub use id::EntryId;
 pub use index::build::Progress;
+pub use index::estimate::{IndexEstimate, estimate_index};
 pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
 pub use journal::{Journal, JournalState, Recovery};

@@ -3,7 +3,7 @@
 //! Their names, and the attributes of what OpenLDAP shows as well, are those of OpenLDAP's monitor;
 //! the rest are Pando's own (docs/reference/monitor.md).
 
-use super::{Counters, OPERATIONS};
+use super::{Costs, Counters, OPERATIONS};
 use crate::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::clock::generalized_time;
 use crate::index_progress;
@@ -39,6 +39,7 @@ pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Fail
     put_database(&mut tree, shared, &status, now_us)?;
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
+    put_searches(&mut tree, shared, &status);
     Ok(tree.nodes)
 }
 
@@ -225,4 +226,33 @@ fn put_index(entry: &mut VirtualEntry, state: &IndexState, last_id: u64) {
         );
         number(entry, "pandoIndexTotal", last_id);
     }
+}
+
+fn put_searches(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+    tree.container("cn=Searches");
+    for (at, (shape, costs)) in shared.monitor.searches.all().into_iter().enumerate() {
+        let name = below(&format!("cn=Search {},cn=Searches", at + 1));
+        tree.put(&name, "pandoMonitored", |entry| {
+            entry.put("pandoSearchFilter", [shape]);
+            number(entry, "pandoSearchCount", costs.searches);
+            number(entry, "pandoSearchUnindexed", costs.unindexed);
+            number(entry, "pandoSearchExamined", costs.examined);
+            number(entry, "pandoSearchReturned", costs.returned);
+            number(entry, "pandoSearchMicroseconds", costs.took_us);
+            entry.put("monitorTimestamp", [generalized_time(costs.last_us)]);
+            entry.put("pandoIndexAdvice", advice(&costs, &status.indexes));
+        });
+    }
+}
+
+/// What was advised and is not there by now.
+fn advice(costs: &Costs, indexes: &[IndexState]) -> Vec<String> {
+    let is_there = |attribute: &str, kind: IndexKind| {
+        let own = indexes.iter().find(|it| it.attribute == attribute);
+        own.is_some_and(|it| (it.ready | it.building | it.pending).contains(kind))
+    };
+    let missing = costs.advice.iter().filter(|it| !is_there(&it.0, it.1));
+    missing
+        .map(|(attribute, kind)| format!("{attribute} {}", kind.name()))
+        .collect()
 }

@@ -8,6 +8,7 @@ pub(crate) mod bind;
 pub(crate) mod bulk_update;
 pub(crate) mod compare;
 pub(crate) mod controls;
+pub(crate) mod cost;
 pub(crate) mod count;
 pub(crate) mod delete;
 pub(crate) mod dereference;

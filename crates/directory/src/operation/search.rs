@@ -16,7 +16,7 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, count, explain, large, links, page, referral, unindexed, virtual_search,
+    alias, assertion, cost, count, explain, large, links, page, referral, unindexed, virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -197,11 +197,14 @@ pub(crate) fn step(
             return Ok(later);
         }
     }
-    let ran = run(context, cursor, out)?;
+    let ran = run(context, needs, cursor, out)?;
     if let Some(extras) = &mut cursor.extras
         && let Some(explaining) = &mut extras.explaining
     {
         explaining.slice_ends(needs.clock);
+    }
+    if cursor.limits.examined >= cost::EXAMINED_MIN && !matches!(ran, Ran::Paused) {
+        cost::note(context, needs, cursor)?;
     }
     match ran {
         Ran::Paused => park(needs, cursor, out),
@@ -215,12 +218,23 @@ pub(crate) fn step(
 
 /// Looks at candidates until the slice is over.
 #[inline(always)]
-fn run(context: &Context<'_>, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<Ran, Stop> {
+fn run(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Ran, Stop> {
     let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
         let candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
-            None => plan_area(context, cursor, &area)?,
+            None => {
+                let candidates = plan_area(context, cursor, &area)?;
+                if cost::may_be_high(&candidates) {
+                    cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
+                }
+                candidates
+            }
         };
         let mut entries = context.met(&candidates, cursor.after)?;
         let mut slice_over = false;

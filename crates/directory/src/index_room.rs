@@ -1,0 +1,36 @@
+//! How much room indexes would take, told from the database of a folder, which may be served.
+
+use crate::config;
+use crate::recover;
+use crate::stop::Failure;
+use std::path::Path;
+use store::{IndexEstimate, IndexKind, estimate_index};
+
+/// Entries that are looked at for each index: their share of all is known to a few per cent.
+const SAMPLES: u64 = 2_000;
+
+/// Estimates indexes, given as attribute type and kind.
+///
+/// # Errors
+/// There is no database; an attribute type is not known; the process that serves the folder was
+/// started again meanwhile.
+pub fn estimate_indexes(
+    data: &Path,
+    served: bool,
+    wanted: &[(String, IndexKind)],
+) -> Result<Vec<IndexEstimate>, Failure> {
+    let store = recover::open_to_read(data, served)?;
+    let mut reader = store.reader()?;
+    let snapshot = reader.snapshot()?;
+    let dictionary = config::stored_dictionary(&snapshot)?;
+    let schema = config::load(&snapshot, &dictionary)?.schema;
+    let mut estimates = Vec::with_capacity(wanted.len());
+    for (attribute, kind) in wanted {
+        let type_id = schema.attribute_type(attribute).ok_or_else(|| {
+            Failure::Configuration(format!("no attribute type {attribute} in the schema"))
+        })?;
+        estimates.push(estimate_index(&snapshot, &schema, type_id, *kind, SAMPLES)?);
+    }
+    store.require_same_holder()?;
+    Ok(estimates)
+}

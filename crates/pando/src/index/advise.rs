@@ -1,0 +1,182 @@
+//! `pando index advise`: which indexes would help the searches that a server has carried out, and
+//! how much room they would take.
+
+use crate::channel::Channel;
+use crate::cli::Report;
+use crate::init::data_folder;
+use crate::report::{Problem, say};
+use crate::status::figures::{Figures, Shown};
+use directory::estimate_indexes;
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Value, json};
+use std::path::Path;
+use store::{IndexEstimate, IndexKind};
+
+/// A dear search.
+struct Search {
+    filter: String,
+    count: u64,
+    unindexed: u64,
+    examined: u64,
+    returned: u64,
+    took_us: u64,
+    /// The indexes that together would help.
+    advice: Vec<(String, IndexKind)>,
+}
+
+/// An index, and how much the searches have looked at that it would help.
+struct Proposal {
+    attribute: String,
+    kind: IndexKind,
+    examined: u64,
+    room: IndexEstimate,
+}
+
+/// Prints searches and proposals.
+pub fn advise(dir: &Path, format: Report) -> Result<(), Problem> {
+    let data = data_folder(dir)?;
+    let Some(mut channel) = Channel::served(dir)? else {
+        return Err(Problem::failed(format_args!(
+            "{}: nobody serves it; dear searches are remembered by the process that serves, \
+             as long as it does",
+            dir.display()
+        )));
+    };
+    let figures = Figures::ask(&mut channel)?;
+    let searches: Vec<Search> = figures.below("cn=Searches").map(Search::read).collect();
+    let proposals = proposals(&data, &searches)?;
+    match format {
+        Report::Text => say(text(dir, &searches, &proposals)),
+        Report::Json => {
+            let all = json!({
+                "searches": searches.iter().map(Search::json).collect::<Vec<_>>(),
+                "proposals": proposals.iter().map(Proposal::json).collect::<Vec<_>>(),
+            });
+            say(serde_json::to_string_pretty(&all).map_err(Problem::failed)?)
+        }
+    }
+}
+
+/// Every index that is advised, the most useful first.
+fn proposals(data: &Path, searches: &[Search]) -> Result<Vec<Proposal>, Problem> {
+    let mut wanted: Vec<((String, IndexKind), u64)> = Vec::new();
+    for search in searches {
+        for index in &search.advice {
+            match wanted.iter_mut().find(|(it, _)| it == index) {
+                Some((_, examined)) => *examined += search.examined,
+                None => wanted.push((index.clone(), search.examined)),
+            }
+        }
+    }
+    wanted.sort_by_key(|(_, examined)| std::cmp::Reverse(*examined));
+    let indexes: Vec<(String, IndexKind)> = wanted.iter().map(|(it, _)| it.clone()).collect();
+    if indexes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rooms = estimate_indexes(data, true, &indexes).map_err(Problem::failed)?;
+    let each = wanted.into_iter().zip(rooms);
+    Ok(each
+        .map(|(((attribute, kind), examined), room)| Proposal {
+            attribute,
+            kind,
+            examined,
+            room,
+        })
+        .collect())
+}
+
+impl Search {
+    fn read(it: &Shown) -> Search {
+        let number = |attribute: &str| it.number(attribute).unwrap_or(0);
+        let index = |text: &String| {
+            let (attribute, kind) = text.split_once(' ')?;
+            let kind = IndexKind::ALL.into_iter().find(|it| it.name() == kind)?;
+            Some((attribute.to_owned(), kind))
+        };
+        Search {
+            filter: it.text("pandoSearchFilter").to_owned(),
+            count: number("pandoSearchCount"),
+            unindexed: number("pandoSearchUnindexed"),
+            examined: number("pandoSearchExamined"),
+            returned: number("pandoSearchReturned"),
+            took_us: number("pandoSearchMicroseconds"),
+            advice: it
+                .texts("pandoIndexAdvice")
+                .iter()
+                .filter_map(index)
+                .collect(),
+        }
+    }
+
+    fn lines(&self) -> [String; 2] {
+        let each = |sum: u64| HumanCount(sum / self.count.max(1));
+        let unindexed = match self.unindexed {
+            0 => String::new(),
+            some => format!(" ({} without an index)", HumanCount(some)),
+        };
+        [
+            self.filter.clone(),
+            format!(
+                "  {} searches{unindexed}: each looked at {} entries, found {}, took {:.1} ms",
+                HumanCount(self.count),
+                each(self.examined),
+                each(self.returned),
+                self.took_us as f64 / 1_000.0 / self.count.max(1) as f64
+            ),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let advice = self.advice.iter();
+        json!({
+            "filter": self.filter,
+            "count": self.count,
+            "unindexed": self.unindexed,
+            "examined": self.examined,
+            "returned": self.returned,
+            "microseconds": self.took_us,
+            "advice": advice.map(|(it, kind)| format!("{it} {}", kind.name())).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Proposal {
+    fn line(&self, dir: &Path) -> String {
+        format!(
+            "pando index add {} {} {}\n  about {} for {} entries; {} entries were looked at \
+             without it",
+            dir.display(),
+            self.attribute,
+            self.kind.name(),
+            HumanBytes(self.room.bytes),
+            HumanCount(self.room.entries),
+            HumanCount(self.examined)
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "attribute": self.attribute,
+            "kind": self.kind.name(),
+            "bytes": self.room.bytes,
+            "entries": self.room.entries,
+            "examined": self.examined,
+        })
+    }
+}
+
+fn text(dir: &Path, searches: &[Search], proposals: &[Proposal]) -> String {
+    if searches.is_empty() {
+        return "no dear searches since the start".to_owned();
+    }
+    let mut lines = vec!["dear searches since the start, dearest first:".to_owned()];
+    lines.extend(searches.iter().flat_map(Search::lines));
+    match proposals {
+        [] => lines.push("no index would help them".to_owned()),
+        _ => {
+            lines.push("indexes that would help, the most useful first:".to_owned());
+            lines.extend(proposals.iter().map(|it| it.line(dir)));
+        }
+    }
+    lines.join("\n")
+}
