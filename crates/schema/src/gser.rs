@@ -68,6 +68,38 @@ impl<'t> Gser<'t> {
         }
     }
 
+    /// `'00ff'H`: octets in hexadecimal.
+    pub fn octets(&mut self) -> Option<Vec<u8>> {
+        let mut rest = self.clone();
+        let digits = rest.quoted('H')?;
+        if digits.len() % 2 != 0 || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
+            return None;
+        }
+        let octet = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+        let octets: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(octet).collect();
+        *self = rest;
+        octets
+    }
+
+    /// `'0110'B`: the digits of a bit string.
+    pub fn bits(&mut self) -> Option<&'t str> {
+        let mut rest = self.clone();
+        let digits = rest.quoted('B')?;
+        if !digits.bytes().all(|it| matches!(it, b'0' | b'1')) {
+            return None;
+        }
+        *self = rest;
+        Some(digits)
+    }
+
+    /// What stands between single quotes before a letter.
+    fn quoted(&mut self, letter: char) -> Option<&'t str> {
+        self.skip_spaces();
+        let (inside, rest) = self.rest.strip_prefix('\'')?.split_once('\'')?;
+        self.rest = rest.strip_prefix(letter)?;
+        Some(inside)
+    }
+
     /// `{ item, item }` or `{ }`: calls `item` at the start of each.
     pub fn list(&mut self, item: &mut dyn FnMut(&mut Gser<'t>) -> Option<()>) -> Option<()> {
         if !self.take("{") {

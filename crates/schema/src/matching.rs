@@ -6,6 +6,7 @@
 //! indexes, names and filters compare octets and never call back here.
 
 mod certificate;
+pub(crate) mod certificate_parts;
 mod normalise;
 mod table;
 
@@ -123,6 +124,10 @@ pub enum Family {
     Certificate,
     /// Revocation lists, by issuer and time.
     CertificateList,
+    /// Certificates, by any of their parts.
+    CertificateParts,
+    /// Revocation lists, by any of their parts.
+    CertificateListParts,
 }
 
 /// The OID of the rule that follows membership through nested groups.

@@ -8,7 +8,7 @@ use super::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
 };
 use crate::AttributeNumber;
-use crate::matching::{Family, MatchingRule, Position, RuleKind};
+use crate::matching::{Family, MatchingRule, Position, RuleKind, certificate_parts};
 use crate::name;
 use crate::phonetic::phonetic_key;
 use crate::schema::{Schema, TypeId};
@@ -325,6 +325,9 @@ impl ExtensibleAssertion {
             Family::NameSuperior => name::below(asserted, value).is_some(),
             Family::LaterThan => value > asserted,
             Family::EarlierThan => value < asserted,
+            Family::CertificateParts | Family::CertificateListParts => {
+                certificate_parts::holds(value, asserted)
+            }
             Family::PartialTime => time::fits_pattern(value, asserted),
             _ => value == asserted,
         }

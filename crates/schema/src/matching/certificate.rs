@@ -17,10 +17,10 @@ use crate::syntaxes::time;
 const PARTS: u8 = 1;
 const WHOLE: u8 = 0;
 
-const UTC_TIME: u8 = 0x17;
-const GENERALIZED_TIME: u8 = 0x18;
+pub(super) const UTC_TIME: u8 = 0x17;
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
 /// `[0] EXPLICIT`, before the version of a certificate.
-const VERSION: u8 = 0xa0;
+pub(super) const VERSION: u8 = 0xa0;
 
 /// Appends the normal form of a stored value.
 pub(super) fn value(schema: &Schema, family: Family, der: &[u8], out: &mut Vec<u8>) {
@@ -138,7 +138,7 @@ fn list_parts(schema: &Schema, text: &str, out: &mut Vec<u8>) -> Option<()> {
     put_list_parts(schema, &issuer?, tag, time.as_bytes(), out)
 }
 
-fn rdn_sequence(gser: &mut Gser<'_>) -> Option<String> {
+pub(super) fn rdn_sequence(gser: &mut Gser<'_>) -> Option<String> {
     (gser.word()? == "rdnSequence" && gser.take(":"))
         .then(|| gser.text())?
         .map(|it| it.into_owned())
@@ -181,7 +181,7 @@ fn put_list_parts(
 }
 
 /// The content of a non-negative INTEGER in decimal digits.
-fn decimal(content: &[u8]) -> Option<String> {
+pub(super) fn decimal(content: &[u8]) -> Option<String> {
     /// RFC 5280 §4.1.2.2 allows 20 octets.
     const OCTETS_MAX: usize = 64;
     if content.is_empty() || content.len() > OCTETS_MAX || content[0] >= 0x80 {
@@ -206,7 +206,7 @@ fn decimal(content: &[u8]) -> Option<String> {
 }
 
 /// The content of a Name (RFC 5280 §4.1.2.4) as text, with types as OIDs.
-fn name_text(content: &[u8]) -> Option<String> {
+pub(super) fn name_text(content: &[u8]) -> Option<String> {
     let mut rdns = Vec::new();
     let mut sequence = Reader::new(content);
     while !sequence.is_empty() {
@@ -245,7 +245,7 @@ fn string(tag: u8, content: &[u8]) -> Option<String> {
     }
 }
 
-fn oid_text(content: &[u8]) -> Option<String> {
+pub(super) fn oid_text(content: &[u8]) -> Option<String> {
     let mut arcs: Vec<u64> = Vec::new();
     let mut arc = 0u64;
     for (at, octet) in content.iter().enumerate() {

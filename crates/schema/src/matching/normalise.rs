@@ -1,6 +1,6 @@
 //! Normal forms, by rule family.
 
-use super::{Family, Position, certificate};
+use super::{Family, Position, certificate, certificate_parts};
 use crate::error::InvalidValue;
 use crate::name;
 use crate::ordering;
@@ -112,6 +112,10 @@ fn any_value(
             certificate::value(schema, family, value, out);
             Ok(())
         }
+        Family::CertificateParts | Family::CertificateListParts => {
+            certificate_parts::value(schema, family, value, out);
+            Ok(())
+        }
     }
 }
 
@@ -131,6 +135,9 @@ pub(super) fn assertion(
         Family::TextFirstComponent => directory_string(given, Case::Ignore, out),
         Family::Certificate | Family::CertificateList => {
             certificate::assertion(schema, family, given, out)
+        }
+        Family::CertificateParts | Family::CertificateListParts => {
+            certificate_parts::assertion(schema, family, given, out)
         }
         Family::PartialTime => {
             time::put_partial_time(given, out).map_err(invalid("partial date and time"))

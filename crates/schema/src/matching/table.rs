@@ -314,11 +314,11 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         Family::Certificate,
         &[OID_CERTIFICATE],
     ),
-    certificate(
+    certificate_parts(
         "2.5.13.35",
         "certificateMatch",
         "1.3.6.1.1.15.2",
-        Family::Certificate,
+        Family::CertificateParts,
         &[OID_CERTIFICATE],
     ),
     octets(
@@ -340,11 +340,11 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         Family::CertificateList,
         &[OID_CERTIFICATE_LIST],
     ),
-    certificate(
+    certificate_parts(
         "2.5.13.39",
         "certificateListMatch",
         "1.3.6.1.1.15.6",
-        Family::CertificateList,
+        Family::CertificateListParts,
         &[OID_CERTIFICATE_LIST],
     ),
     octets(
@@ -497,6 +497,16 @@ const fn certificate(
     applies: &'static [&'static str],
 ) -> MatchingRule {
     rule(oid, name, syntax_oid, Equality, family, applies)
+}
+
+const fn certificate_parts(
+    oid: &'static str,
+    name: &'static str,
+    syntax_oid: &'static str,
+    family: Family,
+    applies: &'static [&'static str],
+) -> MatchingRule {
+    rule(oid, name, syntax_oid, ExtensibleOnly, family, applies)
 }
 
 const fn octets(
