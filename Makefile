@@ -2,10 +2,11 @@
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
 # `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
 # `make bench-connections` measures thousands of connections beside few.
+# `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-groups docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-groups soak docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -29,6 +30,10 @@ bench-connections:
 bench-groups:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/groups $(ARGS)
+
+soak:
+	$(CARGO) build --release --locked -p pando
+	benches/soak $(SECONDS)
 
 docs:
 	.ci/run docs

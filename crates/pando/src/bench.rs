@@ -85,6 +85,7 @@ fn options(it: &Bench) -> Result<Options, Problem> {
     options.warm_up = seconds("--warm-up", it.warm_up)?;
     options.operations = it.operations;
     options.server_pid = it.pid;
+    options.watched_file = it.file.clone();
     options.seed = it.seed;
     Ok(options)
 }

@@ -557,6 +557,9 @@ pub struct Bench {
     /// The server's process id: its CPU time and memory are reported
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
+    /// With --pid: watch the size of this file too, such as DIR/data/pando.mdb
+    #[arg(long, value_name = "FILE", requires = "pid", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
     /// The seed of random keys
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,

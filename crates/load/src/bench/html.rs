@@ -158,6 +158,13 @@ fn plots(report: &Report) -> Vec<Plot> {
     if report.server.is_some() {
         let cores = named("cores", over_time(|second| second.server_cores));
         plots.push(plot("Server CPU in each second, cores", vec![cores]));
+        let memory = over_time(|second| second.server_anonymous_bytes as f64 / 1e6);
+        let memory = vec![named("memory", memory)];
+        plots.push(plot("Server memory that is no file, MB", memory));
+    }
+    if report.seconds.iter().any(|second| second.file_bytes > 0) {
+        let size = named("size", over_time(|second| second.file_bytes as f64 / 1e6));
+        plots.push(plot("Size of the watched file, MB", vec![size]));
     }
     let curves = report.jobs.iter().map(|job| {
         let points = job

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use super::process::ServerSecond;
 use super::report::{JobReport, Latency, Second};
 use super::{BenchError, JobKind};
 
@@ -125,7 +126,7 @@ pub(crate) struct Gathering {
     /// The last second each thread has told about.
     told: Vec<i64>,
     /// Cores the server used, by second.
-    pub cores: BTreeMap<i64, f64>,
+    pub server: BTreeMap<i64, ServerSecond>,
     /// The measured part is over by this second: empty ones from here on are not shown.
     over: i64,
     pub seconds: Vec<Second>,
@@ -137,7 +138,7 @@ impl Gathering {
             totals: (0..kinds).map(|_| Count::new()).collect(),
             open: BTreeMap::new(),
             told: vec![i64::MIN; threads],
-            cores: BTreeMap::new(),
+            server: BTreeMap::new(),
             over: duration_ns.saturating_add(NS_PER_SECOND - 1) / NS_PER_SECOND,
             seconds: Vec::new(),
         }
@@ -191,7 +192,12 @@ impl Gathering {
             }
             sum.p50_us = at_quantile(&latency, 0.5);
             sum.p99_us = at_quantile(&latency, 0.99);
-            sum.server_cores = self.cores.get(&sum.second).copied().unwrap_or(0.0);
+            // A look that comes late is missing here; the one before says nearly the same.
+            let seen = self.server.range(..=sum.second).next_back();
+            let server = seen.map(|(_, it)| *it).unwrap_or_default();
+            sum.server_cores = server.cores;
+            sum.server_anonymous_bytes = server.anonymous_bytes;
+            sum.file_bytes = server.file_bytes;
             progress(&sum);
             self.seconds.push(sum);
         }

@@ -233,6 +233,8 @@ pub struct Options {
     pub drain: Duration,
     /// The server's process, for its CPU time and memory.
     pub server_pid: Option<u32>,
+    /// A file whose size is watched beside it, such as the server's database.
+    pub watched_file: Option<PathBuf>,
     /// Seed of random keys.
     pub seed: u64,
 }
@@ -310,6 +312,7 @@ impl Options {
             warm_up: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             server_pid: None,
+            watched_file: None,
             seed: 0,
         }
     }

@@ -13,6 +13,14 @@ pub(crate) struct CpuSample {
     system_ticks: u64,
 }
 
+/// What was seen of a process and a file in one second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ServerSecond {
+    pub cores: f64,
+    pub anonymous_bytes: u64,
+    pub file_bytes: u64,
+}
+
 /// Resident memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {

@@ -61,6 +61,10 @@ pub struct Second {
     pub p99_us: f64,
     /// CPU of the server, in cores; 0 when not watched.
     pub server_cores: f64,
+    /// Resident memory of the server that is no file; 0 when not watched.
+    pub server_anonymous_bytes: u64,
+    /// Size of the file that is watched; 0 without one.
+    pub file_bytes: u64,
 }
 
 /// What the server's process used in the measured part.

@@ -1,6 +1,7 @@
 //! A run: connections, threads, the clock, and the report at the end.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -11,7 +12,7 @@ use super::connect::{Address, NotBound, OpenFiles, Stream, raise_file_limit};
 use super::job::Jobs;
 use super::measure::{Gathering, Message, ThreadEnd, latency_of};
 use super::member::Member;
-use super::process::{CpuSample, Memory};
+use super::process::{CpuSample, Memory, ServerSecond};
 use super::report::{Report, Second, ServerUse};
 use super::{BenchError, JobKind, Options};
 
@@ -217,7 +218,7 @@ fn watch(
                 gathering.told_all(end.thread);
                 ends.push(end);
             }
-            Err(RecvTimeoutError::Timeout) => server.tick(&mut gathering.cores),
+            Err(RecvTimeoutError::Timeout) => server.tick(&mut gathering.server),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(BenchError::new("a client thread ended without a report"));
             }
@@ -231,6 +232,7 @@ fn watch(
 /// Samples of the server's process, at full seconds and at the ends of the measured part.
 struct ServerWatch {
     pid: Option<u32>,
+    file: Option<PathBuf>,
     /// When to look next.
     next: Instant,
     /// The second that begins then.
@@ -249,6 +251,7 @@ impl ServerWatch {
         let begin = run.begin;
         ServerWatch {
             pid: options.server_pid,
+            file: options.watched_file.clone(),
             next: begin - options.warm_up + to_full,
             second: -whole,
             end: options.duration.map(|duration| begin + duration),
@@ -259,16 +262,20 @@ impl ServerWatch {
         }
     }
 
-    fn tick(&mut self, cores: &mut BTreeMap<i64, f64>) {
+    fn tick(&mut self, seconds: &mut BTreeMap<i64, ServerSecond>) {
         let at_end = self.end.is_some_and(|end| self.next >= end);
         if let Some(sample) = self.pid.and_then(CpuSample::take) {
             let now = Instant::now();
             if let Some((then, before)) = &self.last {
                 let elapsed = (now - *then).as_secs_f64().max(1e-9);
-                cores.insert(
-                    self.second - 1,
-                    sample.ns_since(before) as f64 / 1e9 / elapsed,
-                );
+                let memory = self.pid.and_then(Memory::of).unwrap_or_default();
+                let file = self.file.as_ref().and_then(|it| std::fs::metadata(it).ok());
+                let second = ServerSecond {
+                    cores: sample.ns_since(before) as f64 / 1e9 / elapsed,
+                    anonymous_bytes: memory.anonymous_bytes,
+                    file_bytes: file.map_or(0, |it| it.len()),
+                };
+                seconds.insert(self.second - 1, second);
             }
             if self.next >= self.begin && self.first_measured.is_none() {
                 self.first_measured = Some(sample.clone());

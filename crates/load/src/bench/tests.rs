@@ -426,6 +426,7 @@ fn seconds_and_reports_hold_what_was_measured() {
     options.operations = None;
     options.duration = Some(Duration::from_millis(1_200));
     options.server_pid = Some(std::process::id());
+    options.watched_file = std::env::current_exe().ok();
     let mut shown = Vec::new();
     let report = run(&options, &mut |second| shown.push(second.second)).unwrap();
     assert!(report.is_clean(), "{}", report.text());
@@ -443,7 +444,9 @@ fn seconds_and_reports_hold_what_was_measured() {
     assert_eq!(json["operations"], report.operations);
     let html = report.html();
     assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
-    assert_eq!(html.matches("<svg").count(), 4);
+    assert_eq!(html.matches("<svg").count(), 6);
+    let last = report.seconds.last().unwrap();
+    assert!(last.server_anonymous_bytes > 0 && last.file_bytes > 0);
     assert!(!html.contains("http") && !html.contains("NaN") && !html.contains("secret"));
 }
 
