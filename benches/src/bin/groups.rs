@@ -233,6 +233,8 @@ fn measure(server: &Server, arguments: &Arguments, row: &Row) -> io::Result<Repo
     options.attribute = "member".to_owned();
     options.value = format!("uid=user.[1-{}],{PEOPLE}", arguments.members);
     options.expect_compare = Some(true);
+    // As many as there are groups of the member.
+    options.search.expect_entries = None;
     if row.once {
         let last = (arguments.people() / SPARE_EVERY).min(CHANGES_MAX);
         options.value = format!("uid=spare.[1:{last}],{PEOPLE}");
