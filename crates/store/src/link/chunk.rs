@@ -114,6 +114,69 @@ impl<'a> Chunk<'a> {
     }
 }
 
+/// A chunk being changed: a bit for each id, whatever form it is stored in.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    bits: [u8; BITMAP_BYTES],
+    count: usize,
+}
+
+impl Draft {
+    /// The chunk as it is; `None`: there is none yet.
+    pub fn of(chunk: Option<Chunk<'_>>) -> Draft {
+        let mut draft = Draft {
+            bits: [0; BITMAP_BYTES],
+            count: 0,
+        };
+        match chunk {
+            None => {}
+            Some(Chunk::Bitmap(bits)) => {
+                draft.bits = *bits;
+                draft.count = Chunk::Bitmap(bits).len();
+            }
+            Some(Chunk::List(list)) => {
+                for low in list {
+                    draft.set(u16::from_le_bytes(*low), true);
+                }
+            }
+        }
+        draft
+    }
+
+    /// How many members it has.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Adds or removes a member; false if that changes nothing.
+    pub fn set(&mut self, low: u16, member: bool) -> bool {
+        let Some(byte) = self.bits.get_mut(usize::from(low) / 8) else {
+            return false;
+        };
+        let bit = 1 << (low % 8);
+        if (*byte & bit != 0) == member {
+            return false;
+        }
+        *byte ^= bit;
+        match member {
+            true => self.count += 1,
+            false => self.count -= 1,
+        }
+        true
+    }
+
+    /// Writes the chunk, which has members, into `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.clear();
+        if self.count > LISTED_MAX {
+            out.push(BITMAP);
+            out.extend_from_slice(&self.bits);
+        } else {
+            encode(&Chunk::Bitmap(&self.bits).members(), out);
+        }
+    }
+}
+
 /// Writes the chunk of some members, ascending and at least one, into `out`.
 pub(crate) fn encode(members: &[u16], out: &mut Vec<u8>) {
     debug_assert!(!members.is_empty() && members.is_sorted_by(|a, b| a < b));
@@ -161,6 +224,31 @@ mod tests {
                 let expected: BTreeSet<u16> = members.range(from..).copied().collect();
                 prop_assert!(rest.into_iter().eq(expected));
                 prop_assert!(bytes.len() <= 1 + BITMAP_BYTES);
+            }
+        }
+
+        #[test]
+        fn changes_make_what_is_written_at_once(
+            before in proptest::collection::btree_set(0..IDS as u16, 1..900),
+            changes in proptest::collection::vec((0..IDS as u16, any::<bool>()), 0..900),
+        ) {
+            let mut bytes = Vec::new();
+            encode(&before.iter().copied().collect::<Vec<_>>(), &mut bytes);
+            let mut draft = Draft::of(Some(Chunk::parse(&bytes).unwrap()));
+            let mut members = before;
+            for (low, member) in changes {
+                let changed = match member {
+                    true => members.insert(low),
+                    false => members.remove(&low),
+                };
+                prop_assert_eq!(draft.set(low, member), changed);
+            }
+            prop_assert_eq!(draft.len(), members.len());
+            if !members.is_empty() {
+                let mut expected = Vec::new();
+                encode(&members.into_iter().collect::<Vec<_>>(), &mut expected);
+                draft.encode(&mut bytes);
+                prop_assert_eq!(bytes, expected);
             }
         }
 

@@ -2,7 +2,7 @@
 
 use schema::AttributeNumber;
 
-use super::chunk::{self, Chunk};
+use super::chunk::{self, Chunk, Draft};
 use super::{Holder, LinkedSet, SetId, rows, term};
 use crate::batch::Batch;
 use crate::error::Error;
@@ -65,36 +65,30 @@ impl Batch<'_> {
         };
         let key = rows::chunk_key(set, *first);
         let stored = self.transaction.get(self.tables.link, &key)?;
-        let before = match stored {
-            Some(bytes) => Chunk::parse(bytes)?.members(),
-            None => Vec::new(),
-        };
-        let mut members = before.clone();
+        let mut draft = Draft::of(stored.map(Chunk::parse).transpose()?);
+        let before = draft.len();
         let mut changed: Vec<(EntryId, bool)> = Vec::with_capacity(changes.len());
         for (member, add) in changes {
-            let low = rows::low(*member);
-            match (members.binary_search(&low), add) {
-                (Err(at), true) => members.insert(at, low),
-                (Ok(at), false) => drop(members.remove(at)),
-                _ => continue,
+            if draft.set(rows::low(*member), *add) {
+                changed.push((*member, *add));
             }
-            changed.push((*member, *add));
         }
         if changed.is_empty() {
             return Ok(0);
         }
-        if members.is_empty() {
+        let left = draft.len();
+        if left == 0 {
             self.transaction.delete(self.tables.link, &key)?;
         } else {
             let mut value = Vec::new();
-            chunk::encode(&members, &mut value);
+            draft.encode(&mut value);
             self.transaction
                 .put(self.tables.link, &key, &value, Put::Upsert)?;
         }
         for (member, add) in changed {
             self.change_reverse(set, member, add)?;
         }
-        Ok(members.len() as i64 - before.len() as i64)
+        Ok(left as i64 - before as i64)
     }
 
     fn change_reverse(&mut self, set: SetId, member: EntryId, add: bool) -> Result<(), Error> {
