@@ -10,7 +10,7 @@
 //!
 //! Invariants:
 //! - ids follow the order of the input, parents before children, whatever the number of threads;
-//! - memory does not grow with the input, but for some 24 bytes an entry to know names again; what
+//! - memory does not grow with the input, but for 20 to 40 bytes an entry to know names again; what
 //!   is sorted, and entries that wait for their superiors, go to files.
 
 mod aside;

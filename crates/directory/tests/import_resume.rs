@@ -75,6 +75,16 @@ fn records() -> Vec<String> {
                  member: cn=p3,ou=late,dc=example,dc=com\nmember: cn=nobody\n\n"
             ));
         }
+        if person % 20 == 10 {
+            // Members that have come, that come later, and one that never does.
+            let members: String = [person - 10, person + 9, person + 10, 999]
+                .map(|it| format!("member: cn=p{it},ou=people,dc=example,dc=com\n"))
+                .concat();
+            records.push(format!(
+                "dn: cn=group{person},ou=people,dc=example,dc=com\nobjectClass: \
+                 groupOfNames\n{members}\n"
+            ));
+        }
         if person == 40 {
             records.push("dn: cn=x,ou=new,dc=org\nobjectClass: device\n\n".into());
             records.push("dn: ou=new,dc=org\nobjectClass: organizationalUnit\n\n".into());

@@ -181,7 +181,7 @@ pub struct Import {
     /// [default: pando-rejects.ldif in the node's folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub rejects: Option<PathBuf>,
-    /// Sort in about so much memory, such as 512M or 4G, and in files what needs more; some 24
+    /// Sort in about so much memory, such as 512M or 4G, and in files what needs more; 20 to 40
     /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
     pub memory: Option<u64>,
