@@ -113,6 +113,10 @@ fn subentries_are_seen_when_asked_for() {
         assert_eq!(entries.names(), [BASE, ADA]);
         let subentries = search(&mut client, all, &["1.1"], asked(true));
         assert_eq!(subentries.names(), [area]);
+        let mut as_drafted = asked(true);
+        as_drafted.oid = oid::SUBENTRIES_LDUP.into();
+        let subentries = search(&mut client, all, &["1.1"], as_drafted);
+        assert_eq!(subentries.names(), [area]);
         let base = client.search(area, Scope::BaseObject, all, &["1.1"]);
         assert_eq!(base.names(), [area]);
         let mut base = |control| {

@@ -79,6 +79,7 @@ fn options(it: &Bench) -> Result<Options, Problem> {
     }
     options.connections = it.connections;
     options.depth = it.pipeline;
+    options.queue_length = it.queue_length;
     options.threads = it.threads;
     options.rate = it.rate;
     options.duration = Some(seconds("--seconds", it.seconds)?);

@@ -14,6 +14,8 @@ pub const VIRTUAL_LIST_VIEW_REQUEST: &str = "2.16.840.1.113730.3.4.9";
 pub const VIRTUAL_LIST_VIEW_RESPONSE: &str = "2.16.840.1.113730.3.4.10";
 /// Subentries control (RFC 3672).
 pub const SUBENTRIES: &str = "1.3.6.1.4.1.4203.1.10.1";
+/// The same control as the LDUP drafts named it (draft-ietf-ldup-subentry), which OpenDJ knows too.
+pub const SUBENTRIES_LDUP: &str = "1.3.6.1.4.1.7628.5.101.1";
 /// Proxied authorization control, version 2 (RFC 4370).
 pub const PROXIED_AUTHORIZATION: &str = "2.16.840.1.113730.3.4.18";
 /// Assertion control (RFC 4528).

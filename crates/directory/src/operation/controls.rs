@@ -12,7 +12,7 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 32] = [
+pub(crate) const SUPPORTED: [&str; 33] = [
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
@@ -40,6 +40,7 @@ pub(crate) const SUPPORTED: [&str; 32] = [
     oid::SORT_REQUEST,
     oid::SORT_RESPONSE,
     oid::SUBENTRIES,
+    oid::SUBENTRIES_LDUP,
     oid::SYNC_REQUEST,
     oid::TRANSACTION_SPECIFICATION,
     oid::TREE_DELETE,

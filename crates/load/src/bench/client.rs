@@ -20,6 +20,7 @@ use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::answer::{Answer, Verdict};
+use super::bundle::Announcement;
 use super::job::{Jobs, NotWritten, Scratch};
 use super::measure::{Message, Recorder, ThreadEnd};
 use super::member::Member;
@@ -47,6 +48,8 @@ pub(crate) struct Run {
     pub budget: Option<AtomicI64>,
     /// A thread has failed: all end.
     pub failed: AtomicBool,
+    /// Responses are waited for together.
+    pub announcement: Option<Announcement>,
     /// Open loop: nanoseconds between two operations of one thread.
     pub interval_ns: Option<f64>,
 }
@@ -328,10 +331,10 @@ impl<'a> Client<'a> {
         target.id = id;
         let (jobs, turn, scratch) = (&self.run.jobs, &mut self.turn, &mut self.scratch);
         let kind = jobs.kinds[target.kind];
+        let before = link.out.len();
         if target.binding {
             jobs.write_auth_bind(id, &target.dn, turn, scratch, &mut link.out);
         } else {
-            let before = link.out.len();
             match jobs.write(kind, id, turn, scratch, &mut target.dn, &mut link.out) {
                 Ok(()) => {}
                 Err(NotWritten::Failed(error)) => return Err(error),
@@ -344,6 +347,9 @@ impl<'a> Client<'a> {
                     return Ok(());
                 }
             }
+        }
+        if let Some(announcement) = self.run.announcement.as_ref().filter(|_| !binder) {
+            announcement.note(&mut link.bundle_left, &mut link.out, before);
         }
         self.mark(member);
         Ok(())

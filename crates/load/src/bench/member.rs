@@ -44,6 +44,8 @@ pub(crate) struct Link {
     pub blocked: bool,
     /// A bind is in flight.
     pub busy: bool,
+    /// Requests that still belong to the bundle announced last.
+    pub bundle_left: u32,
 }
 
 impl Link {
@@ -56,6 +58,7 @@ impl Link {
             partial,
             blocked: false,
             busy: false,
+            bundle_left: 0,
         }
     }
 }

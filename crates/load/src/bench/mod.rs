@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::template::Generator;
 
 mod answer;
+mod bundle;
 mod burst;
 mod client;
 mod connect;
@@ -219,6 +220,9 @@ pub struct Options {
     pub connections: usize,
     /// Requests in flight on each connection. Binds are never pipelined.
     pub depth: usize,
+    /// Responses that each connection waits for together, which it tells the server with the queue
+    /// length control; 0 and 1: none.
+    pub queue_length: u32,
     /// Client threads.
     pub threads: usize,
     /// Operations each second over all (open loop); `None`: as fast as answers come.
@@ -305,6 +309,7 @@ impl Options {
             bind_as: None,
             connections: 32,
             depth: 1,
+            queue_length: 0,
             threads: 1,
             rate: None,
             duration: Some(Duration::from_secs(10)),

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::bundle::Announcement;
 use super::client::{Client, Run};
 use super::connect::{Address, NotBound, OpenFiles, Stream, raise_file_limit};
 use super::job::Jobs;
@@ -38,6 +39,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
         drain_ns: options.drain.as_nanos() as i64,
         budget: options.operations.map(|count| AtomicI64::new(count as i64)),
         failed: AtomicBool::new(false),
+        announcement: Announcement::new(options.queue_length),
         interval_ns: options.rate.map(|rate| threads as f64 * 1e9 / rate),
     };
     let (sender, receiver) = channel();
@@ -126,6 +128,13 @@ fn check(options: &Options) -> Result<(), BenchError> {
         return Err(BenchError::new(
             "expected at least one connection and one request in flight",
         ));
+    }
+    // Beyond that the server would wait in vain, each time until its patience ends.
+    if options.queue_length as usize > options.depth {
+        return Err(BenchError::new(format!(
+            "expected a queue length of at most the {} requests in flight on a connection",
+            options.depth
+        )));
     }
     if options.duration.is_none() && options.operations.is_none() {
         return Err(BenchError::new(
@@ -381,6 +390,9 @@ fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     add("job", options.mix.to_string());
     add("connections", connections.to_string());
     add("in flight", depth(options).to_string());
+    if options.queue_length > 1 {
+        add("queue length", options.queue_length.to_string());
+    }
     add("client threads", options.threads.to_string());
     if let Some(rate) = options.rate {
         add("rate", format!("{rate}/s, open loop"));

@@ -95,6 +95,14 @@ fn serve(mut stream: TcpStream, manner: Manner, seen: &Mutex<Seen>) -> Option<()
                 return None;
             }
             let message = Message::decode(&input[..length], &DecodeLimits::default()).unwrap();
+            if message
+                .controls
+                .iter()
+                .any(|it| it.oid == protocol::oid::QUEUE_LENGTH)
+            {
+                let mut seen = seen.lock().unwrap();
+                *seen.operations.entry("announced").or_default() += 1;
+            }
             note(&message.request, &mut identity, &mut seen.lock().unwrap());
             if manner.silent_after.is_none_or(|limit| requests <= limit) {
                 answer(&message, manner, &mut out);
@@ -482,6 +490,25 @@ fn a_full_server_is_measured_with_what_it_takes() {
 }
 
 #[test]
+fn responses_are_waited_for_together() {
+    let server = Small::start(Manner {
+        entries: 1,
+        ..Manner::default()
+    });
+    let mut options = options(&server, "search");
+    options.queue_length = 4;
+    let report = run_quietly(&options);
+    assert!(report.is_clean(), "{}", report.text());
+    assert_eq!(report.operations, 40);
+    // The first request of each connection, and every fourth after it.
+    assert!(
+        server.count("announced") >= 40 / 4,
+        "{}",
+        server.count("announced")
+    );
+}
+
+#[test]
 fn a_burst_is_over_when_all_are_answered() {
     let server = Small::start(Manner::default());
     assert!(burst(&server.url, 20).unwrap() > Duration::ZERO);
@@ -507,6 +534,7 @@ fn settings_that_make_no_sense_are_refused() {
     refused(&|it| it.connections = 0, "at least one connection");
     refused(&|it| it.operations = None, "duration or a number");
     refused(&|it| it.rate = Some(0.0), "rate above 0");
+    refused(&|it| it.queue_length = 5, "at most the 4 requests");
     refused(
         &|it| it.search.filter = "(uid=[1-2]".to_owned(),
         "expected a filter",

@@ -48,6 +48,7 @@ impl<'a> SearchControls<'a> {
                 | oid::REJECT_UNINDEXED_SEARCH
                 | oid::SORT_REQUEST
                 | oid::SUBENTRIES
+                | oid::SUBENTRIES_LDUP
                 | oid::VIRTUAL_LIST_VIEW_REQUEST
         )
     }
@@ -113,7 +114,8 @@ impl<'a> SearchControls<'a> {
                 let value = decoded(control, "virtual list view", decode)?;
                 once(&mut self.view, Some(value), "virtual list view")?;
             }
-            oid::SUBENTRIES => {
+            // The drafts' control has the same value, a BOOLEAN.
+            oid::SUBENTRIES | oid::SUBENTRIES_LDUP => {
                 let value = decoded(control, "subentries", Subentries::decode)?;
                 once(&mut self.subentries, Some(value), "subentries")?;
             }
