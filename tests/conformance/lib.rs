@@ -32,6 +32,7 @@ mod rfc4515;
 mod rfc4517;
 mod rfc4517_rules;
 mod rfc4518;
+mod rfc4522;
 mod rfc4524;
 mod rfc4530;
 mod run;
@@ -118,6 +119,7 @@ pub fn clauses() -> Vec<Clause> {
     rfc4517_rules::clauses(&mut book);
     rfc4518::clauses(&mut book);
     schema::clauses(&mut book);
+    rfc4522::clauses(&mut book);
     rfc4524::clauses(&mut book);
     rfc3296::clauses(&mut book);
     write_controls::clauses(&mut book);

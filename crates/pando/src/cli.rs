@@ -485,7 +485,7 @@ pub struct Bench {
     /// Requests in flight on each connection; binds are never pipelined
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub pipeline: usize,
-    /// Say with the queue length control that N responses are waited for together, at most --pipeline
+    /// Announce N responses, at most --pipeline, with every Nth request (queue length control)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub queue_length: u32,
     /// Client threads

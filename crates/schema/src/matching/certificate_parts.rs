@@ -1,5 +1,5 @@
 //! Certificates and revocation lists by any of their parts: certificateMatch and
-//! certificateListMatch (RFC 4523 §2.3, §2.7; X.509 says when a part matches).
+//! certificateListMatch (RFC 4523 §3.2, §3.6; X.509 says when a part matches).
 //!
 //! The normal form of a stored value is the list of its parts; that of an assertion the list of
 //! what is asked. A certificate matches when each of the asked parts does. Assertions about names
@@ -318,7 +318,7 @@ fn two_octets(bits: &[u8]) -> [u8; 2] {
     [octet(0), octet(1)]
 }
 
-/// One part of a CertificateAssertion (RFC 4523 §A.2).
+/// One part of a CertificateAssertion (RFC 4523, Appendix A).
 fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
         "serialNumber" => put_number(schema, Part::Serial, gser.word()?, out),
@@ -345,7 +345,7 @@ fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> 
     }
 }
 
-/// One part of a CertificateListAssertion (RFC 4523 §A.6).
+/// One part of a CertificateListAssertion (RFC 4523, Appendix A).
 fn list_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
         "issuer" => put_name(schema, Part::Issuer, gser, out),
