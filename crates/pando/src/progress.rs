@@ -2,7 +2,9 @@
 //! to standard error, so that results can be piped.
 
 use crate::report::note;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
+};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -92,15 +94,20 @@ fn new_bar(total: Option<u64>) -> ProgressBar {
 /// What was done, and how fast.
 fn counts(standing: &Standing, elapsed: Duration) -> String {
     let each_second = |count: u64| (count as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
-    let bytes = HumanBytes(standing.bytes);
-    match standing.entries {
-        // Not all work goes by entries.
-        0 => format!("{bytes}, {}/s", HumanBytes(each_second(standing.bytes))),
-        entries => format!(
-            "{} entries, {bytes}, {} entries/s",
-            HumanCount(entries),
-            HumanCount(each_second(entries))
-        ),
+    let bytes = format!(
+        "{}, {}/s",
+        HumanBytes(standing.bytes),
+        HumanBytes(each_second(standing.bytes))
+    );
+    // Not all work goes by entries, and not all of it reads or writes bytes that count.
+    if standing.entries == 0 {
+        return bytes;
+    }
+    let entries = HumanCount(standing.entries);
+    let rate = HumanCount(each_second(standing.entries));
+    match standing.bytes {
+        0 => format!("{entries} entries, {rate} entries/s"),
+        _ => format!("{entries} entries, {rate} entries/s, {bytes}"),
     }
 }
 
@@ -120,8 +127,45 @@ fn line(standing: &Standing, finishing: &str, elapsed: Duration) -> String {
     let mut line = counts(standing, elapsed);
     if standing.finishing {
         line.push_str(&format!(", {finishing}"));
-    } else if let Some(total) = standing.total.filter(|total| *total > 0) {
-        line.push_str(&format!(", {} %", standing.done.min(total) * 100 / total));
+        return line;
+    }
+    let Some(total) = standing.total.filter(|total| *total > 0) else {
+        return line;
+    };
+    let done = standing.done.min(total);
+    line.push_str(&format!(
+        ", {} %",
+        u128::from(done) * 100 / u128::from(total)
+    ));
+    if done > 0 {
+        let left = elapsed.mul_f64((total - done) as f64 / done as f64);
+        line.push_str(&format!(", {} left", HumanDuration(left)));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_what_is_known() {
+        let minute = Duration::from_secs(60);
+        let mut standing = Standing {
+            entries: 6000,
+            done: 6000,
+            total: Some(18_000),
+            ..Standing::default()
+        };
+        let said = line(&standing, "sorting", minute);
+        assert_eq!(said, "6,000 entries, 100 entries/s, 33 %, 2 minutes left");
+        standing.bytes = 120 << 20;
+        standing.total = None;
+        let said = line(&standing, "sorting", minute);
+        assert_eq!(said, "6,000 entries, 100 entries/s, 120.00 MiB, 2.00 MiB/s");
+        standing.finishing = true;
+        assert!(line(&standing, "sorting", minute).ends_with(", sorting"));
+        let nothing = line(&Standing::default(), "", minute);
+        assert_eq!(nothing, "0 B, 0 B/s");
+    }
 }
