@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use kit::client::{Client, Event, Modification};
-use kit::{ADMIN, PASSWORD, Pando, Random, SUFFIX, people};
+use kit::{ADMIN, Entry, PASSWORD, Pando, Random, SUFFIX, people};
 use protocol::{
     Authentication, BindRequest, DeleteRequest, ModifyDnRequest, Request, ResultCode, Scope,
 };
@@ -21,13 +21,15 @@ const WRITERS: u64 = 4;
 /// Requests a writer keeps in flight.
 const IN_FLIGHT: usize = 16;
 
-/// uid → description.
-type State = BTreeMap<String, String>;
+/// uid → description, and whether the entry is in the writer's group.
+type State = BTreeMap<String, (String, bool)>;
 
 #[derive(Debug, Clone)]
 enum Write {
     Add(String),
     Describe(String, String),
+    Join(String),
+    Leave(String),
     Rename(String, String),
     Delete(String),
 }
@@ -39,9 +41,11 @@ fn next_write(random: &mut Random, state: &State, number: usize) -> Write {
         return Write::Add(format!("new{number}"));
     }
     let uid = (*random.pick(&known)).clone();
-    match random.below(4) {
+    match random.below(6) {
         0 => Write::Delete(uid),
         1 => Write::Rename(uid, format!("renamed{number}")),
+        2 | 3 if state[&uid].1 => Write::Leave(uid),
+        2 | 3 => Write::Join(uid),
         _ => Write::Describe(uid, format!("text {number}")),
     }
 }
@@ -49,10 +53,15 @@ fn next_write(random: &mut Random, state: &State, number: usize) -> Write {
 fn apply(state: &mut State, write: &Write) {
     match write {
         Write::Add(uid) => {
-            state.insert(uid.clone(), "none".to_owned());
+            state.insert(uid.clone(), ("none".to_owned(), false));
         }
         Write::Describe(uid, text) => {
-            state.insert(uid.clone(), text.clone());
+            let entry = state.get_mut(uid).expect("a known entry is described");
+            entry.0.clone_from(text);
+        }
+        Write::Join(uid) | Write::Leave(uid) => {
+            let entry = state.get_mut(uid).expect("a known entry joins or leaves");
+            entry.1 = matches!(write, Write::Join(_));
         }
         Write::Rename(old, new) => {
             let text = state.remove(old).expect("only known entries are renamed");
@@ -76,6 +85,14 @@ fn send(client: &mut Client, unit: &str, write: &Write) -> io::Result<()> {
         Write::Describe(uid, text) => {
             let change = Modification::replace("description", &[text]);
             client.try_send_modify(&name(uid), &[change], &[])?;
+        }
+        Write::Join(uid) => {
+            let change = Modification::add("member", &[&name(uid)]);
+            client.try_send_modify(&group_of(unit), &[change], &[])?;
+        }
+        Write::Leave(uid) => {
+            let change = Modification::delete("member", &[&name(uid)]);
+            client.try_send_modify(&group_of(unit), &[change], &[])?;
         }
         Write::Rename(old, new) => {
             let request = ModifyDnRequest {
@@ -164,11 +181,26 @@ fn found_state(client: &mut Client, unit: &str) -> State {
         &["uid", "description"],
     );
     found.outcome.clone().expect_success();
-    found
+    // The group follows renames and deletions by itself.
+    let every = "(objectClass=*)";
+    let group = client.search(&group_of(unit), Scope::BaseObject, every, &["member"]);
+    let members = group.only().texts("member");
+    let is_member = |uid: &str| members.contains(&format!("uid={uid},{unit}"));
+    let state: State = found
         .entries
         .iter()
-        .map(|it| (it.text("uid"), it.text("description")))
-        .collect()
+        .map(|it| it.text("uid"))
+        .zip(found.entries.iter().map(|it| it.text("description")))
+        .map(|(uid, text)| (uid.clone(), (text, is_member(&uid))))
+        .collect();
+    let joined = state.values().filter(|it| it.1).count();
+    assert_eq!(joined, members.len(), "{unit}: {members:?}");
+    state
+}
+
+/// The group of a writer, beside its unit.
+fn group_of(unit: &str) -> String {
+    unit.replacen("ou=", "cn=", 1)
 }
 
 /// The unit must be as some number of writes between acknowledged and sent has left it.
@@ -207,6 +239,11 @@ fn acknowledged_writes_survive_kill_9() {
             .collect();
         for unit in &units {
             admin.add(&people::unit(unit)).expect_success();
+            let group = Entry::of(
+                &format!("cn={unit},{SUFFIX}"),
+                &[("objectClass", &["groupOfEntries"]), ("cn", &[unit])],
+            );
+            admin.add(&group).expect_success();
         }
         let (progress, acknowledgements) = mpsc::channel();
         let address = pando.address();
