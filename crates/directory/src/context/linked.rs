@@ -59,8 +59,10 @@ impl VisibleEntry<'_, '_> {
 
     /// The set of an attribute, if its values are links.
     pub fn linked_set(&self, number: AttributeNumber) -> Result<Option<LinkedSet>, Stop> {
-        let sets = self.linked_sets()?;
-        Ok(sets.into_iter().find(|it| it.number == number))
+        if !self.has_links() || !self.shows(number) {
+            return Ok(None);
+        }
+        Ok(self.context.snapshot.linked_set(self.id, number)?)
     }
 
     /// The values of a set, until `each` breaks.

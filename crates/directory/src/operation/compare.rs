@@ -69,6 +69,9 @@ pub(crate) fn compare(
         context.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
+    if let Outcome::True = outcome(catalog, &filter, &entry) {
+        return Ok(Outcome::True);
+    }
     let mut exists = false;
     for number in catalog.schema.selected_numbers(&description) {
         exists |= entry.any_value(number, &mut |_| true).is_some();
@@ -86,7 +89,7 @@ pub(crate) fn compare(
     if !exists {
         return no_such_attribute(request);
     }
-    Ok(outcome(catalog, &filter, &entry))
+    Ok(Outcome::False)
 }
 
 /// A compare on an entry that is not stored.

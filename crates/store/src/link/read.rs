@@ -1,5 +1,6 @@
 //! Reading links.
 
+use schema::AttributeNumber;
 use smallvec::SmallVec;
 
 use super::chunk::Chunk;
@@ -25,6 +26,21 @@ impl<'a> Snapshot<'a> {
             row = cursor.next()?;
         }
         Ok(sets)
+    }
+
+    /// The set of one attribute of an entry.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn linked_set(
+        &self,
+        id: EntryId,
+        number: AttributeNumber,
+    ) -> Result<Option<LinkedSet>, Error> {
+        let key = rows::owned_key(id, number);
+        let row = self.transaction.get(self.tables.linkset, &key)?;
+        let set = row.map(|value| rows::of_owned(&key, value)).transpose()?;
+        Ok(set.flatten().map(|(_, set)| set))
     }
 
     /// Whether a member is in a set.
