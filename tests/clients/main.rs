@@ -10,6 +10,7 @@ mod groups;
 mod reading;
 mod rules;
 mod transactions;
+mod unindexed;
 mod write_controls;
 mod writing;
 

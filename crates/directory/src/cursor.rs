@@ -2,6 +2,7 @@
 
 use crate::operation::extras::Extras;
 use crate::operation::large::Large;
+use crate::operation::unindexed::Permit;
 use crate::paging::PagePosition;
 use crate::projection::Projection;
 use policy::{Subject, Whose};
@@ -42,6 +43,8 @@ pub struct Cursor {
     pub(crate) subject: Option<Rc<Subject>>,
     /// The entry that is being sent in parts.
     pub(crate) large: Option<Box<Large>>,
+    /// Its place among the searches that no index helps.
+    pub(crate) permit: Option<Box<Permit>>,
     /// Scratch for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }

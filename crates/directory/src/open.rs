@@ -13,6 +13,7 @@ use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::monitor::{Front, Monitor};
 use crate::operation::add;
+use crate::operation::unindexed::Running;
 use crate::paging::CookieKey;
 use crate::recover;
 use crate::rules::RULES_NAME;
@@ -156,6 +157,7 @@ pub(crate) struct Shared {
     pub feed: Arc<Feed>,
     pub writer: Writer,
     pub monitor: Arc<Monitor>,
+    pub unindexed: Arc<Running>,
 }
 
 /// What an operator asks first.
@@ -289,6 +291,7 @@ impl Directory {
             feed,
             writer,
             monitor,
+            unindexed: Arc::default(),
         };
         Ok(Directory {
             shared: Arc::new(shared),

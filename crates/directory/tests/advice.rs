@@ -133,3 +133,26 @@ fn indexes_take_about_the_room_that_was_estimated() {
         assert!(near, "{name}: {took} bytes, estimated {estimate:?}");
     }
 }
+
+#[test]
+fn a_search_that_looks_at_too_much_hears_which_index_would_help() {
+    let client = crowd();
+    let mut options = kit::options();
+    options.limits.administrator.candidates_max = 3_000;
+    let mut client = client.reopen_with(&options);
+    assert_eq!(
+        client.bind(kit::ADMIN, kit::PASSWORD).code,
+        ResultCode::SUCCESS
+    );
+    let filter = "(|(employeeNumber=5999)(title=t9))";
+    let stopped = client.search(BASE, Scope::WholeSubtree, filter, &["1.1"]);
+    assert_eq!(stopped.result.code, ResultCode::ADMIN_LIMIT_EXCEEDED);
+    let text = stopped.result.diagnostic;
+    for part in [
+        "limit of 3000 entries looked at",
+        "\"pando index add DIR employeeNumber equality\" and ",
+        "\"pando index add DIR title equality\" would help",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}

@@ -18,6 +18,8 @@ pub struct Limits {
     pub candidates_max: u64,
     /// Operations one connection may have waiting before the next is answered `busy`.
     pub pending_operations_max: u32,
+    /// Long searches that no index helps one subject may have at a time, over all connections.
+    pub unindexed_searches_max: u32,
     /// Entries one page of a paged search may hold.
     pub page_entries_max: u32,
     /// Entries that all pages of a search may hold together.
@@ -161,6 +163,7 @@ impl Default for LimitSettings {
             size_entries_max: 5_000,
             time_ms_max: 60_000,
             candidates_max: 0,
+            unindexed_searches_max: 10,
             pending_operations_max: 4_096,
             page_entries_max: 5_000,
             paged_entries_max: 0,
@@ -177,6 +180,7 @@ impl Default for LimitSettings {
                 size_entries_max: 0,
                 time_ms_max: 0,
                 candidates_max: 0,
+                unindexed_searches_max: 0,
                 pending_operations_max: 65_536,
                 page_entries_max: 0,
                 paged_entries_max: 0,

@@ -105,6 +105,7 @@ pub(crate) fn search(
         extras,
         began_us: None,
         subject: None,
+        permit: None,
         large: None,
         buffer: Vec::with_capacity(128),
     };
@@ -208,7 +209,7 @@ pub(crate) fn step(
     }
     match ran {
         Ran::Paused => park(needs, cursor, out),
-        Ran::Ended(end) => end.write(needs, cursor, out),
+        Ran::Ended(end) => end.write(context, needs, cursor, out),
         Ran::Done => {
             write_everything(cursor, out);
             Ok(Step::Finished)
@@ -230,6 +231,9 @@ fn run(
             Some(candidates) => candidates,
             None => {
                 let candidates = plan_area(context, cursor, &area)?;
+                if matches!(candidates, store::Candidates::Scan) {
+                    unindexed::admit(context, needs, cursor)?;
+                }
                 if cost::may_be_high(&candidates) {
                     cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
                 }

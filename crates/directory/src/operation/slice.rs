@@ -3,7 +3,7 @@
 /// A slice ends when it has put this many bytes into the output …
 const BYTES: usize = 256 * 1024;
 /// … or looked at this many entries or changes.
-const TURNS: u32 = 2_048;
+pub(crate) const TURNS: u32 = 2_048;
 
 /// What may still be done.
 pub(crate) struct Slice {

@@ -14,7 +14,7 @@ use crate::operation::slice::Slice;
 use crate::operation::sort_key::{Order, Scratch, Unsorted};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
-use crate::operation::{limits, page, sort_pages};
+use crate::operation::{limits, page, sort_pages, unindexed};
 use crate::stop::Stop;
 use protocol::control::SortResponse;
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, SearchRequest, oid, response};
@@ -195,7 +195,7 @@ pub(crate) fn step(
             return search::step(context, needs, cursor, out);
         };
         let progress = match phase {
-            Phase::Collect(it) => sorted.collect(context, cursor, it, &mut slice)?,
+            Phase::Collect(it) => sorted.collect(context, needs, cursor, it, &mut slice)?,
             Phase::Walk(it) => sort_walk::walk(context, cursor, &mut sorted, it, &mut slice, out)?,
             Phase::Send(it) => sorted.send(context, cursor, it, &slice, out)?,
             Phase::SendIds(it) => sorted.send_ids(context, cursor, it, &slice, out)?,
@@ -267,6 +267,7 @@ impl Sorted {
     fn collect(
         &mut self,
         context: &Context<'_>,
+        needs: &Needs<'_>,
         cursor: &mut Cursor,
         mut it: Collect,
         slice: &mut Slice,
@@ -276,6 +277,9 @@ impl Sorted {
                 Some(candidates) => candidates,
                 None => {
                     let plan = context.plan(&cursor.filter, &region)?;
+                    if plan.is_scan() {
+                        unindexed::admit(context, needs, cursor)?;
+                    }
                     context.candidates(&plan, it.after)?
                 }
             };
@@ -426,7 +430,7 @@ impl Sorted {
         out: &mut Vec<u8>,
     ) -> Result<Step, Stop> {
         match ended {
-            Ended::Limit(end) => return end.write(needs, cursor, out),
+            Ended::Limit(end) => return end.write(context, needs, cursor, out),
             Ended::PageFull => {
                 let Goal::Page(page) = &self.goal else {
                     unreachable!("only a page can be full")

@@ -1,10 +1,15 @@
-//! Reject and permit unindexed search (Ping Identity): may a search look at all entries?
+//! May a search look at all entries? Its client may not want it to (reject and permit unindexed
+//! search, Ping Identity), and a subject may have only so many of them at a time.
 
 use crate::advice;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
+use crate::operation::search::Needs;
+use crate::operation::slice;
 use crate::stop::Stop;
 use protocol::ResultCode;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Refuses a search that no index narrows down. Looking at the few entries of a small subtree is
 /// no such search.
@@ -25,4 +30,79 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
         }
     }
     Ok(())
+}
+
+/// Searches without an index that are running, by subject. Only those count that are too long for
+/// one slice.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    by_subject: Mutex<HashMap<String, u32>>,
+}
+
+/// A running search's place; dropping it gives the place back.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    running: Arc<Running>,
+    subject: String,
+}
+
+impl Running {
+    /// A place for one more search of a subject, unless it has `max`; 0 is no limit.
+    fn admit(self: &Arc<Self>, subject: &str, max: u32) -> Option<Permit> {
+        let mut by_subject = self.by_subject();
+        let own = by_subject.entry(subject.to_owned()).or_default();
+        if max != 0 && *own >= max {
+            return None;
+        }
+        *own += 1;
+        Some(Permit {
+            running: Arc::clone(self),
+            subject: subject.to_owned(),
+        })
+    }
+
+    fn by_subject(&self) -> MutexGuard<'_, HashMap<String, u32>> {
+        self.by_subject
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut by_subject = self.running.by_subject();
+        if let Some(own) = by_subject.get_mut(&self.subject) {
+            *own -= 1;
+            if *own == 0 {
+                by_subject.remove(&self.subject);
+            }
+        }
+    }
+}
+
+/// Admits a search that looks at all entries, until its cursor is dropped.
+#[cold]
+pub(crate) fn admit(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+) -> Result<(), Stop> {
+    if cursor.permit.is_some() || context.entry_count()? <= slice::TURNS.into() {
+        return Ok(());
+    }
+    let max = needs.limits.0.unindexed_searches_max;
+    let running = &needs.shared.unindexed;
+    if let Some(permit) = running.admit(&context.subject.dn, max) {
+        cursor.permit = Some(Box::new(permit));
+        return Ok(());
+    }
+    let whose = needs.settings.describe(needs.limits.1);
+    let advice = advice::sentence(context, &cursor.filter)?;
+    Stop::refuse(
+        ResultCode::BUSY,
+        format!(
+            "limit of {max} searches at a time that no index helps (unindexed_searches_max), for \
+             {whose}: try again later{advice}"
+        ),
+    )
 }

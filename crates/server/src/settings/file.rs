@@ -178,6 +178,7 @@ pub struct Subject {
     pub size_entries_max: Option<u32>,
     pub time_s_max: Option<u32>,
     pub candidates_max: Option<u64>,
+    pub unindexed_searches_max: Option<u32>,
     pub pending_operations_max: Option<u32>,
     pub page_entries_max: Option<u32>,
     pub paged_entries_max: Option<u64>,
@@ -195,6 +196,9 @@ impl Subject {
             size_entries_max: self.size_entries_max.unwrap_or(default.size_entries_max),
             time_ms_max: time_ms_max.unwrap_or(default.time_ms_max),
             candidates_max: self.candidates_max.unwrap_or(default.candidates_max),
+            unindexed_searches_max: self
+                .unindexed_searches_max
+                .unwrap_or(default.unindexed_searches_max),
             pending_operations_max: self
                 .pending_operations_max
                 .unwrap_or(default.pending_operations_max),
@@ -225,6 +229,7 @@ pub struct OneSubject {
     pub size_entries_max: Option<u32>,
     pub time_s_max: Option<u32>,
     pub candidates_max: Option<u64>,
+    pub unindexed_searches_max: Option<u32>,
     pub pending_operations_max: Option<u32>,
     pub page_entries_max: Option<u32>,
     pub paged_entries_max: Option<u64>,
@@ -261,6 +266,7 @@ impl OneSubject {
             size_entries_max: self.size_entries_max,
             time_s_max: self.time_s_max,
             candidates_max: self.candidates_max,
+            unindexed_searches_max: self.unindexed_searches_max,
             pending_operations_max: self.pending_operations_max,
             page_entries_max: self.page_entries_max,
             paged_entries_max: self.paged_entries_max,

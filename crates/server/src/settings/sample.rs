@@ -158,6 +158,13 @@ const SETTINGS: &[Setting] = &[
     ),
     row(
         "limits",
+        "unindexed_searches_max",
+        "10",
+        "Searches that no index helps one subject may have at a time, over all its connections,\n\
+         in a directory too large for one of them to end at once. 0: no limit.",
+    ),
+    row(
+        "limits",
         "pending_operations_max",
         "4096",
         "Operations one connection may have waiting before the next is answered busy.",
@@ -214,6 +221,7 @@ const SETTINGS: &[Setting] = &[
     ),
     row("anonymous_limits", "time_s_max", "60", ""),
     row("anonymous_limits", "candidates_max", "0", ""),
+    row("anonymous_limits", "unindexed_searches_max", "10", ""),
     row("anonymous_limits", "pending_operations_max", "4096", ""),
     row("anonymous_limits", "page_entries_max", "5000", ""),
     row("anonymous_limits", "paged_entries_max", "0", ""),
@@ -230,6 +238,7 @@ const SETTINGS: &[Setting] = &[
     ),
     row("administrator_limits", "time_s_max", "0", ""),
     row("administrator_limits", "candidates_max", "0", ""),
+    row("administrator_limits", "unindexed_searches_max", "0", ""),
     row(
         "administrator_limits",
         "pending_operations_max",

@@ -2,6 +2,8 @@
 //! controls.
 
 use super::{Needs, Step};
+use crate::advice;
+use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::operation::{limits, page};
 use crate::stop::Stop;
@@ -38,6 +40,7 @@ pub(in crate::operation) enum End {
 impl End {
     pub fn write(
         self,
+        context: &Context<'_>,
         needs: &Needs<'_>,
         cursor: &Cursor,
         out: &mut Vec<u8>,
@@ -60,7 +63,8 @@ impl End {
                 finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
             }
             End::CandidateLimit => {
-                let text = limits::candidate_text(&cursor.limits, needs.settings);
+                let mut text = limits::candidate_text(&cursor.limits, needs.settings);
+                text.push_str(&advice::sentence(context, &cursor.filter)?);
                 finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
             }
         }
