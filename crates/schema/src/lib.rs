@@ -22,6 +22,7 @@ mod subschema;
 mod subtree;
 
 pub mod filter;
+pub mod fuzz;
 pub mod grams;
 pub mod matching;
 pub mod name;
