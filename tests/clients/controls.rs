@@ -1,7 +1,7 @@
 //! `ldapsearch -E` and `-e`: controls of searches and binds as Debian's tools send them.
 
 use kit::tools::Tools;
-use kit::{Entry, SUFFIX, Subject};
+use kit::{ADMIN, Entry, SUFFIX, Subject};
 
 use super::{ADA, EDSGER, GRACE, code};
 
@@ -127,6 +127,80 @@ fn current_reads_and_account_usability() {
     let out = commented(&tools, &["-E", "!accountUsability", "(uid=edsger)", "1.1"]);
     assert!(out.contains(EDSGER), "{out}");
     assert!(!out.contains("1.3.6.1.4.1.42.2.27.9.5.8"), "{out}");
+}
+
+/// The control for somebody, as 389 Directory Server's clients send it.
+fn rights_of(identity: &str) -> String {
+    format!("!1.3.6.1.4.1.42.2.27.9.5.2=:{identity}")
+}
+
+#[test]
+fn effective_rights() {
+    let subject = Subject::with_people();
+    let admin = subject.tools();
+    let ask = |tools: &Tools, whose: &str, attributes: &[&str]| {
+        let control = rights_of(whose);
+        let args = [
+            "-o",
+            "ldif_wrap=no",
+            "-b",
+            SUFFIX,
+            "-E",
+            &control,
+            "(uid=ada)",
+        ];
+        tools.search(&[&args[..], attributes].concat())
+    };
+    let of_ada = format!("dn:{ADA}");
+    let out = ask(&admin, &of_ada, &["cn"]).expect(code::SUCCESS).out;
+    assert!(out.contains("\ncn: ada\n"), "{out}");
+    assert!(out.contains("\nentryLevelRights: v\n"), "{out}");
+    for rights in ["uid:rsc", "sn:rsc", "userPassword:rscwo"] {
+        assert!(out.contains(rights), "{rights} in {out}");
+    }
+    let out = ask(&admin, &format!("dn:{GRACE}"), &["1.1"])
+        .expect(code::SUCCESS)
+        .out;
+    assert!(
+        out.contains("userPassword:none") && !out.contains("\ncn:"),
+        "{out}"
+    );
+    let out = ask(&admin, &format!("dn:{ADMIN}"), &["1.1"])
+        .expect(code::SUCCESS)
+        .out;
+    assert!(out.contains("\nentryLevelRights: vadn\n"), "{out}");
+
+    // As Sun, OpenDJ and the UnboundID SDK ask, with the rules.
+    let out = ask(&admin, &of_ada, &["aclRights", "aclRightsInfo"])
+        .expect(code::SUCCESS)
+        .out;
+    for line in [
+        "aclRights;entryLevel: add:0,delete:0,read:1,write:0,proxy:1",
+        "aclRights;attributeLevel;sn: search:1,read:1,compare:1,write:0,selfwrite_add:0,\
+         selfwrite_delete:0,proxy:1",
+        "aclRightsInfo;logs;attributeLevel;write;userPassword: allowed by rule \"own password\"",
+        "aclRightsInfo;logs;entryLevel;delete: denied by rule \"not writable\"",
+    ] {
+        assert!(out.contains(&format!("\n{line}\n")), "{line} in {out}");
+    }
+
+    // Others may ask about themselves.
+    let ada = Tools::bound(&subject.url(), ADA, "ada");
+    let out = ask(&ada, &of_ada, &["1.1"]).expect(code::SUCCESS).out;
+    assert!(
+        out.contains("uid:rsc") && !out.contains("userPassword"),
+        "{out}"
+    );
+    ask(&ada, &format!("dn:{GRACE}"), &["1.1"]).expect(code::INSUFFICIENT_ACCESS_RIGHTS);
+    ask(&ada, "dn:uid=nobody", &["1.1"]).expect(code::INSUFFICIENT_ACCESS_RIGHTS);
+    let junk = [
+        "-b",
+        SUFFIX,
+        "-E",
+        "!1.3.6.1.4.1.42.2.27.9.5.2=:junk",
+        "(uid=ada)",
+    ];
+    ada.search(&junk).expect(code::PROTOCOL_ERROR);
 }
 
 #[test]

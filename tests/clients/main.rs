@@ -33,6 +33,7 @@ mod code {
     pub const INVALID_DN_SYNTAX: i32 = 34;
     pub const INVALID_CREDENTIALS: i32 = 49;
     pub const INSUFFICIENT_ACCESS_RIGHTS: i32 = 50;
+    pub const PROTOCOL_ERROR: i32 = 2;
     pub const UNWILLING_TO_PERFORM: i32 = 53;
     pub const OBJECT_CLASS_VIOLATION: i32 = 65;
     pub const NOT_ALLOWED_ON_NON_LEAF: i32 = 66;

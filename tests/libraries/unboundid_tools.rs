@@ -114,6 +114,23 @@ fn search_in_pages_and_order() {
 }
 
 #[test]
+fn effective_rights() {
+    let pando = with_people();
+    let whose = format!("dn:uid=ada,ou=People,{SUFFIX}");
+    let asked = ["--baseDN", SUFFIX, "--getEffectiveRightsAuthzID", &whose];
+    let which = [
+        "--getEffectiveRightsAttribute",
+        "mail",
+        "(uid=ada)",
+        "aclRights",
+    ];
+    let found = tool(&pando, "ldapsearch", &[&asked[..], &which].concat()).expect(0);
+    found
+        .says("aclRights;entryLevel: add:0,delete:0,read:1,write:0,proxy:1")
+        .says("aclRights;attributeLevel;mail: search:1,read:1,compare:1,write:0");
+}
+
+#[test]
 fn modify_compare_delete() {
     let pando = with_people();
     let changes = "dn: uid=eva,ou=People,dc=example,dc=com\nchangetype: add\n\

@@ -3,6 +3,7 @@
 mod account_usability;
 mod assertion;
 mod dereference;
+mod effective_rights;
 mod explain;
 mod matched_values;
 mod matching_entry_count;
@@ -24,6 +25,7 @@ pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification,
     put_dereference_result,
 };
+pub use effective_rights::EffectiveRightsRequest;
 pub use explain::{ExplainedPart, ExplainedRegion, Explanation};
 pub use matched_values::MatchedValues;
 pub use matching_entry_count::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};

@@ -12,13 +12,14 @@ use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
 
 /// The controls this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 33] = [
+pub(crate) const SUPPORTED: &[&str] = &[
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
     oid::AUTHORIZATION_IDENTITY_RESPONSE,
     oid::DEREFERENCE,
     oid::DONT_USE_COPY,
+    oid::GET_EFFECTIVE_RIGHTS,
     oid::EXPLAIN,
     oid::MANAGE_DSA_IT,
     oid::MATCHED_VALUES,

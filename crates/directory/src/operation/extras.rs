@@ -8,6 +8,7 @@ use crate::operation::class_filter;
 use crate::operation::controls::SearchControls;
 use crate::operation::count::Counting;
 use crate::operation::dereference::Follow;
+use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::explain::Explaining;
 use crate::operation::matched_values::MatchedValues;
 use crate::operation::sorted::Sorted;
@@ -26,6 +27,8 @@ pub(crate) struct Extras {
     follow: Vec<Follow>,
     /// Each entry comes with the state of its account.
     account_usability: bool,
+    /// Each entry comes with what a subject may do with it.
+    pub rights: Option<Box<EffectiveRights>>,
     /// Entries are counted, not sent.
     pub counting: Option<Box<Counting>>,
     /// How the search goes is noted, and its entries are not sent.
@@ -77,6 +80,18 @@ impl Extras {
         match &self.explaining {
             None => Cow::Borrowed(&self.done),
             Some(it) => Cow::Owned([&self.done[..], &[it.control(examined)]].concat()),
+        }
+    }
+
+    /// Appends what a subject may do with the entry, if that is asked for.
+    pub fn write_rights(
+        &self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(rights) = &self.rights {
+            rights.write(context, entry, out);
         }
     }
 

@@ -99,6 +99,9 @@ pub(crate) fn begin(
     }
     let mut attributes = Vec::new();
     projection.write_some(catalog, entry, (None, LARGE_FROM), &mut attributes)?;
+    if let Some(extras) = extras {
+        extras.write_rights(context, entry, &mut attributes);
+    }
     let controls = extras.map_or_else(|| Ok(Vec::new()), |it| it.controls_of(context, entry))?;
     let parts = (attributes, controls);
     let large = Large::new(entry, cursor.id, parts, sets, folder)?;

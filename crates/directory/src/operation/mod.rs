@@ -13,6 +13,7 @@ pub(crate) mod count;
 pub(crate) mod delete;
 pub(crate) mod dereference;
 pub(crate) mod dynamic;
+pub(crate) mod effective_rights;
 pub(crate) mod explain;
 pub(crate) mod extended;
 pub(crate) mod extras;

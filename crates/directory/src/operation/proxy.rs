@@ -29,7 +29,7 @@ pub(crate) fn subject(
 }
 
 /// The subject that an authzId names; `None` when it names nobody, or not exactly one.
-fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
+pub(crate) fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
     let own = context.subject;
     let anonymous = Subject::anonymous(own.address, own.secure);
     if identity.is_empty() {

@@ -39,7 +39,7 @@ pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> 
     entry.put("subschemaSubentry", [SUBSCHEMA_NAME]);
     entry.put("ref", catalog.superior_referrals.iter().map(String::as_str));
     entry.put("supportedLDAPVersion", ["3"]);
-    entry.put("supportedControl", controls::SUPPORTED);
+    entry.put("supportedControl", controls::SUPPORTED.iter().copied());
     let operations = extended::SUPPORTED.into_iter();
     let tls_oid = protocol::oid::START_TLS;
     entry.put(

@@ -11,6 +11,7 @@ use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
 use crate::monitor::Node;
 use crate::open::Shared;
 use crate::operation::controls::{Controls, SearchControls};
+use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::extras::{self, Extras};
 use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
@@ -137,6 +138,10 @@ fn begin_with(
 ) -> Result<bool, Stop> {
     if asked.rejects_unindexed {
         unindexed::refuse(context, cursor)?;
+    }
+    if let Some(rights) = &asked.rights {
+        let rights = EffectiveRights::of(context, request, rights)?;
+        cursor.extras.get_or_insert_default().rights = Some(Box::new(rights));
     }
     if asked.explains {
         explain::begin(context, cursor, (controls, asked))?;
@@ -359,6 +364,7 @@ pub(super) fn send(
         Some(extras) => {
             let matched = extras.matched.as_ref();
             cursor.projection.write(catalog, entry, matched, out)?;
+            extras.write_rights(context, entry, out);
             let controls = extras.controls_of(context, entry)?;
             response::finish_search_entry(out, mark, &controls);
         }

@@ -497,6 +497,30 @@ fn account_usability() {
 }
 
 #[test]
+fn effective_rights() {
+    let request = |authorization_id, attributes: &[&'static str]| EffectiveRightsRequest {
+        authorization_id,
+        attributes: attributes.to_vec(),
+    };
+    let alone = b"\x30\x09\x04\x07dn:cn=a";
+    check!(EffectiveRightsRequest, alone, request("dn:cn=a", &[]));
+    let both = b"\x30\x0c\x04\x00\x30\x08\x04\x02cn\x04\x02sn";
+    check!(EffectiveRightsRequest, both, request("", &["cn", "sn"]));
+    // As clients of 389 Directory Server send it.
+    let plain = EffectiveRightsRequest::decode(b"dn:cn=a").unwrap();
+    assert_eq!(plain, request("dn:cn=a", &[]));
+    for junk in [
+        &b""[..],
+        b"u:ada",
+        b"\x30\x00",
+        b"\x30\x03\x04\x01\xff",
+        b"dn:\xff",
+    ] {
+        assert!(EffectiveRightsRequest::decode(junk).is_err(), "{junk:?}");
+    }
+}
+
+#[test]
 fn session_tracking() {
     let session = SessionTracking {
         source_address: "::1",

@@ -3,8 +3,8 @@
 use super::{decoded, once, without_value};
 use crate::stop::Stop;
 use protocol::control::{
-    DereferenceRequest, MatchedValues, MatchingEntryCountRequest, SortRequest, Subentries,
-    VirtualListViewRequest,
+    DereferenceRequest, EffectiveRightsRequest, MatchedValues, MatchingEntryCountRequest,
+    SortRequest, Subentries, VirtualListViewRequest,
 };
 use protocol::{Control, ResultCode, oid};
 
@@ -15,6 +15,8 @@ pub(crate) struct SearchControls<'a> {
     pub account_usability: bool,
     /// Matching entry count (Ping Identity).
     pub count: Option<MatchingEntryCountRequest>,
+    /// Get effective rights (Sun Directory Server).
+    pub rights: Option<EffectiveRightsRequest<'a>>,
     /// Explain (ours).
     pub explains: bool,
     /// Reject unindexed search (Ping Identity), and its contrary, which asks for what is so anyway.
@@ -42,6 +44,7 @@ impl<'a> SearchControls<'a> {
             oid::ACCOUNT_USABILITY
                 | oid::DEREFERENCE
                 | oid::EXPLAIN
+                | oid::GET_EFFECTIVE_RIGHTS
                 | oid::MATCHED_VALUES
                 | oid::MATCHING_ENTRY_COUNT_REQUEST
                 | oid::PERMIT_UNINDEXED_SEARCH
@@ -57,6 +60,7 @@ impl<'a> SearchControls<'a> {
     pub fn leaves_content(&self) -> bool {
         !self.account_usability
             && self.count.is_none()
+            && self.rights.is_none()
             && !self.explains
             && !self.rejects_unindexed
             && self.dereference.is_none()
@@ -82,6 +86,11 @@ impl<'a> SearchControls<'a> {
             oid::EXPLAIN => {
                 without_value(control, "explain")?;
                 self.explains = true;
+            }
+            oid::GET_EFFECTIVE_RIGHTS => {
+                let (decode, what) = (EffectiveRightsRequest::decode, "get effective rights");
+                let value = decoded(control, what, decode)?;
+                once(&mut self.rights, Some(value), what)?;
             }
             oid::MATCHED_VALUES => {
                 let decode = MatchedValues::decode;
