@@ -54,9 +54,12 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let subschema = well_known(&schema, SUBSCHEMA_NAME);
     let monitor = well_known(&schema, MONITOR_NAME);
     let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
+    let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
     Ok(Catalog {
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
-        has_collective: may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
+        // Lenders are subentries: where there are none, nothing needs to be looked for, which
+        // without an index on objectClass would be a look at every entry by every search.
+        has_collective: has_subentries && may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
         shown_memberships: shown_memberships(
             &schema,
             &computed,
@@ -80,7 +83,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         limits: LimitSettings::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
-        has_subentries: snapshot.meta(META_SUBENTRIES)?.is_some(),
+        has_subentries,
         rules: load_rules(snapshot, &schema, &known)?,
         indexes,
         least_version: 0,
@@ -413,4 +416,24 @@ pub(crate) fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(),
         batch.set_index(&attribute, kinds)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::{Directory, InitOptions};
+    use store::Store;
+
+    #[test]
+    fn without_subentries_nobody_lends_whatever_is_indexed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut options = InitOptions::new("dc=example,dc=com", String::new());
+        options.indexes.retain(|(attribute, _)| attribute == "uid");
+        Directory::create(folder.path(), &options).unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut reader = store.reader().unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        let schema = stored_dictionary(&snapshot).unwrap();
+        assert!(!load(&snapshot, &schema).unwrap().has_collective);
+    }
 }
