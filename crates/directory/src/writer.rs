@@ -36,8 +36,10 @@ use store::{IndexSet, Journal, Progress, Snapshot, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
-/// Entries indexed between two groups while an index is being built.
+/// Entries indexed at a time while nobody waits and an index is being built.
 const INDEX_SLICE: usize = 1_000;
+/// The same between two groups: writers wait for it, but the build must go on, however many come.
+const INDEX_SLICE_BETWEEN: usize = 100;
 /// Writes from which on it pays to have the log written by another thread meanwhile.
 const AHEAD_MIN: usize = 8;
 /// What a write leaves behind for the next checkpoint: a page for the entry, the leaf that leads to
@@ -193,7 +195,7 @@ impl Desk {
             self.reclaim_some(!group.is_empty());
             if group.is_empty() {
                 self.keep_up();
-                building = building && self.build_indexes();
+                building = building && self.build_indexes(INDEX_SLICE);
                 continue;
             }
             let mut rest = group.as_slice();
@@ -203,7 +205,7 @@ impl Desk {
                 self.write(now);
                 rest = later;
             }
-            building = self.has_unfinished_index();
+            building = self.has_unfinished_index() && self.build_indexes(INDEX_SLICE_BETWEEN);
             self.reclaiming.try_again();
         }
         if let Err(error) = self.journal.seal() {
@@ -428,8 +430,8 @@ impl Desk {
     }
 
     /// Indexes one slice of entries. Returns whether there is more to do.
-    fn build_indexes(&mut self) -> bool {
-        let done = self.try_build_indexes();
+    fn build_indexes(&mut self, entries: usize) -> bool {
+        let done = self.try_build_indexes(entries);
         match done {
             Ok(more) => more,
             Err(failure) => {
@@ -439,15 +441,15 @@ impl Desk {
         }
     }
 
-    fn try_build_indexes(&mut self) -> Result<bool, Failure> {
+    fn try_build_indexes(&mut self, entries: usize) -> Result<bool, Failure> {
         let before = self.catalog.load_full();
         let mut batch = self.store.begin(&before.indexes)?;
-        let progress = batch.build_indexes(INDEX_SLICE)?;
+        let progress = batch.build_indexes(entries)?;
         let states = batch.snapshot().index_states()?;
         let version = batch.snapshot().version();
         batch.commit()?;
         self.tell_of_build(&progress, version);
-        self.committed(INDEX_SLICE as u64 * WRITE_CHURN_BYTES);
+        self.committed(entries as u64 * WRITE_CHURN_BYTES);
         // After the commit: a search must not use an index that its snapshot has not finished. Read
         // back, since a transaction that changed nothing leaves no version of its own.
         let version = self.store.reader()?.snapshot()?.version();
