@@ -606,6 +606,7 @@ impl VisibleEntry<'_, '_> {
 }
 
 impl ValueSource for VisibleEntry<'_, '_> {
+    #[inline]
     fn any_value(
         &self,
         number: AttributeNumber,
@@ -624,6 +625,7 @@ impl ValueSource for VisibleEntry<'_, '_> {
         }
     }
 
+    #[inline]
     fn equal_value(
         &self,
         number: AttributeNumber,

@@ -130,6 +130,7 @@ impl Projection {
     }
 
     /// Appends the selected attributes as PartialAttributes.
+    #[inline]
     pub fn write(
         &self,
         catalog: &Catalog,

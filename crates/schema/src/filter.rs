@@ -147,6 +147,7 @@ pub trait ValueSource {
 
     /// The same, when `test` passes exactly the values of one normal form under the attribute's
     /// equality rule: a source that finds values by their form need not call it.
+    #[inline]
     fn equal_value(
         &self,
         number: AttributeNumber,

@@ -83,7 +83,7 @@ pub(crate) fn begin(
     cursor: &Cursor,
     entry: &VisibleEntry<'_, '_>,
 ) -> Result<Option<Box<Large>>, Stop> {
-    let Some(folder) = context.spool.filter(|_| entry.has_links()) else {
+    let Some(folder) = context.spool else {
         return Ok(None);
     };
     let extras = cursor.extras.as_ref();

@@ -312,10 +312,13 @@ fn offer(
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
         return Ok(Some(end));
     }
-    cursor.large = large::begin(context, cursor, entry)?;
-    if cursor.large.is_none() {
-        send(context, cursor, entry, out)?;
+    if entry.has_links() {
+        cursor.large = large::begin(context, cursor, entry)?;
+        if cursor.large.is_some() {
+            return Ok(None);
+        }
     }
+    send(context, cursor, entry, out)?;
     Ok(None)
 }
 
