@@ -7,10 +7,12 @@
 //! |---|---|---|
 //! | `administrator` | everything | everything, to the administrator |
 //! | `configuration` | `cn=config` and below | nothing, to anybody else |
-//! | `own password` | `userPassword` of the subject's own entry | read, compare, search, write |
-//! | `passwords` | `userPassword` of other entries | authenticate, to everybody |
+//! | `own password` | passwords of the subject's own entry | read, compare, search, write |
+//! | `passwords` | passwords of other entries | authenticate, to everybody |
 //! | `readable` | everything else | disclose, compare, search, read, authenticate |
 //! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
+//!
+//! Passwords are `userPassword` and `pwdHistory`, which keeps former ones.
 
 use schema::{Name, Schema, TypeId};
 
@@ -79,10 +81,13 @@ impl Sight<'_> {
     }
 }
 
+/// Passwords, and the former ones that a password policy keeps.
+const SECRETS: [&str; 2] = ["userPassword", "pwdHistory"];
+
 /// The access rules of one schema.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// `userPassword` and its subtypes.
+    /// `userPassword` and `pwdHistory` with their subtypes.
     secrets: Vec<TypeId>,
     configuration: Name,
     /// Who may act as others.
@@ -92,14 +97,11 @@ pub struct Access {
 impl Access {
     /// The built-in rules. Attribute types that `schema` lacks need no rule.
     pub fn builtin(schema: &Schema) -> Access {
-        let secrets = match schema.attribute_type("userPassword") {
-            None => Vec::new(),
-            Some(password) => schema
-                .attribute_types()
-                .map(|(id, _)| id)
-                .filter(|id| schema.is_subtype(*id, password))
-                .collect(),
-        };
+        let mut secrets = Vec::new();
+        for secret in SECRETS.iter().filter_map(|it| schema.attribute_type(it)) {
+            let all = schema.attribute_types().map(|(id, _)| id);
+            secrets.extend(all.filter(|id| schema.is_subtype(*id, secret)));
+        }
         let configuration = schema
             .resolve_name("cn=config")
             .expect("every schema knows cn, so cn=config resolves");
@@ -272,6 +274,7 @@ mod tests {
             "A",
             "passwords",
         );
+        world.check("", "uid=ada,dc=example", "pwdHistory", "A", "passwords");
         let own = ("uid=ADA,dc=example", "uid=ada,dc=example");
         world.check(own.0, own.1, "userPassword", "ADCSRWadr", "own password");
     }

@@ -7,11 +7,13 @@
 //! - [`subject`]: who asks;
 //! - [`limits`]: how much one subject may ask for;
 //! - [`password`]: verifying and making stored passwords;
+//! - [`password_policy`]: when an account is locked and a password expires;
 //! - [`verified`]: remembering in memory that a slow verification has succeeded.
 
 pub mod access;
 pub mod limits;
 pub mod password;
+pub mod password_policy;
 pub mod subject;
 pub mod verified;
 
@@ -20,5 +22,6 @@ pub use limits::{LimitRule, LimitSettings, LimitSubject, Limits, TimeToLive, Who
 pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };
+pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
 pub use subject::{Authentication, Subject, SubjectKind};
 pub use verified::{Tag, VerifiedCache};

@@ -1,0 +1,329 @@
+//! Password policy (draft-behera-ldap-password-policy-11): what a policy makes of an account's
+//! state and of what happens to its password. Pure: times come in, a standing or a new state comes
+//! out.
+//!
+//! Invariant: events have unique times, and applying one to a state that knows it already changes
+//! nothing. So what was noted and not yet stored can be laid over what was.
+
+#[cfg(test)]
+mod tests;
+
+/// Microseconds in a second.
+const SECOND_US: u64 = 1_000_000;
+/// The last success is kept this much coarser than the idle time it is held against.
+const IDLE_SHARE: u64 = 100;
+/// And at least so often.
+const IDLE_COARSE_S_MAX: u64 = 3_600;
+
+/// The settings of a policy (§5.2). A number that is 0 is not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasswordPolicy {
+    /// pwdMinAge: seconds before a password may be changed again.
+    pub min_age_s: u64,
+    /// pwdMaxAge: seconds after which a password expires.
+    pub max_age_s: u64,
+    /// pwdInHistory: former passwords that cannot be used again.
+    pub in_history: u64,
+    /// pwdCheckQuality: 0, 1 (where it can be checked) or 2 (what cannot be checked is refused).
+    pub check_quality: u64,
+    /// pwdMinLength, in characters.
+    pub min_length: u64,
+    /// pwdMaxLength, in characters.
+    pub max_length: u64,
+    /// pwdExpireWarning: seconds before the end from which on a bind is told of it.
+    pub expire_warning_s: u64,
+    /// pwdGraceAuthNLimit: binds that an expired password is still good for.
+    pub grace_limit: u64,
+    /// pwdGraceExpiry: seconds after the end in which these are.
+    pub grace_expiry_s: u64,
+    /// pwdLockout: failures lock the account.
+    pub lockout: bool,
+    /// pwdLockoutDuration: seconds of a lock; 0: until an administrator unlocks it.
+    pub lockout_duration_s: u64,
+    /// pwdMaxFailure: failures that lock.
+    pub max_failure: u64,
+    /// pwdFailureCountInterval: seconds after which a failure no longer counts.
+    pub failure_interval_s: u64,
+    /// pwdMaxRecordedFailure: failures kept on record.
+    pub max_recorded_failure: u64,
+    /// pwdMustChange: a password that was set by somebody else must be changed first.
+    pub must_change: bool,
+    /// pwdAllowUserChange: users may change their own.
+    pub allow_user_change: bool,
+    /// pwdSafeModify: a change brings the old password.
+    pub safe_modify: bool,
+    /// pwdMaxIdle: seconds without a bind after which the account is locked.
+    pub max_idle_s: u64,
+}
+
+impl Default for PasswordPolicy {
+    fn default() -> Self {
+        PasswordPolicy {
+            min_age_s: 0,
+            max_age_s: 0,
+            in_history: 0,
+            check_quality: 0,
+            min_length: 0,
+            max_length: 0,
+            expire_warning_s: 0,
+            grace_limit: 0,
+            grace_expiry_s: 0,
+            lockout: false,
+            lockout_duration_s: 0,
+            max_failure: 0,
+            failure_interval_s: 0,
+            max_recorded_failure: 0,
+            must_change: false,
+            allow_user_change: true,
+            safe_modify: false,
+            max_idle_s: 0,
+        }
+    }
+}
+
+/// How an account was locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// By an administrator, until one unlocks it (pwdAccountLockedTime 000001010000Z).
+    ForGood,
+    /// At this second since 1970, by failures.
+    Since(u64),
+}
+
+/// What an entry tells of its password (§5.3). Times end in their unit, since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountState {
+    /// pwdChangedTime.
+    pub changed_s: Option<u64>,
+    /// pwdAccountLockedTime.
+    pub locked: Option<Lock>,
+    /// pwdFailureTime, in order.
+    pub failures_us: Vec<u64>,
+    /// pwdGraceUseTime, in order.
+    pub grace_uses_us: Vec<u64>,
+    /// pwdReset.
+    pub reset: bool,
+    /// pwdLastSuccess.
+    pub last_success_s: Option<u64>,
+    /// pwdStartTime.
+    pub start_s: Option<u64>,
+    /// pwdEndTime.
+    pub end_s: Option<u64>,
+}
+
+/// What came of checking a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// It was wrong.
+    Failed,
+    /// It was right.
+    Succeeded,
+    /// It was right, expired, and accepted once more.
+    Grace,
+}
+
+/// A password was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// What came of it.
+    pub kind: AttemptKind,
+    /// When, in microseconds since 1970.
+    pub time_us: u64,
+}
+
+/// What a right password is good for at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Everything.
+    Usable {
+        /// Seconds until it expires.
+        expires_in_s: Option<u64>,
+        /// That is soon: the user is to be told.
+        warn: bool,
+    },
+    /// Nothing: the account is locked.
+    Locked {
+        /// Seconds until it is unlocked by itself.
+        unlocked_in_s: Option<u64>,
+    },
+    /// Only being changed.
+    MustChange,
+    /// So many binds.
+    Expired {
+        /// Binds that are left; with none it is good for nothing.
+        grace_left: u64,
+    },
+}
+
+impl PasswordPolicy {
+    /// Takes the value of an attribute of a policy. What is no number or boolean is not set.
+    pub fn set(&mut self, attribute: &str, value: &str) {
+        let number = || value.parse::<u64>().unwrap_or(0);
+        let truth = || value.eq_ignore_ascii_case("TRUE");
+        match attribute {
+            "pwdMinAge" => self.min_age_s = number(),
+            "pwdMaxAge" => self.max_age_s = number(),
+            "pwdInHistory" => self.in_history = number(),
+            "pwdCheckQuality" => self.check_quality = number(),
+            "pwdMinLength" => self.min_length = number(),
+            "pwdMaxLength" => self.max_length = number(),
+            "pwdExpireWarning" => self.expire_warning_s = number(),
+            "pwdGraceAuthNLimit" => self.grace_limit = number(),
+            "pwdGraceExpiry" => self.grace_expiry_s = number(),
+            "pwdLockout" => self.lockout = truth(),
+            "pwdLockoutDuration" => self.lockout_duration_s = number(),
+            "pwdMaxFailure" => self.max_failure = number(),
+            "pwdFailureCountInterval" => self.failure_interval_s = number(),
+            "pwdMaxRecordedFailure" => self.max_recorded_failure = number(),
+            "pwdMustChange" => self.must_change = truth(),
+            "pwdAllowUserChange" => self.allow_user_change = truth(),
+            "pwdSafeModify" => self.safe_modify = truth(),
+            "pwdMaxIdle" => self.max_idle_s = number(),
+            _ => {}
+        }
+    }
+
+    /// What a right password is good for (§7.1 to §7.5).
+    pub fn standing(&self, state: &AccountState, now_us: u64) -> Standing {
+        let now_s = now_us / SECOND_US;
+        if let Some(unlocked_in_s) = self.locked(state, now_s) {
+            return Standing::Locked { unlocked_in_s };
+        }
+        if self.must_change && state.reset {
+            return Standing::MustChange;
+        }
+        let Some(end_s) = self.expires_s(state) else {
+            return Standing::Usable {
+                expires_in_s: None,
+                warn: false,
+            };
+        };
+        if now_s > end_s {
+            let grace_left = self.grace_left(state, now_s - end_s);
+            return Standing::Expired { grace_left };
+        }
+        let left_s = end_s - now_s;
+        Standing::Usable {
+            expires_in_s: Some(left_s),
+            warn: self.expire_warning_s > 0 && left_s <= self.expire_warning_s,
+        }
+    }
+
+    /// §7.1: whether the account is locked, and for how long yet if that ends by itself.
+    fn locked(&self, state: &AccountState, now_s: u64) -> Option<Option<u64>> {
+        if state.locked == Some(Lock::ForGood) || state.end_s.is_some_and(|it| now_s >= it) {
+            return Some(None);
+        }
+        if let Some(start_s) = state.start_s.filter(|it| now_s < *it) {
+            return Some(Some(start_s - now_s));
+        }
+        let used_s = state.last_success_s.max(state.changed_s);
+        if self.max_idle_s > 0
+            && used_s.is_some_and(|it| now_s >= it.saturating_add(self.max_idle_s))
+        {
+            return Some(None);
+        }
+        match state.locked {
+            Some(Lock::Since(since_s)) if self.lockout => {
+                if self.lockout_duration_s == 0 {
+                    return Some(None);
+                }
+                let end_s = since_s.saturating_add(self.lockout_duration_s);
+                (now_s < end_s).then(|| Some(end_s - now_s))
+            }
+            _ => None,
+        }
+    }
+
+    /// The last second of the password.
+    fn expires_s(&self, state: &AccountState) -> Option<u64> {
+        let changed_s = state.changed_s.filter(|_| self.max_age_s > 0)?;
+        Some(changed_s.saturating_add(self.max_age_s))
+    }
+
+    /// §7.4, so long after the end.
+    fn grace_left(&self, state: &AccountState, over_s: u64) -> u64 {
+        if self.grace_expiry_s > 0 && over_s > self.grace_expiry_s {
+            return 0;
+        }
+        let used = state.grace_uses_us.len() as u64;
+        self.grace_limit.saturating_sub(used)
+    }
+
+    /// §7.8: seconds that must pass before the password may be changed again.
+    pub fn too_young_s(&self, state: &AccountState, now_us: u64) -> Option<u64> {
+        if self.must_change && state.reset {
+            return None;
+        }
+        let free_s = state.changed_s?.saturating_add(self.min_age_s);
+        free_s.checked_sub(now_us / SECOND_US).filter(|it| *it > 0)
+    }
+
+    /// The state after an attempt (§8.1.2.1, §8.1.2.3.1, §8.1.3).
+    pub fn note(&self, state: &mut AccountState, attempt: Attempt) {
+        let time_us = attempt.time_us;
+        match attempt.kind {
+            AttemptKind::Failed => self.failed(state, time_us),
+            AttemptKind::Succeeded => {
+                state.failures_us.retain(|it| *it > time_us);
+                let ended = |it: &Lock| match it {
+                    Lock::Since(since_s) => *since_s <= time_us / SECOND_US,
+                    Lock::ForGood => false,
+                };
+                if state.locked.as_ref().is_some_and(ended) {
+                    state.locked = None;
+                }
+                self.succeeded(state, time_us / SECOND_US);
+            }
+            AttemptKind::Grace => insert(&mut state.grace_uses_us, time_us),
+        }
+    }
+
+    /// Whether an attempt changes anything that is kept.
+    pub fn matters(&self, state: &AccountState, attempt: Attempt) -> bool {
+        let mut after = state.clone();
+        self.note(&mut after, attempt);
+        after != *state
+    }
+
+    fn failed(&self, state: &mut AccountState, time_us: u64) {
+        let recorded = self.max_failure.max(self.max_recorded_failure);
+        if recorded == 0 || state.failures_us.contains(&time_us) {
+            return;
+        }
+        if self.failure_interval_s > 0 {
+            let interval_us = self.failure_interval_s.saturating_mul(SECOND_US);
+            let oldest_us = time_us.saturating_sub(interval_us);
+            state.failures_us.retain(|it| *it > oldest_us);
+        }
+        insert(&mut state.failures_us, time_us);
+        let count = state.failures_us.len() as u64;
+        let excess = count.saturating_sub(recorded);
+        state.failures_us.drain(..excess as usize);
+        let time_s = time_us / SECOND_US;
+        let locks = self.lockout && self.max_failure > 0 && count >= self.max_failure;
+        if locks && self.locked(state, time_s).is_none() {
+            state.locked = Some(Lock::Since(time_s));
+        }
+    }
+
+    /// The last success is kept only where it is asked for, and not more exactly than that needs:
+    /// else every bind would be a write.
+    fn succeeded(&self, state: &mut AccountState, time_s: u64) {
+        if self.max_idle_s == 0 {
+            return;
+        }
+        let coarse_s = (self.max_idle_s / IDLE_SHARE).min(IDLE_COARSE_S_MAX);
+        let known = state.last_success_s;
+        if known.is_none_or(|it| time_s > it.saturating_add(coarse_s)) {
+            state.last_success_s = Some(time_s);
+        }
+    }
+}
+
+/// Keeps times in order, each once.
+fn insert(times_us: &mut Vec<u64>, time_us: u64) {
+    if let Err(at) = times_us.binary_search(&time_us) {
+        times_us.insert(at, time_us);
+    }
+}
