@@ -7,6 +7,7 @@ mod controls;
 mod dynamic;
 mod extended;
 mod groups;
+mod password_policy;
 mod reading;
 mod rules;
 mod transactions;

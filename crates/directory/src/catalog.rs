@@ -2,6 +2,7 @@
 //! naming contexts. Immutable; the writer publishes a new one before the commit that needs it, so
 //! that no reader meets an attribute number it cannot name.
 
+use crate::account::Policing;
 use crate::execute::DeletedMembers;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
@@ -52,6 +53,8 @@ pub(crate) struct Catalog {
     pub has_subentries: bool,
     /// Which values no two entries share, and which numbers new entries get.
     pub rules: Rules,
+    /// How the password policy of an entry is found.
+    pub policing: Policing,
 }
 
 /// A subtree this node holds.

@@ -146,6 +146,27 @@ pub(crate) fn seconds_of(text: &[u8]) -> Option<u64> {
     Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
+/// A generalized time with microseconds: `20261121090000.000042Z`.
+pub(crate) fn exact_time(time_us: u64) -> String {
+    let seconds = generalized_time(time_us);
+    format!("{}.{:06}Z", &seconds[..14], time_us % 1_000_000)
+}
+
+/// The microseconds since 1970 of a generalized time in UTC with whole seconds or a fraction.
+pub(crate) fn micros_of(text: &[u8]) -> Option<u64> {
+    let (seconds, fraction) = match text.iter().position(|it| matches!(it, b'.' | b',')) {
+        Some(at) => (&text[..at], text[at + 1..].strip_suffix(b"Z")?),
+        None => (text.strip_suffix(b"Z")?, &b"0"[..]),
+    };
+    if fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let digits = fraction.iter().chain(std::iter::repeat(&b'0')).take(6);
+    let micros = digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let seconds = seconds_of(&[seconds, b"Z"].concat())?;
+    Some(seconds * 1_000_000 + micros)
+}
+
 /// A change sequence number as OpenLDAP prints it: time with microseconds, a counter for changes
 /// of the same microsecond, the node, and a modification number.
 pub(crate) fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
@@ -214,6 +235,26 @@ mod tests {
             "20261121",
         ] {
             assert_eq!(seconds_of(junk.as_bytes()), None, "{junk}");
+        }
+    }
+
+    #[test]
+    fn fractions_of_seconds_are_read() {
+        let time_us = 1_795_251_723_000_042;
+        assert_eq!(exact_time(time_us), "20261121090203.000042Z");
+        let read = |text: &str| micros_of(text.as_bytes());
+        assert_eq!(read("20261121090203.000042Z"), Some(time_us));
+        assert_eq!(read("20261121090203,5Z"), Some(1_795_251_723_500_000));
+        assert_eq!(read("20261121090203Z"), Some(1_795_251_723_000_000));
+        for junk in [
+            "",
+            "Z",
+            ".Z",
+            "20261121090203.Z",
+            "20261121090203.1",
+            "2026.1Z",
+        ] {
+            assert_eq!(read(junk), None, "{junk}");
         }
     }
 

@@ -3,12 +3,13 @@
 //!
 //! | entry | what it holds |
 //! |---|---|
-//! | `cn=config` | the naming contexts, and who may act as others |
+//! | `cn=config` | the naming contexts, who may act as others, the password policy |
 //! | `cn=administrator,cn=config` | who may do everything, and the password |
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | values no two entries share, numbers new entries get |
 
+use crate::account::Policing;
 use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
 };
@@ -85,6 +86,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
         has_subentries,
         rules: load_rules(snapshot, &schema, &known)?,
+        policing: load_policing(snapshot, &schema, &config)?,
         indexes,
         least_version: 0,
         known,
@@ -278,6 +280,24 @@ fn load_contexts(
         spelled: CONFIG_NAME.to_owned(),
     });
     Ok(contexts)
+}
+
+/// `pandoPasswordPolicy`: the policy of all entries that name none.
+fn load_policing(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Policing, Failure> {
+    let spelled = config_texts(snapshot, schema, config, "pandoPasswordPolicy")?;
+    let default = match spelled.first() {
+        None => None,
+        Some(spelled) => Some(schema.resolve_name(spelled).map_err(|error| {
+            Failure::Configuration(format!("pandoPasswordPolicy \"{spelled}\": {error}"))
+        })?),
+    };
+    Policing::of(schema, default).ok_or_else(|| {
+        Failure::Configuration("the schema lacks the attributes of password policies".to_owned())
+    })
 }
 
 /// The entries that may act as others (RFC 4370).

@@ -3,6 +3,7 @@
 //! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
 
+mod account;
 mod collective;
 mod dynamic;
 mod linked;

@@ -8,10 +8,11 @@ use crate::context::Context;
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
 use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
+use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, bind, bulk_update, compare, delete, dynamic, extended, follow, limits, modify, modify_dn,
-    password_modify, proxy, search, transaction,
+    must_change, new_password, password_modify, proxy, search, transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
@@ -20,7 +21,8 @@ use crate::write::{Bundle, Write};
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
-    ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, response,
+    ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind,
+    SearchRequest, response,
 };
 use std::rc::Rc;
 
@@ -40,31 +42,24 @@ pub(crate) fn dispatch(
     for client_session in &controls.sessions {
         log_session(session, message, client_session);
     }
+    if session.must_change {
+        must_change::refuse_others(parts, session, &message.request)?;
+    }
     let subject = acting_subject(parts, session, &controls)?;
     let context = parts.context(&subject);
     let write = match &message.request {
         Request::Bind(it) => {
-            let now_ms = parts.now_ms();
-            let tells = controls.authorization_identity;
-            let outcome = bind::bind(&context, &session.peer, parts.verified, now_ms, it, tells)?;
-            return finish_bind(parts, session, id, (outcome, tells), out);
+            let asked = bind::Asked {
+                identity: controls.authorization_identity,
+                policy: controls.password_policy,
+            };
+            let outcome = bind::bind(&context, &parts.bind_desk(&session.peer), it, asked)?;
+            return finish_bind(parts, session, id, (outcome, asked), out);
         }
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
-            let limits = limits_of(parts, session, &subject, controls.proxied.is_some())?;
-            let needs = needs(parts, session, limits);
-            if controls.follows() {
-                let asked = (id, it, &controls);
-                let follower = follow::begin(parts, &context, &needs, session, asked)?;
-                return Ok(Flow::Follow(Box::new(follower.acting_as(subject))));
-            }
-            let Some(mut cursor) = search::search(&context, &needs, id, it, &controls, out)? else {
-                return Ok(Flow::Done);
-            };
-            if controls.proxied.is_some() {
-                cursor.subject = Some(subject);
-            }
-            return Ok(Flow::More(cursor));
+            let whose = (&context, &subject);
+            return begin_search(parts, whose, session, (id, it, &controls), out);
         }
         update @ (Request::Modify(_)
         | Request::Add(_)
@@ -93,8 +88,38 @@ pub(crate) fn dispatch(
         return Ok(Flow::Done);
     }
     let bundle = Box::new(Bundle::One(write));
-    parts.submit(session, id, kind, bundle, Reply::default())?;
+    let reply = Reply {
+        policy: controls.password_policy,
+        ..Reply::default()
+    };
+    parts.submit(session, id, kind, bundle, reply)?;
     Ok(Flow::Waiting)
+}
+
+#[inline]
+fn begin_search(
+    parts: &Parts<'_>,
+    (context, subject): (&Context<'_>, &Rc<Subject>),
+    session: &Session,
+    (id, request, controls): (MessageId, &SearchRequest<'_>, &Controls<'_>),
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let proxied = controls.proxied.is_some();
+    let limits = limits_of(parts, session, subject, proxied)?;
+    let needs = needs(parts, session, limits);
+    if controls.follows() {
+        let asked = (id, request, controls);
+        let follower = follow::begin(parts, context, &needs, session, asked)?;
+        let subject = Rc::clone(subject);
+        return Ok(Flow::Follow(Box::new(follower.acting_as(subject))));
+    }
+    let Some(mut cursor) = search::search(context, &needs, id, request, controls, out)? else {
+        return Ok(Flow::Done);
+    };
+    if proxied {
+        cursor.subject = Some(Rc::clone(subject));
+    }
+    Ok(Flow::More(cursor))
 }
 
 /// Whom an operation acts as: who is bound, or whom a control names, or who began the transaction
@@ -138,13 +163,14 @@ pub(crate) fn resolve_update(
     request: &Request<'_>,
     controls: &Controls<'_>,
 ) -> Result<Option<Write>, Stop> {
-    let write = match request {
+    let mut write = match request {
         Request::Modify(it) => modify::resolve(context, it, controls)?,
         Request::Add(it) => add::resolve(context, it, controls, parts.clock)?,
         Request::Delete(it) => delete::resolve(context, it, controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
     };
+    new_password::check(parts, context, &mut write, false)?;
     Ok(Some(write))
 }
 
@@ -161,7 +187,10 @@ fn dispatch_extended(
         extended::Kind::WhoAmI => extended::who_am_i(context, id, out),
         extended::Kind::StartTls => return start_tls(parts, session, id, out),
         extended::Kind::PasswordModify(asked) => {
-            let resolved = password_modify::resolve(context, &asked, controls)?;
+            let mut resolved = password_modify::resolve(context, &asked, controls)?;
+            let proved = asked.old_password.is_some();
+            new_password::check(parts, context, &mut resolved.write, proved)?;
+            resolved.reply.policy = controls.password_policy;
             let identifier = controls.transaction;
             return change_password(parts, session, id, resolved, identifier, out);
         }
@@ -267,16 +296,20 @@ fn finish_bind(
     parts: &Parts<'_>,
     session: &mut Session,
     id: MessageId,
-    (outcome, tells_identity): (bind::Outcome, bool),
+    (outcome, asked): (bind::Outcome, bind::Asked),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     match outcome {
         bind::Outcome::Accepted(subject) => {
             let limits = limits::of(parts, &subject)?;
             session.become_subject(*subject, limits);
-            let controls = bind::identity(&session.subject, tells_identity);
+            let controls = bind::identity(&session.subject, asked.identity);
             let done = LdapResult::success();
             response::write_result(out, id, ResultKind::Bind, &done, &controls);
+            Ok(Flow::Done)
+        }
+        bind::Outcome::Judged(verdict) => {
+            end_bind(parts, session, id, (*verdict, asked), out)?;
             Ok(Flow::Done)
         }
         bind::Outcome::Check(job) => {
@@ -284,6 +317,25 @@ fn finish_bind(
             Ok(Flow::Waiting)
         }
     }
+}
+
+/// Answers a bind that was decided.
+pub(crate) fn end_bind(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    id: MessageId,
+    (verdict, asked): (Verdict, bind::Asked),
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let mut controls = verdict.controls;
+    if let Some(subject) = verdict.subject {
+        let limits = limits::of(parts, &subject)?;
+        controls.extend(bind::identity(&subject, asked.identity));
+        session.become_subject(*subject, limits);
+        session.must_change = verdict.must_change;
+    }
+    response::write_result(out, id, ResultKind::Bind, &verdict.result, &controls);
+    Ok(())
 }
 
 fn finish_compare(

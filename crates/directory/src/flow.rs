@@ -1,7 +1,9 @@
 //! What happens next on a connection after a message was executed, and how finished work returns.
 
 use crate::cursor::Cursor;
+use crate::operation::bind::Asked;
 use crate::operation::follow::Follower;
+use crate::stop::Stop;
 use crate::write::{Bundle, Write};
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
 
@@ -69,10 +71,10 @@ pub(crate) enum Finished {
         bundle: Box<Bundle>,
         reply: Reply,
     },
-    /// Hashing failed.
+    /// Hashing failed, or the password policy is against it.
     NotHashed {
         kind: ResultKind,
-        result: LdapResult,
+        stop: Stop,
         reply: Reply,
     },
 }
@@ -113,11 +115,15 @@ pub(crate) struct Reply {
     pub refused: Option<Vec<u8>>,
     /// The name of an extended response.
     pub name: Option<&'static str>,
+    /// The client asked what the password policy says.
+    pub policy: bool,
 }
 
 /// The end of a slow password check.
 #[derive(Debug)]
 pub(crate) struct PasswordChecked {
+    /// The entry that keeps it.
+    pub entry: u64,
     pub purpose: CheckPurpose,
     pub matched: bool,
 }
@@ -125,10 +131,10 @@ pub(crate) struct PasswordChecked {
 /// Why a password was checked.
 #[derive(Debug)]
 pub(crate) enum CheckPurpose {
-    /// A bind: the subject to become, and whether the client asked who that is (RFC 3829).
+    /// A bind: the subject to become, and what the client wants to be told.
     Bind {
         subject: Box<policy::Subject>,
-        tells_identity: bool,
+        asked: Asked,
     },
     /// A compare on a password attribute.
     Compare,

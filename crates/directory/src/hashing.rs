@@ -4,11 +4,11 @@
 //! that takes 50 ms is also the cheapest way to overload a server.
 
 use crate::flow::{CheckPurpose, Completion, Finished, Mailbox, PasswordChecked, Reply};
-use crate::stop::Stop;
+use crate::stop::{Refusal, Stop};
 use crate::write::{Bundle, Change, Write};
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
-use protocol::{LdapResult, MessageId, ResultCode, ResultKind};
+use protocol::{MessageId, ResultCode, ResultKind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -136,6 +136,7 @@ fn verify(job: PasswordJob, settings: &HashSettings) -> Finished {
             .insert(tag, settings.clock.now_us() / 1_000);
     }
     Finished::Password(PasswordChecked {
+        entry: job.entry,
         purpose: job.purpose,
         matched: right.is_some(),
     })
@@ -147,6 +148,15 @@ fn hash(
     reply: Reply,
     settings: &HashSettings,
 ) -> Finished {
+    for write in bundle.writes_mut() {
+        let former = write.options.as_mut().and_then(|it| it.former.take());
+        let Some(former) = former else {
+            continue;
+        };
+        if let Err(stop) = former.apply(&mut write.change, settings.password_type) {
+            return Finished::NotHashed { kind, stop, reply };
+        }
+    }
     let writes = bundle.writes_mut().iter_mut();
     for value in writes.flat_map(|it| passwords(&mut it.change, settings.password_type)) {
         if password::is_hashed(value) {
@@ -156,12 +166,8 @@ fn hash(
             Ok(hashed) => *value = hashed.into_bytes(),
             Err(error) => {
                 let text = format!("the password cannot be hashed: {error}");
-                let result = LdapResult::new(ResultCode::OTHER, text);
-                return Finished::NotHashed {
-                    kind,
-                    result,
-                    reply,
-                };
+                let stop = Refusal::new(ResultCode::OTHER, text).into();
+                return Finished::NotHashed { kind, stop, reply };
             }
         }
     }
@@ -185,7 +191,7 @@ pub(crate) fn passwords(
             .filter(|it| matches!(it.operation, Add | Replace))
             .map(|it| &mut it.given)
             .collect(),
-        Change::Delete | Change::Rename(_) | Change::Reclaim(_) => Vec::new(),
+        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => Vec::new(),
     };
     given
         .into_iter()
@@ -193,10 +199,12 @@ pub(crate) fn passwords(
         .flat_map(|it| it.values.iter_mut())
 }
 
-/// Whether a bundle has passwords in the clear.
+/// Whether a bundle has passwords in the clear, or some to be held against former ones.
 pub(crate) fn has_clear_passwords(bundle: &Bundle, password_type: schema::TypeId) -> bool {
     let mut writes = bundle.writes().iter();
-    writes.any(|write| write_has_clear_passwords(write, password_type))
+    writes.any(|write| {
+        write.has(|it| it.former.is_some()) || write_has_clear_passwords(write, password_type)
+    })
 }
 
 fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bool {
@@ -210,6 +218,6 @@ fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bo
         Change::Modify(changes) => changes
             .iter()
             .any(|it| matches!(it.operation, Add | Replace) && clear(&it.given)),
-        Change::Delete | Change::Rename(_) | Change::Reclaim(_) => false,
+        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
     }
 }

@@ -11,6 +11,7 @@
 //!   no setting;
 //! - no snapshot lives across a wait for a client.
 
+mod account;
 mod advice;
 mod apply;
 pub mod backup;

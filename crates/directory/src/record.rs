@@ -10,6 +10,7 @@
 
 use crate::commit::{Record, Unit};
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
+use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema};
 
@@ -35,6 +36,7 @@ mod field {
     pub const RENAME: u8 = 19;
     pub const TOGETHER: u8 = 20;
     pub const RECLAIM: u8 = 21;
+    pub const ATTEMPTS: u8 = 22;
 }
 
 /// A record read back.
@@ -160,6 +162,10 @@ fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
             sized(out, |out| put_renaming(out, renaming, schema));
         }
         Change::Reclaim(most) => put_field(out, field::RECLAIM, &most.to_le_bytes()),
+        Change::Attempts(attempts) => {
+            out.push(field::ATTEMPTS);
+            sized(out, |out| put_attempts(out, attempts));
+        }
     }
 }
 
@@ -183,6 +189,35 @@ fn take_together(content: &[u8]) -> Result<usize, String> {
 fn take_most(content: &[u8]) -> Result<u32, String> {
     let most = content.try_into().map(u32::from_le_bytes);
     most.map_err(|_| format!("expected a number of 4 bytes, got {}", content.len()))
+}
+
+fn put_attempts(out: &mut Vec<u8>, attempts: &[Attempt]) {
+    put_count(out, attempts.len());
+    for attempt in attempts {
+        out.push(match attempt.kind {
+            AttemptKind::Failed => 0,
+            AttemptKind::Succeeded => 1,
+            AttemptKind::Grace => 2,
+        });
+        out.extend_from_slice(&attempt.time_us.to_le_bytes());
+    }
+}
+
+fn take_attempts(content: &[u8]) -> Result<Vec<Attempt>, String> {
+    let mut input = Input(content);
+    let mut attempts = Vec::new();
+    for _ in 0..input.count()? {
+        let kind = match input.take(1)?[0] {
+            0 => AttemptKind::Failed,
+            1 => AttemptKind::Succeeded,
+            2 => AttemptKind::Grace,
+            other => return Err(format!("expected an attempt from 0 to 2, got {other}")),
+        };
+        let time_us = input.number()?;
+        attempts.push(Attempt { kind, time_us });
+    }
+    input.end()?;
+    Ok(attempts)
 }
 
 fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
@@ -245,6 +280,7 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), S
             field::MODIFY => change = Some(Change::Modify(take_changes(content, schema)?)),
             field::DELETE => change = Some(Change::Delete),
             field::RECLAIM => change = Some(Change::Reclaim(take_most(content)?)),
+            field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, schema)?)),
             other if take_option(other, content, &mut options) => {}

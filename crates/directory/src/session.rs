@@ -30,6 +30,8 @@ pub struct Session {
     pub(crate) subject: Rc<Subject>,
     /// How much the subject may ask for, and by whose limits.
     pub(crate) limits: (Limits, Whose),
+    /// The subject's password was reset: it may do nothing but change it.
+    pub(crate) must_change: bool,
     /// Writes submitted or held back whose results are not written yet.
     pub(crate) waiting: u32,
     /// A write of this session is being hashed; later ones wait in `held` to keep their order.
@@ -59,6 +61,7 @@ impl Session {
             peer,
             subject,
             limits: (limits.anonymous, Whose::Anonymous),
+            must_change: false,
             waiting: 0,
             hashing: false,
             held: VecDeque::new(),
@@ -95,6 +98,7 @@ impl Session {
         self.bulk_update = None;
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = (limits.anonymous, Whose::Anonymous);
+        self.must_change = false;
     }
 
     /// Somebody has authenticated.

@@ -3,6 +3,7 @@
 //! A refusal is a correct answer and goes to the client; a failure is our trouble: it is logged
 //! once, where it is turned into a result, and the client learns only that the server is at fault.
 
+use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
 
 /// A correct answer other than success: counted, sent, never logged as an error.
@@ -16,6 +17,8 @@ pub struct Refusal {
     pub diagnostic: String,
     /// Where to go instead, with the code `referral`.
     pub referrals: Vec<String>,
+    /// What the password policy has against it, for clients that asked.
+    pub password_policy: Option<PasswordPolicyError>,
 }
 
 impl Refusal {
@@ -26,7 +29,14 @@ impl Refusal {
             matched: String::new(),
             diagnostic: diagnostic.into(),
             referrals: Vec::new(),
+            password_policy: None,
         }
+    }
+
+    /// The same, for a reason that the password policy control tells.
+    pub(crate) fn of_policy(mut self, error: PasswordPolicyError) -> Refusal {
+        self.password_policy = Some(error);
+        self
     }
 
     /// The result to send.
@@ -88,6 +98,14 @@ impl Stop {
     /// A refusal with a code and a diagnostic message.
     pub fn refuse<T>(code: ResultCode, diagnostic: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refused(Refusal::new(code, diagnostic)))
+    }
+
+    /// What the password policy has against it.
+    pub(crate) fn password_policy(&self) -> Option<PasswordPolicyError> {
+        match self {
+            Stop::Refused(refusal) => refusal.password_policy,
+            Stop::Failed(_) => None,
+        }
     }
 
     /// The result to send; failures are logged here and nowhere else.

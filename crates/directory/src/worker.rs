@@ -15,7 +15,7 @@ use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
-use crate::operation::{bind, bulk_update, dynamic, extended, limits, transaction};
+use crate::operation::{bind, bulk_update, dynamic, extended, policed, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
@@ -25,7 +25,7 @@ use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use store::{Reader, Snapshot};
+use store::{EntryId, Reader, Snapshot};
 
 /// One per serving thread. Not `Send` on purpose: nothing here is shared while it is used.
 pub struct Worker {
@@ -99,12 +99,13 @@ impl Worker {
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
+                let policy = policed::refused(&message.controls, stop.password_policy());
                 let result = stop.into_result();
                 match &message.request {
                     Request::Extended(it) if it.name == oid::REFRESH => {
                         dynamic::write_refused(out, message.id, &result);
                     }
-                    _ => response::write_result(out, message.id, kind, &result, &[]),
+                    _ => response::write_result(out, message.id, kind, &result, policy.as_slice()),
                 }
                 transaction::refused(session, &message.controls, &result, out);
             }
@@ -283,14 +284,16 @@ impl Worker {
                 self.release_held(session);
                 Flow::Waiting
             }
-            Finished::NotHashed {
-                kind,
-                result,
-                reply,
-            } => {
+            Finished::NotHashed { kind, stop, reply } => {
                 session.hashing = false;
                 session.waiting = session.waiting.saturating_sub(1);
-                write_response(out, id, kind, &result.into(), &reply);
+                let controls = policed::tell(reply.policy, stop.password_policy());
+                let result = stop.into_result();
+                let outcome = Outcome {
+                    result,
+                    controls: controls.into_iter().collect(),
+                };
+                write_response(out, id, kind, &outcome, &reply);
                 self.release_held(session);
                 Flow::Done
             }
@@ -332,23 +335,18 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         match checked.purpose {
-            CheckPurpose::Bind {
-                subject,
-                tells_identity,
-            } => {
-                let mut controls = Vec::new();
-                let mut result = bind::checked(checked.matched);
-                if checked.matched {
-                    let limits = self.with_parts(|parts| limits::of(parts, &subject));
-                    match limits {
-                        Ok(limits) => {
-                            controls = bind::identity(&subject, tells_identity);
-                            session.become_subject(*subject, limits);
-                        }
-                        Err(stop) => result = stop.into_result(),
-                    }
+            CheckPurpose::Bind { subject, asked } => {
+                let whose = (EntryId(checked.entry), subject);
+                let ended = self.with_parts(|parts| {
+                    let context = parts.context(&session.subject);
+                    let desk = parts.bind_desk(&session.peer);
+                    let verdict = bind::checked(&context, &desk, whose, asked, checked.matched)?;
+                    dispatch::end_bind(parts, session, id, (verdict, asked), out)
+                });
+                if let Err(stop) = ended {
+                    let result = stop.into_result();
+                    response::write_result(out, id, ResultKind::Bind, &result, &[]);
                 }
-                response::write_result(out, id, ResultKind::Bind, &result, &controls);
             }
             CheckPurpose::Compare => {
                 let code = match checked.matched {
@@ -535,9 +533,14 @@ impl Parts<'_> {
         )
     }
 
-    /// Milliseconds since 1970.
-    pub fn now_ms(&self) -> u64 {
-        self.clock.now_us() / 1_000
+    /// What a bind works with.
+    pub fn bind_desk<'d>(&'d self, peer: &'d Peer) -> bind::Desk<'d> {
+        bind::Desk {
+            peer,
+            verified: self.verified,
+            writer: &self.shared.writer,
+            now_us: self.clock.now_us(),
+        }
     }
 
     /// Sends a bundle to the writer, by way of the hashing threads if it has a password in the

@@ -5,6 +5,7 @@
 
 use crate::commit::Unit;
 use crate::flow::{Mailbox, Reply};
+use policy::Attempt;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultKind};
 use schema::{Description, Name, ResolvedRdn};
 use std::sync::Arc;
@@ -45,6 +46,20 @@ pub(crate) struct WriteOptions {
     pub relaxed: bool,
     /// Delete the whole subtree (draft-armijo-ldap-treedelete).
     pub tree: bool,
+    /// What a new password is held against before it is hashed. Never logged: execution has no use
+    /// for it.
+    pub former: Option<Box<Former>>,
+}
+
+/// The passwords of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Former {
+    /// The present values.
+    pub stored: Vec<Vec<u8>>,
+    /// Those before, as they were stored.
+    pub history: Vec<Vec<u8>>,
+    /// None of them may come again.
+    pub keeps_history: bool,
 }
 
 impl Write {
@@ -80,6 +95,8 @@ pub(crate) enum Change {
     /// Removes entries of detached subtrees, at most so many: the writer's own, about no entry that
     /// has a name.
     Reclaim(u32),
+    /// What came of checking the entry's password, in the order of time.
+    Attempts(Vec<Attempt>),
 }
 
 /// A new entry.
@@ -149,7 +166,7 @@ impl Write {
         let change = match &self.change {
             Change::Add(addition) => addition.attributes.iter().map(given).sum(),
             Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
-            Change::Delete | Change::Reclaim(_) => 0,
+            Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
         size_of::<Write>() + self.by.len() + 2 * self.spelled.len() + change

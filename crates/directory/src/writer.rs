@@ -9,6 +9,7 @@
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
+mod notes;
 mod reclaim;
 mod rehearsal;
 
@@ -26,10 +27,11 @@ use crate::record;
 use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
 use arc_swap::ArcSwap;
+pub(crate) use notes::Notes;
 use protocol::ResultCode;
 pub(crate) use reclaim::Reclaiming;
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{IndexSet, Journal, Progress, Snapshot, Store};
@@ -61,6 +63,8 @@ pub(crate) struct Writer {
 struct Queue {
     state: Mutex<State>,
     wake: Condvar,
+    /// What came of checking passwords. Locked after `state` by whoever locks both.
+    notes: Mutex<Notes>,
 }
 
 #[derive(Default)]
@@ -117,6 +121,22 @@ impl Writer {
         }
     }
 
+    /// What came of checking passwords and may not be in the store. Call [`Writer::wake`] after
+    /// adding to it.
+    pub fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.queue.notes()
+    }
+
+    /// Notes were added.
+    pub fn wake(&self) {
+        let state = self.queue.state.lock();
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        if state.sleeping {
+            state.sleeping = false;
+            self.queue.wake.notify_one();
+        }
+    }
+
     /// How many writes wait.
     pub fn waiting(&self) -> usize {
         self.queue
@@ -154,9 +174,13 @@ impl Queue {
     fn take(&self, work_left: bool, due_in: Option<Duration>) -> Option<Vec<Submission>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if !state.waiting.is_empty() {
-                return Some(std::mem::take(&mut state.waiting));
+            let mut notes = self.notes();
+            if !state.waiting.is_empty() || !notes.is_empty() {
+                let mut group = std::mem::take(&mut state.waiting);
+                group.extend(notes.order());
+                return Some(group);
             }
+            drop(notes);
             if state.stopping {
                 return None;
             }
@@ -177,10 +201,14 @@ impl Queue {
                 }
             };
             state.sleeping = false;
-            if timed_out {
-                return Some(std::mem::take(&mut state.waiting));
+            if timed_out && state.waiting.is_empty() && self.notes().is_empty() {
+                return Some(Vec::new());
             }
         }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -205,12 +233,22 @@ impl Desk {
                 self.write(now);
                 rest = later;
             }
+            self.settle_notes(queue);
             building = self.has_unfinished_index() && self.build_indexes(INDEX_SLICE_BETWEEN);
             self.reclaiming.try_again();
         }
         if let Err(error) = self.journal.seal() {
             tracing::error!(%error, "the next start executes the log again");
         }
+    }
+
+    /// The attempts that were taken stand in the store, or never will.
+    fn settle_notes(&self, queue: &Queue) {
+        if !queue.notes().are_ordered() {
+            return;
+        }
+        let version = in_newest(&self.store, |snapshot| Ok(snapshot.version()));
+        queue.notes().settle(version.unwrap_or(0));
     }
 
     /// How many of the waiting writes go into the next transaction.

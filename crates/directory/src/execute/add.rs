@@ -19,6 +19,7 @@ impl Execution<'_, '_> {
         for given in &addition.attributes {
             numbers.push(self.number(&given.description)?);
         }
+        let account = self.account_concerned(&numbers)?;
         let mut draft = Draft::new(parent, &addition.rdn_spelled);
         for (given, number) in addition.attributes.iter().zip(&numbers) {
             let values = draft.values_mut(&self.schema, *number);
@@ -43,6 +44,7 @@ impl Execution<'_, '_> {
         let class = known.object_class.number;
         let structure = draft.check(&self.schema, class, &naming, relaxed)?;
         self.stamp_new(write, addition, &structure, &mut draft, &numbers);
+        self.follow_change(write, None, &mut draft, &numbers, account.as_ref())?;
         if relaxed {
             self.check_given(&draft, &numbers, None)?;
         }

@@ -1,5 +1,6 @@
 //! Execution: the only code that changes entries. A pure function of the state and the record.
 
+mod account;
 mod add;
 mod delete;
 mod draft;
@@ -121,6 +122,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Delete => self.delete(write)?,
             Change::Rename(renaming) => self.rename(write, renaming)?,
             Change::Reclaim(most) => self.reclaim(*most)?,
+            Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
         }
         self.noticed.changed += 1;
         self.noticed.configuration |= write.name.is_within(&self.catalog.config);
@@ -239,6 +241,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             matched,
             diagnostic: String::new(),
             referrals: urls,
+            password_policy: None,
         }))
     }
 

@@ -25,6 +25,7 @@ impl Execution<'_, '_> {
             numbers.push(self.number(&change.given.description)?);
         }
         let due = self.numbers_due(&write.name)?;
+        let account = self.account_concerned(&numbers)?;
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
@@ -64,6 +65,7 @@ impl Execution<'_, '_> {
             } else {
                 self.check_classes(&draft)?;
             }
+            self.follow_change(write, Some(&view), &mut draft, &numbers, account.as_ref())?;
             self.stamp(&mut draft, &write.by, &numbers);
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;

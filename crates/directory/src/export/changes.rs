@@ -156,7 +156,9 @@ impl Printer<'_> {
         let mut count = 0;
         for (number, write) in decoded.writes.iter().enumerate() {
             let hidden = write.name.is_within(&self.catalog.config);
-            if !frame.outcome.has(number) || hidden || matches!(write.change, Change::Reclaim(_)) {
+            // The server's own: nobody could apply them elsewhere.
+            let own = matches!(write.change, Change::Reclaim(_) | Change::Attempts(_));
+            if !frame.outcome.has(number) || hidden || own {
                 continue;
             }
             let by = if write.by.is_empty() {
@@ -227,7 +229,7 @@ impl Printer<'_> {
                 .ldif
                 .put_record(out, &LdifRecord::Delete { dn, controls }),
             Change::Rename(renaming) => self.put_renaming(dn, controls, renaming, out)?,
-            Change::Reclaim(_) => {}
+            Change::Reclaim(_) | Change::Attempts(_) => {}
         }
         Ok(())
     }

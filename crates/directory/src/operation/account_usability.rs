@@ -1,14 +1,15 @@
 //! Account usability (Sun Directory Server): whether the account of an entry can be used.
 
+use crate::account::Account;
 use crate::context::{Context, VisibleEntry};
 use crate::stop::Stop;
-use policy::Right;
-use protocol::control::AccountUsability;
+use policy::{Right, Standing};
+use protocol::control::{AccountTrouble, AccountUsability};
 use protocol::{OwnedControl, oid};
 use schema::ValueSource;
 
-/// A password that never expires.
-const NEVER: i32 = -1;
+/// It can be used, and the password never expires.
+const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };
 
 /// The control for one entry. Entries without a password are no accounts and come without it; so
 /// do accounts whose password the subject may not try, since it would tell who has one.
@@ -29,12 +30,39 @@ pub(crate) fn response(
     {
         return Ok(None);
     }
-    // No rule of this server locks an account or lets a password expire.
-    let usability = AccountUsability::Usable {
-        expires_in_s: NEVER,
-    };
+    let account = context.account(entry.id)?;
+    let usability = account.map_or(USABLE, |it| usability(&it, context.now_us()));
     let control = OwnedControl::with_value(oid::ACCOUNT_USABILITY, false, |out| {
         usability.encode(out);
     });
     Ok(Some(control))
+}
+
+/// What the policy of an account makes of its state.
+fn usability(account: &Account, now_us: u64) -> AccountUsability {
+    let bounded = |number: u64| i32::try_from(number).unwrap_or(i32::MAX);
+    let mut trouble = AccountTrouble::default();
+    match account.standing(now_us) {
+        Standing::Usable {
+            expires_in_s: None, ..
+        } => return USABLE,
+        Standing::Usable {
+            expires_in_s: Some(left_s),
+            ..
+        } => {
+            return AccountUsability::Usable {
+                expires_in_s: bounded(left_s),
+            };
+        }
+        Standing::Locked { unlocked_in_s } => {
+            trouble.inactive = true;
+            trouble.unlocked_in_s = unlocked_in_s.map(bounded);
+        }
+        Standing::MustChange => trouble.must_change = true,
+        Standing::Expired { grace_left } => {
+            trouble.expired = true;
+            trouble.grace_binds = Some(bounded(grace_left));
+        }
+    }
+    AccountUsability::Unusable(trouble)
 }

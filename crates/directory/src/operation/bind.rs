@@ -4,11 +4,13 @@ use crate::catalog::Catalog;
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
+use crate::operation::policed::{Case, Verdict};
 use crate::session::Peer;
 use crate::stop::Stop;
+use crate::writer::Writer;
 use policy::password::{self, Cost};
 use policy::{Authentication as Proof, Right, Subject, VerifiedCache};
-use protocol::{Authentication, BindRequest, LdapResult, OwnedControl, ResultCode, oid};
+use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
 use schema::Name;
 use store::EntryId;
 
@@ -16,19 +18,37 @@ use store::EntryId;
 pub(crate) enum Outcome {
     /// It succeeded: the session acts as this subject from now on.
     Accepted(Box<Subject>),
+    /// A password policy has decided.
+    Judged(Box<Verdict>),
     /// The password's hash is slow: check it elsewhere, then come back.
     Check(PasswordJob),
+}
+
+/// What a bind works with.
+pub(crate) struct Desk<'d> {
+    pub peer: &'d Peer,
+    pub verified: &'d VerifiedCache,
+    pub writer: &'d Writer,
+    pub now_us: u64,
+}
+
+/// What the client wants to be told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// Who it has become (RFC 3829).
+    pub identity: bool,
+    /// What the password policy says.
+    pub policy: bool,
 }
 
 /// Decides a bind request. The session is anonymous while it runs (RFC 4511 §4.2.1).
 pub(crate) fn bind(
     context: &Context<'_>,
-    peer: &Peer,
-    verified: &VerifiedCache,
-    now_ms: u64,
+    desk: &Desk<'_>,
     request: &BindRequest<'_>,
-    tells_identity: bool,
+    asked: Asked,
 ) -> Result<Outcome, Stop> {
+    let peer = desk.peer;
     if request.version != 3 {
         return Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
@@ -40,9 +60,9 @@ pub(crate) fn bind(
             let given = Given {
                 name: request.name,
                 password,
-                tells_identity,
+                asked,
             };
-            simple(context, peer, verified, now_ms, &given)
+            simple(context, desk, &given)
         }
         Authentication::Sasl {
             mechanism,
@@ -65,21 +85,16 @@ pub(crate) fn bind(
 struct Given<'r> {
     name: &'r str,
     password: &'r [u8],
-    tells_identity: bool,
+    asked: Asked,
 }
 
-fn simple(
-    context: &Context<'_>,
-    peer: &Peer,
-    verified: &VerifiedCache,
-    now_ms: u64,
-    given: &Given<'_>,
-) -> Result<Outcome, Stop> {
+fn simple(context: &Context<'_>, desk: &Desk<'_>, given: &Given<'_>) -> Result<Outcome, Stop> {
     let Given {
         name,
         password: given,
-        tells_identity,
+        asked,
     } = *given;
+    let (peer, verified, now_ms) = (desk.peer, desk.verified, desk.now_us / 1_000);
     if name.is_empty() && given.is_empty() {
         return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
             peer.address,
@@ -96,32 +111,80 @@ fn simple(
     let Some((entry, subject)) = candidate(context, resolved)? else {
         return invalid_credentials();
     };
+    let subject = Box::new(subject);
     let stored = stored_passwords(context, entry)?;
+    let mut case = case(context, desk, (entry, &subject), asked)?;
+    if let Some(case) = case.as_mut().filter(|it| it.is_locked()) {
+        return Ok(Outcome::Judged(Box::new(case.judge(subject, false))));
+    }
     let mut slow = Vec::new();
-    for value in stored {
-        match password::cost(value) {
-            Cost::Fast if password::verify(value, given) => {
-                return Ok(Outcome::Accepted(Box::new(subject)));
+    for value in &stored {
+        let right = match password::cost(value) {
+            Cost::Fast => password::verify(value, given),
+            Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => true,
+            Cost::Slow => {
+                slow.push(value.to_vec());
+                false
             }
-            Cost::Fast => {}
-            Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => {
-                return Ok(Outcome::Accepted(Box::new(subject)));
-            }
-            Cost::Slow => slow.push(value.to_vec()),
+        };
+        if right {
+            return Ok(match case {
+                None => Outcome::Accepted(subject),
+                Some(mut case) => Outcome::Judged(Box::new(case.judge(subject, true))),
+            });
         }
     }
     if slow.is_empty() {
-        return invalid_credentials();
+        return match case {
+            Some(mut case) if !stored.is_empty() => {
+                Ok(Outcome::Judged(Box::new(case.judge(subject, false))))
+            }
+            _ => invalid_credentials(),
+        };
     }
     Ok(Outcome::Check(PasswordJob {
         entry: entry.0,
         stored: slow,
         given: given.to_vec(),
-        purpose: CheckPurpose::Bind {
-            subject: Box::new(subject),
-            tells_identity,
-        },
+        purpose: CheckPurpose::Bind { subject, asked },
     }))
+}
+
+/// The case of an account that has a password policy. The administrator has none: nobody could
+/// unlock it.
+fn case<'d>(
+    context: &Context<'_>,
+    desk: &Desk<'d>,
+    (id, subject): (EntryId, &Subject),
+    asked: Asked,
+) -> Result<Option<Case<'d>>, Stop> {
+    if subject.is_administrator() {
+        return Ok(None);
+    }
+    let account = context.account(id)?;
+    Ok(account.map(|account| Case {
+        writer: desk.writer,
+        account,
+        version: context.version(),
+        id,
+        asked: asked.policy,
+        now_us: desk.now_us,
+    }))
+}
+
+/// Decides a bind whose slow check has ended, by the state as it is now: others may have tried in
+/// between.
+pub(crate) fn checked(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    (id, subject): (EntryId, Box<Subject>),
+    asked: Asked,
+    matched: bool,
+) -> Result<Verdict, Stop> {
+    match case(context, desk, (id, &subject), asked)? {
+        Some(mut case) => Ok(case.judge(subject, matched)),
+        None => Ok(Verdict::plain(matched.then_some(subject))),
+    }
 }
 
 /// The entry that keeps the password of a name, and the subject it would become.
@@ -227,13 +290,4 @@ pub(crate) fn identity(subject: &Subject, asked: bool) -> Vec<OwnedControl> {
     let tells = |out: &mut Vec<u8>| out.extend_from_slice(subject.authzid().as_bytes());
     let oid = oid::AUTHORIZATION_IDENTITY_RESPONSE;
     vec![OwnedControl::with_value(oid, false, tells)]
-}
-
-/// The result of a bind whose slow check has ended.
-pub(crate) fn checked(matched: bool) -> LdapResult {
-    if matched {
-        LdapResult::success()
-    } else {
-        LdapResult::new(ResultCode::INVALID_CREDENTIALS, "")
-    }
 }

@@ -28,6 +28,9 @@ pub(crate) const SUPPORTED: &[&str] = &[
     oid::NO_OPERATION,
     oid::NO_OPERATION_OPENDJ,
     oid::PAGED_RESULTS,
+    oid::PASSWORD_EXPIRED,
+    oid::PASSWORD_EXPIRING,
+    oid::PASSWORD_POLICY,
     oid::PERMISSIVE_MODIFY,
     oid::PERMIT_UNINDEXED_SEARCH,
     oid::PERSISTENT_SEARCH,
@@ -62,6 +65,8 @@ pub(crate) struct Controls<'a> {
     pub no_operation: bool,
     /// Simple paged results (RFC 2696).
     pub page: Option<control::PagedResults<'a>>,
+    /// Password policy (draft-behera-ldap-password-policy-11 §6.1): tell what it says.
+    pub password_policy: bool,
     /// Permissive modify ([MS-ADTS] §3.1.1.3.4.1.8).
     pub permissive: bool,
     /// Persistent search (draft-ietf-ldapext-psearch-03).
@@ -183,13 +188,17 @@ impl<'a> Controls<'a> {
         Ok(true)
     }
 
-    /// The same for what concerns transactions (RFC 5805).
+    /// The same for what concerns transactions (RFC 5805), and what any operation may ask.
     fn take_of_transaction(
         &mut self,
         request: &Request<'_>,
         control: &Control<'a>,
     ) -> Result<bool, Stop> {
         match (control.oid, request) {
+            (oid::PASSWORD_POLICY, _) => {
+                without_value(control, "password policy")?;
+                self.password_policy = true;
+            }
             (oid::TRANSACTION_SPECIFICATION, it) if updates(it) => self.transaction(control)?,
             (oid::PROXIED_AUTHORIZATION, Request::Extended(it)) => match it.name {
                 // The one operation of a transaction that it belongs to (§4.4).
@@ -246,6 +255,7 @@ impl<'a> Controls<'a> {
             permissive: self.permissive,
             relaxed: self.relaxed,
             tree: self.tree_delete,
+            former: None,
         }
         .if_any()
     }

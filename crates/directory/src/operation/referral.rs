@@ -40,6 +40,7 @@ pub(crate) fn refuse_if_referral(
         matched: at,
         diagnostic: String::new(),
         referrals: urls,
+        password_policy: None,
     }))
 }
 
@@ -139,6 +140,7 @@ pub(crate) fn refer_upwards(
         matched: String::new(),
         diagnostic: String::new(),
         referrals: urls.iter().map(refer).collect(),
+        password_policy: None,
     }))
 }
 

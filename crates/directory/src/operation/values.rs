@@ -97,13 +97,19 @@ fn refuse_repeated(
 }
 
 /// What relaxed rules let administrators give (draft-zeilenga-ldap-relax-03 §3.6). Everything else
-/// that the server keeps follows from the entry and cannot be given.
-const RELAXABLE: [&str; 5] = [
+/// that the server keeps follows from the entry and cannot be given. The state of an account comes
+/// with it from another server.
+const RELAXABLE: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
     "entryUUID",
     "modifiersName",
     "modifyTimestamp",
+    "pwdChangedTime",
+    "pwdFailureTime",
+    "pwdGraceUseTime",
+    "pwdHistory",
+    "pwdLastSuccess",
 ];
 
 /// Refuses attributes that users may not change (NO-USER-MODIFICATION, RFC 4512 §4.1.2).

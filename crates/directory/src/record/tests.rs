@@ -79,7 +79,18 @@ fn change() -> impl Strategy<Value = Change> {
         }),
         Just(Change::Delete),
         any::<u32>().prop_map(Change::Reclaim),
+        proptest::collection::vec(attempt(), 0..5).prop_map(Change::Attempts),
     ]
+}
+
+fn attempt() -> impl Strategy<Value = Attempt> {
+    let kinds = [
+        AttemptKind::Failed,
+        AttemptKind::Succeeded,
+        AttemptKind::Grace,
+    ];
+    let fields = (proptest::sample::select(kinds.to_vec()), any::<u64>());
+    fields.prop_map(|(kind, time_us)| Attempt { kind, time_us })
 }
 
 fn options() -> impl Strategy<Value = WriteOptions> {
@@ -95,6 +106,7 @@ fn options() -> impl Strategy<Value = WriteOptions> {
         permissive: flags[1],
         relaxed: flags[2],
         tree: flags[3],
+        former: None,
     })
 }
 

@@ -70,7 +70,7 @@ impl Reclaiming {
 }
 
 /// Nobody waits for the result.
-struct Nobody;
+pub(super) struct Nobody;
 
 impl Mailbox for Nobody {
     fn deliver(&self, _: Vec<Completion>) {}

@@ -22,12 +22,17 @@ const COMPUTED: [&str; 12] = [
 ];
 
 /// What the server keeps, but takes from an administrator under relaxed rules.
-pub const KEPT: [&str; 5] = [
+pub const KEPT: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
     "entryUUID",
     "modifiersName",
     "modifyTimestamp",
+    "pwdChangedTime",
+    "pwdFailureTime",
+    "pwdGraceUseTime",
+    "pwdHistory",
+    "pwdLastSuccess",
 ];
 
 /// What is done with an attribute.

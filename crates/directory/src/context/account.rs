@@ -1,0 +1,35 @@
+//! Entries as accounts: what the server itself knows of them, whoever asks.
+
+use super::Context;
+use crate::account::Account;
+use crate::clock::Clock;
+use crate::stop::Stop;
+use store::EntryId;
+
+impl Context<'_> {
+    /// Microseconds since 1970; 0 where no client is served.
+    pub fn now_us(&self) -> u64 {
+        self.clock.map_or(0, Clock::now_us)
+    }
+
+    /// The former passwords of an entry, as they were stored (pwdHistory).
+    pub fn former_passwords(&self, id: EntryId) -> Result<Vec<Vec<u8>>, Stop> {
+        let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
+        match self.snapshot.entry(id)? {
+            Some(view) => Ok(policing.former_passwords(schema, &view)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The account an entry is; `None` when no password policy is for it.
+    pub fn account(&self, id: EntryId) -> Result<Option<Account>, Stop> {
+        let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
+        if policing.is_idle(schema) {
+            return Ok(None);
+        }
+        match self.snapshot.entry(id)? {
+            Some(view) => Ok(policing.account(self.snapshot, schema, &view)?),
+            None => Ok(None),
+        }
+    }
+}

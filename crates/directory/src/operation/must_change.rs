@@ -1,0 +1,68 @@
+//! A password that somebody else has set must be changed first: until then a session that was bound
+//! with it may do nothing else (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
+
+use super::{policed, values};
+use crate::context::Place;
+use crate::session::Session;
+use crate::stop::{Refusal, Stop};
+use crate::worker::Parts;
+use policy::Standing;
+use protocol::control::PasswordPolicyError;
+use protocol::{ModifyRequest, Request, ResultCode, oid};
+
+/// Refuses what is neither a change of the password nor about the connection itself. Once the
+/// password is changed the session is free.
+#[cold]
+pub(crate) fn refuse_others(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    request: &Request<'_>,
+) -> Result<(), Stop> {
+    let allowed = match request {
+        Request::Bind(_) | Request::Unbind | Request::Abandon(_) => true,
+        Request::Extended(it) => matches!(it.name, oid::START_TLS | oid::PASSWORD_MODIFY),
+        Request::Modify(it) => changes_own_password(parts, session, it),
+        _ => false,
+    };
+    if allowed {
+        return Ok(());
+    }
+    if !still_must(parts, session)? {
+        session.must_change = false;
+        return Ok(());
+    }
+    let text = "the password was reset: change it first";
+    let refusal = Refusal::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text);
+    Err(refusal
+        .of_policy(PasswordPolicyError::ChangeAfterReset)
+        .into())
+}
+
+fn changes_own_password(parts: &Parts<'_>, session: &Session, request: &ModifyRequest<'_>) -> bool {
+    let schema = &parts.catalog.schema;
+    let password = parts.catalog.known.user_password.type_id;
+    let own = super::resolve_name(schema, request.object);
+    let mut changes = request.changes.iter();
+    own.is_ok_and(|it| session.subject.is_self(&it))
+        && changes.all(|it| {
+            let described = values::describe(schema, it.attribute.description);
+            described.is_ok_and(|it| it.type_id == password)
+        })
+}
+
+fn still_must(parts: &Parts<'_>, session: &Session) -> Result<bool, Stop> {
+    let context = parts.context(&session.subject);
+    let Some(name) = &session.subject.name else {
+        return Ok(false);
+    };
+    let Place::Found(id) = context.find(name)? else {
+        return Ok(true);
+    };
+    let account = policed::account(&context, &parts.shared.writer, id)?;
+    let standing = account.map(|it| it.standing(parts.clock.now_us()));
+    // Locked meanwhile, it still has to be changed afterwards.
+    Ok(matches!(
+        standing,
+        Some(Standing::MustChange | Standing::Locked { .. })
+    ))
+}

@@ -1,0 +1,204 @@
+//! Changes of a password under a policy (draft-behera-ldap-password-policy-11 §8.2): what can be
+//! said against one before it is hashed. What it does to the account's state is left to execution.
+//!
+//! Policies bind the owners of passwords. The administrator may set any password of anybody.
+
+use super::policed;
+use crate::account::Account;
+use crate::context::{Context, Place};
+use crate::stop::{Refusal, Stop};
+use crate::worker::Parts;
+use crate::write::{Change, Former, Given, Write};
+use policy::PasswordPolicy;
+use policy::password::{self, Cost};
+use protocol::control::PasswordPolicyError;
+use protocol::{ChangeOperation, ResultCode};
+use schema::Name;
+use store::EntryId;
+
+/// Refuses a write that the policy for its entry forbids; what takes a slow hash to find out is
+/// left to the hashing threads. `proved`: the old password is checked beside the write.
+pub(crate) fn check(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    write: &mut Write,
+    proved: bool,
+) -> Result<(), Stop> {
+    let catalog = context.catalog;
+    if catalog.policing.is_idle(&catalog.schema) || context.subject.is_administrator() {
+        return Ok(());
+    }
+    let given = Passwords::of(context, &write.change);
+    if !given.touched {
+        return Ok(());
+    }
+    let Some((id, account)) = account(parts, context, &write.name)? else {
+        return Ok(());
+    };
+    let stored = super::bind::stored_passwords(context, id)?;
+    let stored: Vec<Vec<u8>> = stored.into_iter().map(<[u8]>::to_vec).collect();
+    refuse_change(
+        &account,
+        &stored,
+        proved || given.brings_old,
+        parts.clock.now_us(),
+    )?;
+    for value in &given.new {
+        refuse_quality(&account.policy, value)?;
+    }
+    let history = match account.policy.in_history {
+        0 => Vec::new(),
+        _ => context.former_passwords(id)?,
+    };
+    let former = Former {
+        stored,
+        history,
+        keeps_history: account.policy.in_history > 0,
+    };
+    // Fast ones are looked at here, slow ones where passwords are hashed.
+    if former.is_fast() {
+        return former.apply(&mut write.change, catalog.known.user_password.type_id);
+    }
+    write.options.get_or_insert_default().former = Some(Box::new(former));
+    Ok(())
+}
+
+fn account(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    name: &Name,
+) -> Result<Option<(EntryId, Account)>, Stop> {
+    let Place::Found(id) = context.find(name)? else {
+        return Ok(None);
+    };
+    let account = policed::account(context, &parts.shared.writer, id)?;
+    Ok(account.map(|it| (id, it)))
+}
+
+/// What a change does with passwords.
+#[derive(Debug, Default)]
+struct Passwords<'w> {
+    touched: bool,
+    /// Says which password it takes away.
+    brings_old: bool,
+    new: Vec<&'w [u8]>,
+}
+
+impl<'w> Passwords<'w> {
+    fn of(context: &Context<'_>, change: &'w Change) -> Passwords<'w> {
+        let mut found = Passwords::default();
+        let password = context.catalog.known.user_password.type_id;
+        let Change::Modify(changes) = change else {
+            return found;
+        };
+        let is_password = |it: &Given| it.description.type_id == password;
+        for change in changes.iter().filter(|it| is_password(&it.given)) {
+            found.touched = true;
+            let values = change.given.values.iter().map(Vec::as_slice);
+            match change.operation {
+                ChangeOperation::Delete => found.brings_old |= values.count() > 0,
+                _ => found.new.extend(values),
+            }
+        }
+        found
+    }
+}
+
+/// §8.2.1, §8.2.3, §8.2.4.
+fn refuse_change(
+    account: &Account,
+    stored: &[Vec<u8>],
+    brings_old: bool,
+    now_us: u64,
+) -> Result<(), Stop> {
+    let Account { policy, state } = account;
+    let no_right = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
+    if policy.safe_modify && !stored.is_empty() && !brings_old {
+        let text = "the policy wants the old password with the new one";
+        return refuse(no_right, PasswordPolicyError::MustSupplyOldPassword, text);
+    }
+    if !policy.allow_user_change {
+        let text = "the policy does not let users change their passwords";
+        return refuse(no_right, PasswordPolicyError::PasswordModNotAllowed, text);
+    }
+    if let Some(left_s) = policy.too_young_s(state, now_us) {
+        let text = format!("the password is too new to be changed: try again in {left_s} seconds");
+        let error = PasswordPolicyError::PasswordTooYoung;
+        return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
+    }
+    Ok(())
+}
+
+/// §8.2.5. Characters are counted where the password is text.
+fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
+    let violation = ResultCode::CONSTRAINT_VIOLATION;
+    if policy.check_quality == 0 {
+        return Ok(());
+    }
+    if password::is_hashed(value) {
+        if policy.check_quality == 1 {
+            return Ok(());
+        }
+        let text = "the policy wants to check the password: it must come in the clear";
+        let error = PasswordPolicyError::InsufficientPasswordQuality;
+        return refuse(violation, error, text);
+    }
+    let text = std::str::from_utf8(value);
+    let length = text.map_or(value.len(), |it| it.chars().count()) as u64;
+    let (min, max) = (policy.min_length, policy.max_length);
+    if length < min {
+        let text = format!("expected a password of at least {min} characters, got {length}");
+        return refuse(violation, PasswordPolicyError::PasswordTooShort, text);
+    }
+    if max > 0 && length > max {
+        let text = format!("expected a password of at most {max} characters, got {length}");
+        return refuse(violation, PasswordPolicyError::PasswordTooLong, text);
+    }
+    Ok(())
+}
+
+fn refuse<T>(
+    code: ResultCode,
+    error: PasswordPolicyError,
+    text: impl Into<String>,
+) -> Result<T, Stop> {
+    Err(Refusal::new(code, text).of_policy(error).into())
+}
+
+impl Former {
+    /// Whether looking at every value takes no time.
+    fn is_fast(&self) -> bool {
+        let mut all = self.stored.iter().chain(&self.history);
+        all.all(|it| password::cost(it) == Cost::Fast)
+    }
+
+    /// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
+    /// of an old password in the clear that is to be deleted (§8.2.1).
+    pub fn apply(&self, change: &mut Change, password_type: schema::TypeId) -> Result<(), Stop> {
+        let Change::Modify(changes) = change else {
+            return Ok(());
+        };
+        let mine = |it: &Given| it.description.type_id == password_type;
+        for change in changes.iter_mut().filter(|it| mine(&it.given)) {
+            for value in &mut change.given.values {
+                if change.operation == ChangeOperation::Delete {
+                    let old = self.stored.iter().find(|it| password::verify(it, value));
+                    value.clone_from(old.unwrap_or(&value.clone()));
+                } else if self.keeps_history && self.has_had(value) {
+                    let text = "the password was used before";
+                    let error = PasswordPolicyError::PasswordInHistory;
+                    return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn has_had(&self, value: &[u8]) -> bool {
+        let mut all = self.stored.iter().chain(&self.history);
+        match password::is_hashed(value) {
+            true => all.any(|it| it == value),
+            false => all.any(|it| password::verify(it, value)),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What came of checking passwords, on its way into the order: small writes that nobody waits for.
+//!
+//! Attempts on the same entry that come while the writer is busy become one write. Whoever judges
+//! an account lays those over it that its snapshot may lack, and adds its own before another looks.
+//!
+//! Invariant: all attempts have different times, in ascending order.
+
+use super::reclaim::Nobody;
+use crate::catalog::CONFIG_NAME;
+use crate::flow::{Mailbox, Reply};
+use crate::write::{Bundle, Change, Submission, Write};
+use policy::{Attempt, AttemptKind};
+use protocol::ResultKind;
+use schema::Name;
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::EntryId;
+
+/// Entries that may wait. Beyond that the writer stands still, and binds must not fill the memory.
+const ENTRIES_MAX: usize = 100_000;
+/// Attempts on one entry that may wait.
+const ATTEMPTS_MAX: usize = 256;
+
+/// Attempts that are not in the store yet.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    collected: HashMap<EntryId, Noted>,
+    /// Those the writer has taken.
+    ordered: HashMap<EntryId, Vec<Attempt>>,
+    /// Those of the time before, for snapshots that are older than this version.
+    settled: (u64, HashMap<EntryId, Vec<Attempt>>),
+    /// The last time that was given.
+    last_us: u64,
+}
+
+#[derive(Debug)]
+struct Noted {
+    name: Name,
+    spelled: String,
+    attempts: Vec<Attempt>,
+}
+
+impl Notes {
+    pub fn is_empty(&self) -> bool {
+        self.collected.is_empty()
+    }
+
+    /// A time that no attempt has, now or a little later.
+    pub fn time_us(&self, now_us: u64) -> u64 {
+        now_us.max(self.last_us + 1)
+    }
+
+    /// Adds an attempt that has such a time.
+    pub fn add(&mut self, id: EntryId, (name, spelled): (&Name, &str), attempt: Attempt) {
+        self.last_us = self.time_us(attempt.time_us);
+        if self.collected.len() >= ENTRIES_MAX && !self.collected.contains_key(&id) {
+            return;
+        }
+        let noted = self.collected.entry(id).or_insert_with(|| Noted {
+            name: name.clone(),
+            spelled: spelled.to_owned(),
+            attempts: Vec::new(),
+        });
+        // A success undoes all failures before it; only the last one is kept.
+        if attempt.kind == AttemptKind::Succeeded {
+            noted.attempts.retain(|it| it.kind == AttemptKind::Grace);
+        }
+        if noted.attempts.len() == ATTEMPTS_MAX {
+            noted.attempts.remove(0);
+        }
+        noted.attempts.push(attempt);
+    }
+
+    /// The attempts on an entry that a snapshot of this version may lack.
+    pub fn of(&self, id: EntryId, version: u64) -> Vec<Attempt> {
+        let (settled_version, settled) = &self.settled;
+        let settled = settled.get(&id).filter(|_| version < *settled_version);
+        let ordered = settled.into_iter().chain(self.ordered.get(&id)).flatten();
+        let collected = self.collected.get(&id).map(|it| &it.attempts);
+        let collected = collected.into_iter().flatten();
+        ordered.chain(collected).copied().collect()
+    }
+
+    /// Makes writes of what was collected.
+    pub fn order(&mut self) -> impl Iterator<Item = Submission> + use<> {
+        let taken: Vec<(EntryId, Noted)> = self.collected.drain().collect();
+        for (id, noted) in &taken {
+            self.ordered.insert(*id, noted.attempts.clone());
+        }
+        taken.into_iter().map(|(_, noted)| submission(noted))
+    }
+
+    /// Whether the writer has some.
+    pub fn are_ordered(&self) -> bool {
+        !self.ordered.is_empty()
+    }
+
+    /// What was ordered was executed: snapshots from this version on have it.
+    pub fn settle(&mut self, version: u64) {
+        self.settled = (version, std::mem::take(&mut self.ordered));
+    }
+}
+
+fn submission(noted: Noted) -> Submission {
+    let write = Write {
+        by: CONFIG_NAME.to_owned(),
+        name: noted.name,
+        spelled: noted.spelled,
+        manage_dsa_it: true,
+        options: None,
+        change: Change::Attempts(noted.attempts),
+    };
+    Submission {
+        bundle: Bundle::One(write),
+        session: 0,
+        id: 0,
+        kind: ResultKind::Modify,
+        reply: Reply::default(),
+        mailbox: Arc::new(Nobody) as Arc<dyn Mailbox>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schema::Schema;
+
+    fn attempt(kind: AttemptKind, time_us: u64) -> Attempt {
+        Attempt { kind, time_us }
+    }
+
+    #[test]
+    fn attempts_are_collected_and_seen_until_they_are_settled() {
+        let schema = Schema::standard();
+        let name = schema.resolve_name("uid=ada,dc=example").unwrap();
+        let mut notes = Notes::default();
+        let id = EntryId(7);
+        let add = |notes: &mut Notes, kind, time_us| {
+            let attempt = attempt(kind, notes.time_us(time_us));
+            notes.add(id, (&name, "uid=ada,dc=example"), attempt);
+        };
+        let kinds = |notes: &Notes, version| -> Vec<AttemptKind> {
+            notes.of(id, version).iter().map(|it| it.kind).collect()
+        };
+        use AttemptKind::{Failed, Grace, Succeeded};
+        add(&mut notes, Failed, 5);
+        add(&mut notes, Failed, 5);
+        let times: Vec<u64> = notes.of(id, 1).iter().map(|it| it.time_us).collect();
+        assert_eq!(times, [5, 6]);
+        assert_eq!(notes.order().count(), 1);
+        assert!(notes.is_empty() && notes.are_ordered());
+        add(&mut notes, Grace, 7);
+        add(&mut notes, Failed, 8);
+        add(&mut notes, Succeeded, 9);
+        assert_eq!(kinds(&notes, 1), [Failed, Failed, Grace, Succeeded]);
+        notes.settle(2);
+        assert_eq!(kinds(&notes, 1), [Failed, Failed, Grace, Succeeded]);
+        assert_eq!(kinds(&notes, 2), [Grace, Succeeded]);
+    }
+}

@@ -1,0 +1,220 @@
+//! Password policies, as OpenLDAP's tools show them.
+
+use kit::tools::{Answer, Tools};
+use kit::{SUFFIX, Subject};
+use protocol::ResultCode;
+
+use super::{ADA, GRACE, code, read};
+
+const POLICY: &str = "cn=default,ou=Policies,dc=example,dc=com";
+/// Asks for the response control.
+const ASK: [&str; 2] = ["-e", "ppolicy"];
+
+/// A server whose default policy has these settings, and two people with passwords.
+fn with_policy(settings: &str) -> Subject {
+    let subject = Subject::with_people();
+    let policy = format!(
+        "dn: ou=Policies,{SUFFIX}\nobjectClass: organizationalUnit\n\n\
+         dn: {POLICY}\nobjectClass: device\nobjectClass: pwdPolicy\n\
+         pwdAttribute: userPassword\n{settings}"
+    );
+    let tools = subject.tools();
+    tools.run("ldapadd", &[], &policy).expect(code::SUCCESS);
+    let all = format!(
+        "dn: cn=config\nchangetype: modify\nadd: pandoPasswordPolicy\n\
+         pandoPasswordPolicy: {POLICY}\n"
+    );
+    tools.modify(&all).expect(code::SUCCESS);
+    subject
+}
+
+/// The administrator sets a password, hashed fast so that many tries cost little.
+fn set(subject: &Subject, dn: &str, password: &str) {
+    let change =
+        format!("dn: {dn}\nchangetype: modify\nreplace: userPassword\nuserPassword: {password}\n");
+    subject.tools().modify(&change).expect(code::SUCCESS);
+}
+
+fn bind(subject: &Subject, dn: &str, password: &str) -> Answer {
+    Tools::bound(&subject.url(), dn, password).run("ldapwhoami", &ASK, "")
+}
+
+#[test]
+fn failures_lock_an_account_and_the_administrator_unlocks_it() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 3\n");
+    set(&subject, ADA, "right");
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+    for _ in 0..2 {
+        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    }
+    // A success begins anew.
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+    for _ in 0..3 {
+        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    }
+    bind(&subject, ADA, "right")
+        .expect(code::INVALID_CREDENTIALS)
+        .says("Account locked");
+    bind(&subject, GRACE, "wrong").expect(code::INVALID_CREDENTIALS);
+    let entry = read_all(&subject, ADA);
+    assert_eq!(entry.texts("pwdFailureTime").len(), 3, "{entry:?}");
+    assert_eq!(entry.texts("pwdAccountLockedTime").len(), 1, "{entry:?}");
+    let unlock = format!("dn: {ADA}\nchangetype: modify\ndelete: pwdAccountLockedTime\n");
+    subject.tools().modify(&unlock).expect(code::SUCCESS);
+    bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+}
+
+#[test]
+fn many_guesses_at_once_are_not_more_guesses() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 3\n");
+    set(&subject, ADA, "right");
+    let address = subject.address();
+    let guess = move || kit::Client::connect(address).bind(ADA, "wrong");
+    let guesses: Vec<_> = (0..12).map(|_| std::thread::spawn(guess)).collect();
+    for guess in guesses {
+        let outcome = guess.join().expect("a bind is answered");
+        outcome.expect(ResultCode::INVALID_CREDENTIALS);
+    }
+    bind(&subject, ADA, "right").expect(code::INVALID_CREDENTIALS);
+    assert_eq!(read_all(&subject, ADA).texts("pwdFailureTime").len(), 3);
+}
+
+#[test]
+fn a_lock_by_hand_stays_until_it_is_taken_away() {
+    let subject = with_policy("pwdLockout: TRUE\n");
+    set(&subject, ADA, "right");
+    let lock = format!(
+        "dn: {ADA}\nchangetype: modify\nadd: pwdAccountLockedTime\n\
+         pwdAccountLockedTime: 000001010000Z\n"
+    );
+    subject.tools().modify(&lock).expect(code::SUCCESS);
+    bind(&subject, ADA, "right").expect(code::INVALID_CREDENTIALS);
+    let own = Tools::bound(&subject.url(), GRACE, "grace");
+    let unlock = format!("dn: {ADA}\nchangetype: modify\ndelete: pwdAccountLockedTime\n");
+    own.modify(&unlock).expect(code::INSUFFICIENT_ACCESS_RIGHTS);
+    subject.tools().modify(&unlock).expect(code::SUCCESS);
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+}
+
+#[test]
+fn a_password_warns_expires_and_has_grace() {
+    let subject = with_policy("pwdMaxAge: 1000\npwdExpireWarning: 1000\npwdGraceAuthNLimit: 2\n");
+    set(&subject, ADA, "right");
+    bind(&subject, ADA, "right")
+        .expect(code::SUCCESS)
+        .says("Password expires in");
+    let plain = Tools::bound(&subject.url(), ADA, "right").run("ldapwhoami", &[], "");
+    assert!(!plain.expect(code::SUCCESS).err.contains("expires in"));
+    aged(&subject, ADA);
+    for left in ["1", "0"] {
+        bind(&subject, ADA, "right")
+            .expect(code::SUCCESS)
+            .says(&format!("{left} grace logins"));
+    }
+    bind(&subject, ADA, "right")
+        .expect(code::INVALID_CREDENTIALS)
+        .says("Password expired");
+    assert_eq!(read_all(&subject, ADA).texts("pwdGraceUseTime").len(), 2);
+    set(&subject, ADA, "other");
+    bind(&subject, ADA, "other").expect(code::SUCCESS);
+    assert!(read_all(&subject, ADA).texts("pwdGraceUseTime").is_empty());
+}
+
+#[test]
+fn a_reset_password_is_good_for_being_changed() {
+    let subject = with_policy("pwdMustChange: TRUE\n");
+    set(&subject, ADA, "reset");
+    // It is the question after the bind that is refused.
+    bind(&subject, ADA, "reset")
+        .expect(1)
+        .says("Password must be changed");
+    let own = Tools::bound(&subject.url(), ADA, "reset");
+    own.search(&["-b", SUFFIX, "-s", "base"])
+        .expect(code::INSUFFICIENT_ACCESS_RIGHTS);
+    own.run("ldappasswd", &["-a", "reset", "-s", "mine"], "")
+        .expect(code::SUCCESS);
+    bind(&subject, ADA, "mine").expect(code::SUCCESS);
+    assert_eq!(read_all(&subject, ADA).texts("pwdReset").len(), 0);
+}
+
+#[test]
+fn new_passwords_are_held_against_the_policy() {
+    let subject = with_policy("pwdCheckQuality: 2\npwdMinLength: 6\npwdInHistory: 2\n");
+    // The administrator may.
+    set(&subject, ADA, "short");
+    let change = |old: &str, new: &str| {
+        let own = Tools::bound(&subject.url(), ADA, old);
+        own.run("ldappasswd", &["-e", "ppolicy", "-a", old, "-s", new], "")
+    };
+    let refused = change("short", "tiny").expect(1);
+    refused.says("Password is too short for policy");
+    change("short", "long-enough").expect(code::SUCCESS);
+    for used in ["long-enough", "another-one"] {
+        change("long-enough", used);
+    }
+    let refused = change("another-one", "long-enough").expect(1);
+    refused.says("password is in list of old passwords");
+    let entry = subject.tools();
+    let history = |tools: &Tools| {
+        let answer = tools.search(&["-b", ADA, "-s", "base", "pwdHistory"]);
+        let entry = answer.expect(code::SUCCESS).entries().remove(0);
+        entry.texts("pwdHistory").len()
+    };
+    assert_eq!(history(&entry), 2);
+    let other = Tools::bound(&subject.url(), GRACE, "grace");
+    assert_eq!(history(&other), 0, "former passwords are secret");
+}
+
+#[test]
+fn account_usability_tells_what_the_policy_says() {
+    let subject = with_policy("pwdMaxAge: 1000\npwdLockout: TRUE\npwdMaxFailure: 1\n");
+    set(&subject, ADA, "right");
+    let usability = || {
+        let asked = ["-E", "!accountUsability", "-b", ADA, "-s", "base", "1.1"];
+        subject.tools().search(&asked).expect(code::SUCCESS)
+    };
+    usability().says("accountUsability: available expire=");
+    aged(&subject, ADA);
+    usability().says("expired");
+    bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    usability().says("inactive");
+}
+
+#[test]
+fn an_entry_may_have_a_policy_of_its_own() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 1\n");
+    set(&subject, ADA, "right");
+    let lenient = format!(
+        "dn: cn=lenient,ou=Policies,{SUFFIX}\nobjectClass: device\nobjectClass: pwdPolicy\n\
+         pwdAttribute: userPassword\n"
+    );
+    let tools = subject.tools();
+    tools.run("ldapadd", &[], &lenient).expect(code::SUCCESS);
+    let own = format!(
+        "dn: {ADA}\nchangetype: modify\nadd: pwdPolicySubentry\n\
+         pwdPolicySubentry: cn=lenient,ou=Policies,{SUFFIX}\n"
+    );
+    tools.modify(&own).expect(code::SUCCESS);
+    for _ in 0..3 {
+        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    }
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+    assert!(read_all(&subject, ADA).texts("pwdFailureTime").is_empty());
+}
+
+/// The entry with its operational attributes.
+fn read_all(subject: &Subject, dn: &str) -> kit::Entry {
+    let answer = subject.tools().search(&["-b", dn, "-s", "base", "+"]);
+    answer.expect(code::SUCCESS).entries().remove(0)
+}
+
+/// Makes a password old: its time is long ago.
+fn aged(subject: &Subject, dn: &str) {
+    let old = format!(
+        "dn: {dn}\nchangetype: modify\nreplace: pwdChangedTime\npwdChangedTime: 20200101000000Z\n"
+    );
+    let relaxed = subject.tools().run("ldapmodify", &["-e", "relax"], &old);
+    relaxed.expect(code::SUCCESS);
+    assert_eq!(read(&subject.tools(), dn).name, dn);
+}
