@@ -11,6 +11,7 @@
 
 mod case;
 mod clause;
+mod draft_behera;
 mod drafts;
 mod entry;
 mod extended;
@@ -126,6 +127,7 @@ pub fn clauses() -> Vec<Clause> {
     read_controls::clauses(&mut book);
     extended::clauses(&mut book);
     rfc4373::clauses(&mut book);
+    draft_behera::clauses(&mut book);
     drafts::clauses(&mut book);
     streams::clauses(&mut book);
     book.into_clauses()

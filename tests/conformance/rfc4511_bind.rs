@@ -201,7 +201,7 @@ fn simple(book: &mut Book) {
         let ada = it.person("ada", &[("userPassword", "ada")])?;
         it.bound(&ada, "ada").map(|_| ())
     });
-    section.clause(
+    let clause = section.clause(
         "either-of-two-passwords",
         "Each value of userPassword binds.",
         |it| {
@@ -211,6 +211,7 @@ fn simple(book: &mut Book) {
             it.bound(&ada, "two").map(|_| ())
         },
     );
+    clause.slapd("slapd's ppolicy overlay, loaded here, allows one value");
     section.clause(
         "name-in-another-spelling",
         "The bind name is matched as a name, not as text.",

@@ -10,7 +10,9 @@ use crate::process::{Running, until};
 use crate::{ADMIN, Client, Folder, PASSWORD, SUFFIX, ldif, people, tools};
 
 /// Overlays loaded for the conformance clauses.
-const OVERLAYS: [&str; 6] = ["sssvlv", "valsort", "dds", "collect", "deref", "syncprov"];
+const OVERLAYS: [&str; 7] = [
+    "sssvlv", "valsort", "dds", "collect", "deref", "syncprov", "ppolicy",
+];
 
 /// Controls that slapd supports but leaves out of its root DSE: permissive modify, relax rules,
 /// no-op, sorting, virtual list view, proxied authorization, transactions.
@@ -60,10 +62,12 @@ impl Slapd {
     pub fn with_everything() -> Self {
         let schemas = ["collective", "dyngroup"].map(|it| format!("/etc/ldap/schema/{it}.schema"));
         let schemas: Vec<&Path> = schemas.iter().map(Path::new).collect();
-        let overlays: String = OVERLAYS
+        let mut overlays: String = OVERLAYS
             .iter()
             .map(|it| format!("overlay {it}\n"))
             .collect();
+        // Of the last one: a locked account is told so.
+        overlays.push_str("ppolicy_use_lockout\n");
         Self::start_configured(&schemas, "uid", &overlays)
     }
 
