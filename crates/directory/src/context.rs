@@ -88,7 +88,9 @@ impl<'a> Context<'a> {
             context.sees_config = false;
             for type_id in types {
                 let numbers = catalog.schema.numbers_of(*type_id);
-                context.hidden.extend_from_slice(numbers);
+                if !numbers.is_empty() {
+                    context.hidden.extend_from_slice(numbers);
+                }
             }
         }
         context

@@ -89,19 +89,14 @@ struct Given<'r> {
 }
 
 fn simple(context: &Context<'_>, desk: &Desk<'_>, given: &Given<'_>) -> Result<Outcome, Stop> {
-    let Given {
-        name,
-        password: given,
-        asked,
-    } = *given;
-    let (peer, verified, now_ms) = (desk.peer, desk.verified, desk.now_us / 1_000);
-    if name.is_empty() && given.is_empty() {
+    let (peer, name, asked) = (desk.peer, given.name, given.asked);
+    if name.is_empty() && given.password.is_empty() {
         return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
             peer.address,
             peer.secure,
         ))));
     }
-    if given.is_empty() {
+    if given.password.is_empty() {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             "unauthenticated bind (a name without a password) is refused, RFC 4513 §5.1.2",
@@ -111,50 +106,103 @@ fn simple(context: &Context<'_>, desk: &Desk<'_>, given: &Given<'_>) -> Result<O
     let Some((entry, subject)) = candidate(context, resolved)? else {
         return invalid_credentials();
     };
-    let subject = Box::new(subject);
-    let stored = stored_passwords(context, entry)?;
-    let mut case = case(context, desk, (entry, &subject), asked)?;
-    if let Some(case) = case.as_mut().filter(|it| it.is_locked()) {
-        return Ok(Outcome::Judged(Box::new(case.judge(subject, false))));
+    let idle = context.catalog.policing.is_idle(&context.catalog.schema);
+    if !idle && let Some(case) = case(context, desk, (entry, &subject), asked)? {
+        return policed(context, case, subject, given);
     }
+    match try_stored(context, desk, entry, given)? {
+        Tried::Right => Ok(Outcome::Accepted(Box::new(subject))),
+        Tried::Wrong | Tried::Nothing => invalid_credentials(),
+        Tried::Slow(stored) => Ok(slow_check((entry, subject), stored, given)),
+    }
+}
+
+/// The same for an account that has a password policy.
+#[cold]
+fn policed(
+    context: &Context<'_>,
+    mut case: Case<'_>,
+    subject: Subject,
+    given: &Given<'_>,
+) -> Result<Outcome, Stop> {
+    let judge = |case: &mut Case<'_>, subject, matched| {
+        let verdict = case.judge(Box::new(subject), matched);
+        Ok(Outcome::Judged(Box::new(verdict)))
+    };
+    if case.is_locked() {
+        return judge(&mut case, subject, false);
+    }
+    match try_stored(context, case.desk, case.id, given)? {
+        Tried::Right => judge(&mut case, subject, true),
+        Tried::Wrong => judge(&mut case, subject, false),
+        Tried::Nothing => invalid_credentials(),
+        Tried::Slow(stored) => Ok(slow_check((case.id, subject), stored, given)),
+    }
+}
+
+/// What trying a password came to.
+enum Tried {
+    Right,
+    Wrong,
+    /// There is no password.
+    Nothing,
+    /// These values have to be checked elsewhere.
+    Slow(Vec<Vec<u8>>),
+}
+
+#[inline]
+fn try_stored(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    entry: EntryId,
+    given: &Given<'_>,
+) -> Result<Tried, Stop> {
+    let (verified, given) = (desk.verified, given.password);
+    let now_ms = desk.now_us / 1_000;
+    let stored = stored_passwords(context, entry)?;
+    let mut tried = match stored.is_empty() {
+        true => Tried::Nothing,
+        false => Tried::Wrong,
+    };
     let mut slow = Vec::new();
-    for value in &stored {
-        let right = match password::cost(value) {
-            Cost::Fast => password::verify(value, given),
-            Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => true,
-            Cost::Slow => {
-                slow.push(value.to_vec());
-                false
+    for value in stored {
+        match password::cost(value) {
+            Cost::Fast if password::verify(value, given) => return Ok(Tried::Right),
+            Cost::Fast => {}
+            Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => {
+                return Ok(Tried::Right);
             }
-        };
-        if right {
-            return Ok(match case {
-                None => Outcome::Accepted(subject),
-                Some(mut case) => Outcome::Judged(Box::new(case.judge(subject, true))),
-            });
+            Cost::Slow => slow.push(value.to_vec()),
         }
     }
-    if slow.is_empty() {
-        return match case {
-            Some(mut case) if !stored.is_empty() => {
-                Ok(Outcome::Judged(Box::new(case.judge(subject, false))))
-            }
-            _ => invalid_credentials(),
-        };
+    if !slow.is_empty() {
+        tried = Tried::Slow(slow);
     }
-    Ok(Outcome::Check(PasswordJob {
+    Ok(tried)
+}
+
+fn slow_check(
+    (entry, subject): (EntryId, Subject),
+    stored: Vec<Vec<u8>>,
+    given: &Given<'_>,
+) -> Outcome {
+    Outcome::Check(PasswordJob {
         entry: entry.0,
-        stored: slow,
-        given: given.to_vec(),
-        purpose: CheckPurpose::Bind { subject, asked },
-    }))
+        stored,
+        given: given.password.to_vec(),
+        purpose: CheckPurpose::Bind {
+            subject: Box::new(subject),
+            asked: given.asked,
+        },
+    })
 }
 
 /// The case of an account that has a password policy. The administrator has none: nobody could
 /// unlock it.
+#[cold]
 fn case<'d>(
     context: &Context<'_>,
-    desk: &Desk<'d>,
+    desk: &'d Desk<'d>,
     (id, subject): (EntryId, &Subject),
     asked: Asked,
 ) -> Result<Option<Case<'d>>, Stop> {
@@ -163,12 +211,11 @@ fn case<'d>(
     }
     let account = context.account(id)?;
     Ok(account.map(|account| Case {
-        writer: desk.writer,
+        desk,
         account,
         version: context.version(),
         id,
         asked: asked.policy,
-        now_us: desk.now_us,
     }))
 }
 

@@ -6,6 +6,7 @@
 
 use crate::account::Account;
 use crate::context::Context;
+use crate::operation::bind::Desk;
 use crate::stop::Stop;
 use crate::writer::{Notes, Writer};
 use policy::{Attempt, AttemptKind, Standing, Subject};
@@ -56,27 +57,26 @@ pub(crate) fn account(
 
 /// A bind to be judged.
 pub(crate) struct Case<'c> {
-    pub writer: &'c Writer,
+    pub desk: &'c Desk<'c>,
     /// By the snapshot of this version.
     pub account: Account,
     pub version: u64,
     pub id: EntryId,
     /// The client asked for the response control.
     pub asked: bool,
-    pub now_us: u64,
 }
 
 impl Case<'_> {
     /// Whether no password can help.
     pub fn is_locked(&self) -> bool {
         let mut account = self.account.clone();
-        account.lay_over(&self.writer.notes().of(self.id, self.version));
-        is_locked(account.standing(self.now_us))
+        account.lay_over(&self.desk.writer.notes().of(self.id, self.version));
+        is_locked(account.standing(self.desk.now_us))
     }
 
     /// Decides about a password that is right or wrong, and notes it before another is judged.
     pub fn judge(&mut self, subject: Box<Subject>, matched: bool) -> Verdict {
-        let writer = self.writer;
+        let writer = self.desk.writer;
         let mut notes = writer.notes();
         self.account.lay_over(&notes.of(self.id, self.version));
         let verdict = self.decide(&mut notes, subject, matched);
@@ -89,13 +89,13 @@ impl Case<'_> {
     }
 
     fn decide(&mut self, notes: &mut Notes, subject: Box<Subject>, matched: bool) -> Verdict {
-        let standing = self.account.standing(self.now_us);
+        let standing = self.account.standing(self.desk.now_us);
         if is_locked(standing) {
             return self.refuse(Some(PasswordPolicyError::AccountLocked));
         }
         if !matched {
             self.note(notes, &subject, AttemptKind::Failed);
-            let locked = is_locked(self.account.standing(self.now_us));
+            let locked = is_locked(self.account.standing(self.desk.now_us));
             return self.refuse(locked.then_some(PasswordPolicyError::AccountLocked));
         }
         self.note(notes, &subject, AttemptKind::Succeeded);
@@ -137,7 +137,7 @@ impl Case<'_> {
 
     /// Notes an attempt if that changes anything.
     fn note(&mut self, notes: &mut Notes, subject: &Subject, kind: AttemptKind) {
-        let time_us = notes.time_us(self.now_us);
+        let time_us = notes.time_us(self.desk.now_us);
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
         let Some(name) = subject
