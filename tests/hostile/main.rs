@@ -41,7 +41,8 @@ impl Bystander {
         let thread = thread::spawn(move || {
             let mut client = Client::connect(address);
             let mut waits = Waits::default();
-            while !stop.load(Ordering::Relaxed) {
+            // Once at least, however late the thread has its turn.
+            loop {
                 let started = Instant::now();
                 let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &["dc"]);
                 found.outcome.clone().expect_success();
@@ -50,8 +51,10 @@ impl Bystander {
                 waits.searches += 1;
                 waits.slow += u64::from(waited > NOTICEABLE);
                 waits.longest = waits.longest.max(waited);
+                if stop.load(Ordering::Relaxed) {
+                    break waits;
+                }
             }
-            waits
         });
         Bystander { done, thread }
     }
