@@ -1,7 +1,7 @@
 //! Reading kept changes in order, also while a server goes on keeping.
 
 use super::keeper::HEADER;
-use super::{Frame, files};
+use super::{Frame, KEEP_FILE, files};
 use crate::stop::Failure;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -123,13 +123,17 @@ fn begin(path: &Path) -> io::Result<BufReader<File>> {
 }
 
 fn hole(folder: &Path, after: u64, next: Option<u64>) -> Failure {
+    let advice = match folder.join(KEEP_FILE).exists() {
+        true => "",
+        false => " (changes are kept from the moment that changes.keep_mib is set in pando.toml)",
+    };
     let folder = folder.display();
     let has = match next {
         Some(next) => format!("the next one kept is {next}"),
         None => "no later one is kept".to_owned(),
     };
     Failure::Input(format!(
-        "{folder}: expected the changes after position {after}, and {has}"
+        "{folder}: expected the changes after position {after}, and {has}{advice}"
     ))
 }
 
