@@ -6,8 +6,9 @@ use crate::reach::Target;
 use crate::report::Problem;
 use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
 use protocol::{
-    Authentication, BindRequest, DecodeLimits, LdapResult, Message, MessageId, OwnedControl,
-    Request, Response, ResponseMessage, ResultCode, frame, write_request,
+    Authentication, BindRequest, DecodeLimits, DerefAliases, Filter, LdapResult, Message,
+    MessageId, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
+    frame, write_request,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -165,6 +166,29 @@ impl Channel {
         let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
         result_of(message.response)
             .ok_or_else(|| Problem::failed("the server's last answer is no result"))
+    }
+
+    /// The first value of an attribute of one entry, if it has any that may be seen.
+    pub fn first_value(&mut self, base: &str, attribute: &str) -> Result<Option<String>, Problem> {
+        let answers = self.call(&Request::Search(SearchRequest {
+            base,
+            scope: Scope::BaseObject,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter: Filter::Present("objectClass"),
+            attributes: vec![attribute],
+        }))?;
+        for answer in &answers {
+            let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
+            if let Response::SearchEntry { attributes, .. } = message.response
+                && let Some(value) = attributes.iter().flat_map(|it| it.values).next()
+            {
+                return Ok(Some(String::from_utf8_lossy(value).into_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// Sends a request and returns every answer to it, the final one last.

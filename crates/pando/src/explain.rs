@@ -106,27 +106,8 @@ fn request<'r>(
 
 /// The first naming context of a server.
 fn first_context(channel: &mut Channel) -> Result<String, Problem> {
-    let answers = channel.call(&Request::Search(SearchRequest {
-        base: "",
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
-        attributes: vec!["namingContexts"],
-    }))?;
-    for answer in &answers {
-        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        if let Response::SearchEntry { attributes, .. } = message.response
-            && let Some(first) = attributes.iter().flat_map(|it| it.values).next()
-        {
-            return Ok(String::from_utf8_lossy(first).into_owned());
-        }
-    }
-    Err(Problem::usage(
-        "expected --base: the server names no naming context",
-    ))
+    let found = channel.first_value("", "namingContexts")?;
+    found.ok_or_else(|| Problem::usage("expected --base: the server names no naming context"))
 }
 
 fn text(it: &Explanation<'_>) -> String {

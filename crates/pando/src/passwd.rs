@@ -6,8 +6,7 @@ use crate::init::ask;
 use crate::report::{Problem, note, say};
 use policy::password::{self, Scheme};
 use protocol::extended::PasswordModifyRequest;
-use protocol::{DerefAliases, ExtendedRequest, Filter, Request, Response, ResponseMessage};
-use protocol::{Scope, SearchRequest, oid};
+use protocol::{ExtendedRequest, Request, oid};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -64,29 +63,8 @@ pub fn first_line(file: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 fn administrator(channel: &mut Channel) -> Result<String, Problem> {
-    let answers = channel.call(&Request::Search(SearchRequest {
-        base: "cn=administrator,cn=config",
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
-        attributes: vec!["pandoAdministratorName"],
-    }))?;
-    for answer in &answers {
-        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else {
-            continue;
-        };
-        if let Some(value) = attributes
-            .first()
-            .and_then(|it| it.values.into_iter().next())
-        {
-            return Ok(String::from_utf8_lossy(value).into_owned());
-        }
-    }
-    Err(Problem::failed(
-        "this node has no administrator: name the DN whose password to set",
-    ))
+    let found = channel.first_value("cn=administrator,cn=config", "pandoAdministratorName")?;
+    found.ok_or_else(|| {
+        Problem::failed("this node has no administrator: name the DN whose password to set")
+    })
 }
