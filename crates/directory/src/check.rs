@@ -6,6 +6,7 @@ use crate::recover::{self, Recovered};
 use crate::rules;
 use crate::stop::Failure;
 use std::path::Path;
+use store::Store;
 
 /// What a check found.
 #[derive(Debug)]
@@ -32,7 +33,9 @@ pub struct CheckReport {
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
 pub fn check(data: &Path) -> Result<CheckReport, Failure> {
-    let (store, recovered) = recover::open_store(data)?;
+    let (_, recovered) = recover::open_store(data)?;
+    // Who only reads is read ahead for.
+    let store = Store::read_only(data, false)?;
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;
     let dictionary = config::stored_dictionary(&snapshot)?;

@@ -1,15 +1,17 @@
 //! Comparing every table with every other.
 //!
-//! Rows are compared one by one where that takes a look-up, and by their number where the look-ups
-//! go one way only: if every name row leads to an entry of that name and there are as many as
-//! entries, then every entry has its row.
+//! Names and index rows are compared with the entries by sums over all of them, so that each table is
+//! read once from end to end; look-ups tell which rows are wrong once sums differ. Links are looked
+//! up from one side, and counted from the other.
 
 mod indexes;
 mod links;
+mod sums;
 
 use std::collections::HashMap;
 
 use schema::Schema;
+use smallvec::SmallVec;
 
 use crate::entry::{EntryView, state_term};
 use crate::error::Error;
@@ -17,6 +19,7 @@ use crate::id::EntryId;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
 use crate::tables::{NameKey, count_of_value, id_of_key, id_of_value, parent_of_name_key};
+use sums::Sum;
 
 /// Problems kept in words; all are counted.
 const PROBLEMS_MAX: usize = 100;
@@ -63,7 +66,8 @@ pub fn check(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Report, Error> {
     let mut report = Report::default();
-    let names = check_names(snapshot, &indexes.schema, &mut report)?;
+    let names = sum_names(snapshot, &mut report)?;
+    let mut expected_names = Sum::default();
     check_counts(snapshot, names.children, &mut report)?;
     check_dictionary(snapshot, &indexes.schema, &mut report)?;
     let mut rows = indexes::Rows::new(*snapshot, indexes)?;
@@ -78,13 +82,23 @@ pub fn check(
         };
         check_entry(id, &view, &indexes.schema, &mut report);
         digest = digest.wrapping_add(state_term(id, view.parent(), view.digest()));
-        rows.check_entry(id, &view, &mut report)?;
+        if let Some(key) = name_key(&indexes.schema, id, &view) {
+            expected_names.add(&name_row(key.bytes(), id));
+        }
+        rows.expect(id, &view);
         report.entries += 1;
         if report.entries % PROGRESS_EVERY == 0 {
             progress(report.entries);
         }
     }
-    rows.check_tables(&mut report)?;
+    if !rows.check_tables(&mut report)? {
+        for (id, view) in snapshot
+            .stored_entries_from(EntryId(1))
+            .map_while(Result::ok)
+        {
+            rows.find_missing(id, &view, &mut report)?;
+        }
+    }
     digest = digest.wrapping_add(links::check(snapshot, &mut report)?);
     progress(report.entries);
     let state = snapshot.state()?;
@@ -95,9 +109,13 @@ pub fn check(
             state.entries
         )
     });
-    report.expect(names.rows == entries, || {
-        format!("there are {} names for {entries} entries", names.rows)
+    report.expect(names.sum.rows == entries, || {
+        format!("there are {} names for {entries} entries", names.sum.rows)
     });
+    if names.sum != expected_names {
+        report.add(|| "the rows of names are not those of the entries".to_owned());
+        find_names(snapshot, &indexes.schema, &mut report)?;
+    }
     report.expect(state.digest == digest, || {
         "the state's digest is wrong".to_owned()
     });
@@ -109,31 +127,38 @@ pub fn check(
 }
 
 struct Names {
-    rows: u64,
+    sum: Sum,
     last_id: EntryId,
     children: HashMap<u64, u64>,
 }
 
-/// Follows every name row to its entry.
-fn check_names(
-    snapshot: &Snapshot<'_>,
-    schema: &Schema,
-    report: &mut Report,
-) -> Result<Names, Error> {
+/// Sums up and counts all name rows.
+fn sum_names(snapshot: &Snapshot<'_>, report: &mut Report) -> Result<Names, Error> {
     let mut names = Names {
-        rows: 0,
+        sum: Sum::default(),
         last_id: EntryId::ROOT,
         children: HashMap::new(),
     };
     let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
     while let Some((key, value)) = cursor.next()? {
-        names.rows += 1;
         let (Some(parent), Ok(id)) = (parent_of_name_key(key), id_of_value(value, "name")) else {
             report.add(|| "a name row cannot be read".to_owned());
             continue;
         };
+        names.sum.add(&name_row(key, id));
         names.last_id = names.last_id.max(id);
         *names.children.entry(parent.0).or_default() += 1;
+    }
+    Ok(names)
+}
+
+/// Follows every name row to its entry.
+fn find_names(snapshot: &Snapshot<'_>, schema: &Schema, report: &mut Report) -> Result<(), Error> {
+    let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
+    while let Some((key, value)) = cursor.next()? {
+        let Ok(id) = id_of_value(value, "name") else {
+            continue;
+        };
         match snapshot.stored_entry(id) {
             Ok(Some(view)) => {
                 let expected = name_key(schema, id, &view);
@@ -148,7 +173,14 @@ fn check_names(
             Err(error) => report.add(|| format!("entry {id}: {error}")),
         }
     }
-    Ok(names)
+    Ok(())
+}
+
+/// What is added for a name.
+fn name_row(key: &[u8], id: EntryId) -> SmallVec<[u8; 64]> {
+    let mut row = SmallVec::from_slice(key);
+    row.extend_from_slice(&id.0.to_be_bytes());
+    row
 }
 
 /// The key of the row an entry should have.

@@ -1,10 +1,12 @@
-//! Comparing index rows with entries.
+//! Comparing index rows with entries: the sums of what should be there and of what is there first,
+//! and entry by entry for the indexes whose sums differ.
 
 use std::collections::{BTreeMap, HashMap};
 
 use roaring::RoaringBitmap;
 
 use super::Report;
+use super::sums::Sum;
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::{EntryId, ID_BYTES};
@@ -18,15 +20,20 @@ use crate::snapshot::Snapshot;
 /// Kind and attribute number, which all index keys begin with.
 type Owner = [u8; 3];
 
+/// Bytes of [`hashed_row`].
+const HASHED_BYTES: usize = posting::PREFIX_BYTES + 8;
+
 /// The index rows there should be.
 pub(super) struct Rows<'a> {
     snapshot: Snapshot<'a>,
     indexes: IndexSet,
     plan: WritePlan,
     /// Rows that the entries ask for.
-    expected: BTreeMap<Owner, u64>,
-    /// Owners whose rows are being built or removed, so that any number is right.
+    expected: BTreeMap<Owner, Sum>,
+    /// Owners whose rows are being built or removed, so that any are right.
     in_motion: Vec<Owner>,
+    /// Owners whose rows are not those that the entries ask for.
+    wrong: Vec<Owner>,
     keys: Keys,
     scratch: Vec<u8>,
     /// Decoded chunks of the ids around the entry looked at.
@@ -55,6 +62,7 @@ impl<'a> Rows<'a> {
             indexes: complete,
             expected: BTreeMap::new(),
             in_motion,
+            wrong: Vec::new(),
             keys: Keys::default(),
             scratch: Vec::new(),
             chunks: HashMap::new(),
@@ -62,8 +70,57 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Looks up every key of an entry.
-    pub fn check_entry(
+    /// Adds the rows that an entry asks for.
+    pub fn expect(&mut self, id: EntryId, view: &EntryView<'_>) {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.of_entry(&self.indexes.schema, &self.plan, view, &mut self.scratch);
+        for key in &keys.hashed {
+            let sum = self.expected.entry(owner(key.kind, key.base)).or_default();
+            sum.add(&hashed_row(&posting::prefix(key), id));
+        }
+        for range in &keys.ordered {
+            let key = keys.ordered_bytes(*range);
+            let sum = self.expected.entry([key[0], key[1], key[2]]).or_default();
+            self.scratch.clear();
+            self.scratch.extend_from_slice(key);
+            self.scratch.extend_from_slice(&id.packed());
+            sum.add(&self.scratch);
+        }
+        self.keys = keys;
+    }
+
+    /// Compares the tables with what all entries ask for. Returns whether they agree; if not,
+    /// [`Rows::find_missing`] tells more.
+    pub fn check_tables(&mut self, report: &mut Report) -> Result<bool, Error> {
+        let mut found: BTreeMap<Owner, Sum> = BTreeMap::new();
+        self.sum_buckets(&mut found, report)?;
+        self.sum_postings(&mut found, report)?;
+        self.sum_ordered(&mut found, report)?;
+        found.retain(|owner, _| !self.in_motion.contains(owner));
+        self.expected
+            .retain(|owner, _| !self.in_motion.contains(owner));
+        report.index_rows = found.values().map(|it| it.rows).sum();
+        for (owner, expected) in &self.expected {
+            let sum = found.remove(owner).unwrap_or_default();
+            if sum == *expected {
+                continue;
+            }
+            self.wrong.push(*owner);
+            let (index, expected, rows) = (name(owner), expected.rows, sum.rows);
+            report.add(|| match rows == expected {
+                true => format!("index {index} has rows of the right number that are not right"),
+                false => format!("index {index} should have {expected} rows and has {rows}"),
+            });
+        }
+        for (owner, sum) in found {
+            let (index, rows) = (name(&owner), sum.rows);
+            report.add(|| format!("index {index} should be empty and has {rows} rows"));
+        }
+        Ok(self.wrong.is_empty())
+    }
+
+    /// Looks up every key of an entry in the indexes that are wrong.
+    pub fn find_missing(
         &mut self,
         id: EntryId,
         view: &EntryView<'_>,
@@ -72,7 +129,9 @@ impl<'a> Rows<'a> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.of_entry(&self.indexes.schema, &self.plan, view, &mut self.scratch);
         for key in &keys.hashed {
-            *self.expected.entry(owner(key.kind, key.base)).or_default() += 1;
+            if !self.wrong.contains(&owner(key.kind, key.base)) {
+                continue;
+            }
             let found = self.holds(key, id)?;
             report.expect(found, || {
                 let kind = key.kind.name();
@@ -85,43 +144,16 @@ impl<'a> Rows<'a> {
         for range in &keys.ordered {
             let key = keys.ordered_bytes(*range);
             let owner = [key[0], key[1], key[2]];
-            *self.expected.entry(owner).or_default() += 1;
+            if !self.wrong.contains(&owner) {
+                continue;
+            }
             let row = [key, &id.packed()].concat();
-            let found = self
-                .snapshot
-                .transaction
-                .get(self.snapshot.tables.order, &row)?;
+            let found = (self.snapshot.transaction).get(self.snapshot.tables.order, &row)?;
             report.expect(found.is_some(), || {
                 format!("entry {id} is missing in the ordering index {owner:?}")
             });
         }
         self.keys = keys;
-        Ok(())
-    }
-
-    /// Compares the number of rows with what the entries asked for. With every row of an entry
-    /// found, equal numbers mean that there is no row too many.
-    pub fn check_tables(&mut self, report: &mut Report) -> Result<(), Error> {
-        let mut found: BTreeMap<Owner, u64> = BTreeMap::new();
-        self.count_buckets(&mut found, report)?;
-        self.count_postings(&mut found, report)?;
-        self.count_ordered(&mut found, report)?;
-        found.retain(|owner, _| !self.in_motion.contains(owner));
-        self.expected
-            .retain(|owner, _| !self.in_motion.contains(owner));
-        report.index_rows = found.values().sum();
-        for (owner, expected) in &self.expected {
-            let rows = found.remove(owner).unwrap_or(0);
-            report.expect(rows == *expected, || {
-                format!(
-                    "index {} should have {expected} rows and has {rows}",
-                    name(owner)
-                )
-            });
-        }
-        for (owner, rows) in found {
-            report.add(|| format!("index {} should be empty and has {rows} rows", name(&owner)));
-        }
         Ok(())
     }
 
@@ -152,9 +184,9 @@ impl<'a> Rows<'a> {
         Ok(bitmap.as_ref().is_some_and(|it| it.contains(id.0 as u32)))
     }
 
-    fn count_buckets(
+    fn sum_buckets(
         &self,
-        found: &mut BTreeMap<Owner, u64>,
+        found: &mut BTreeMap<Owner, Sum>,
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut cursor = self
@@ -171,7 +203,11 @@ impl<'a> Rows<'a> {
             hash[..2].copy_from_slice(key.get(3..5).unwrap_or(&[0; 2]));
             hash[2..].copy_from_slice(&item[..6]);
             let hash = u64::from_be_bytes(hash);
-            if holder(item, hash) == Some(EntryId::ROOT) {
+            let Some(id) = holder(item, hash) else {
+                report.add(|| "an index item cannot be read".to_owned());
+                continue;
+            };
+            if id == EntryId::ROOT {
                 mark = Some((key.to_vec(), hash));
                 continue;
             }
@@ -181,14 +217,18 @@ impl<'a> Rows<'a> {
             report.expect(!posted, || {
                 format!("index {}: a posted value still has items", name(&owner))
             });
-            *found.entry(owner).or_default() += 1;
+            let prefix = posting::prefix_of(owner, hash);
+            found
+                .entry(owner)
+                .or_default()
+                .add(&hashed_row(&prefix, id));
         }
         Ok(())
     }
 
-    fn count_postings(
+    fn sum_postings(
         &self,
-        found: &mut BTreeMap<Owner, u64>,
+        found: &mut BTreeMap<Owner, Sum>,
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut cursor = self
@@ -196,7 +236,11 @@ impl<'a> Rows<'a> {
             .transaction
             .cursor(self.snapshot.tables.posting)?;
         while let Some((key, value)) = cursor.next()? {
-            let (Some(owner), Some(chunk)) = (owner_of(key), posting::chunk_of(key)) else {
+            let (Some(owner), Some(prefix), Some(chunk)) = (
+                owner_of(key),
+                key.first_chunk::<{ posting::PREFIX_BYTES }>(),
+                posting::chunk_of(key),
+            ) else {
                 report.add(|| "a posting's key cannot be read".to_owned());
                 continue;
             };
@@ -215,14 +259,18 @@ impl<'a> Rows<'a> {
                     name(&owner)
                 )
             });
-            *found.entry(owner).or_default() += bitmap.len();
+            let sum = found.entry(owner).or_default();
+            let high = u64::from(chunk >> 16) << 32;
+            for low in &bitmap {
+                sum.add(&hashed_row(prefix, EntryId(high | u64::from(low))));
+            }
         }
         Ok(())
     }
 
-    fn count_ordered(
+    fn sum_ordered(
         &self,
-        found: &mut BTreeMap<Owner, u64>,
+        found: &mut BTreeMap<Owner, Sum>,
         report: &mut Report,
     ) -> Result<(), Error> {
         let table: Table = self.snapshot.tables.order;
@@ -230,13 +278,21 @@ impl<'a> Rows<'a> {
         while let Some((key, _)) = cursor.next()? {
             match owner_of(key) {
                 Some(owner) if key.len() > ID_BYTES + owner.len() => {
-                    *found.entry(owner).or_default() += 1;
+                    found.entry(owner).or_default().add(key);
                 }
                 _ => report.add(|| "an ordering key cannot be read".to_owned()),
             }
         }
         Ok(())
     }
+}
+
+/// What is added for an id that a hashed key has, however the index holds it.
+fn hashed_row(prefix: &[u8; posting::PREFIX_BYTES], id: EntryId) -> [u8; HASHED_BYTES] {
+    let mut row = [0; HASHED_BYTES];
+    row[..posting::PREFIX_BYTES].copy_from_slice(prefix);
+    row[posting::PREFIX_BYTES..].copy_from_slice(&id.0.to_be_bytes());
+    row
 }
 
 fn owner(kind: IndexKind, base: u16) -> Owner {

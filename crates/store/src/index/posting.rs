@@ -27,10 +27,15 @@ pub(crate) type ChunkKey = [u8; KEY_BYTES];
 
 /// What the keys of all chunks of a posting begin with.
 pub(crate) fn prefix(key: &HashedKey) -> [u8; PREFIX_BYTES] {
+    let [high, low] = key.base.to_be_bytes();
+    prefix_of([key.kind as u8, high, low], key.hash)
+}
+
+/// The same of a kind and an attribute number, as they stand in keys, and a hash.
+pub(crate) fn prefix_of(owner: [u8; 3], hash: u64) -> [u8; PREFIX_BYTES] {
     let mut bytes = [0; PREFIX_BYTES];
-    bytes[0] = key.kind as u8;
-    bytes[1..3].copy_from_slice(&key.base.to_be_bytes());
-    bytes[3..].copy_from_slice(&key.hash.to_be_bytes());
+    bytes[..3].copy_from_slice(&owner);
+    bytes[3..].copy_from_slice(&hash.to_be_bytes());
     bytes
 }
 
