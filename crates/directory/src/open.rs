@@ -320,6 +320,20 @@ impl Directory {
         self.shared.monitor.set_front(front);
     }
 
+    /// Reads the database into memory, so that the first searches do not wait for the disk, as long
+    /// as it is `wanted`. Returns the bytes that were read, or `None` if there are more than
+    /// `bytes_max`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn warm_up(
+        &self,
+        bytes_max: u64,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, Failure> {
+        Ok(self.shared.store.warm_up(bytes_max, wanted)?)
+    }
+
     /// Executes and answers what waits, then ends the writer. Later writes are never answered.
     pub fn shutdown(&self) {
         self.shared.writer.stop();

@@ -36,7 +36,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
         hash_passwords: it.hash_passwords.then_some(Scheme::Argon2id),
         memory: it
             .memory
-            .unwrap_or_else(|| memory::available() / MEMORY_SHARE) as usize,
+            .unwrap_or_else(|| server::memory_bytes() / MEMORY_SHARE) as usize,
         temporary: it.temporary.clone(),
         checkpoint: Some(it.checkpoint).filter(|it| !it.is_zero()),
         resume: it.resume,

@@ -1,9 +1,4 @@
-//! How much memory there is, and sizes as people write them.
-
-use std::path::Path;
-
-/// What a machine has when nobody says.
-const UNKNOWN_BYTES: u64 = 4 << 30;
+//! Sizes of memory as people write them.
 
 /// Bytes from a text such as `512M`, `4G` or `1000000`.
 pub fn size(text: &str) -> Result<u64, String> {
@@ -24,33 +19,6 @@ pub fn size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "expected a number of bytes, such as 512M or 4G".to_owned())
 }
 
-/// Bytes of memory this process may take: the machine's, or those of its control group.
-pub fn available() -> u64 {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok();
-    let machine = machine.and_then(|it| {
-        let line = it.lines().find_map(|it| it.strip_prefix("MemTotal:"))?;
-        let kib: u64 = line.trim().split(' ').next()?.parse().ok()?;
-        Some(kib << 10)
-    });
-    let limit = std::fs::read_to_string("/proc/self/cgroup").ok();
-    let limit = limit.and_then(|it| {
-        let own = it.lines().find_map(|it| it.strip_prefix("0::"))?;
-        let mut folder = Some(Path::new(own.trim_start_matches('/')));
-        let mut least = None;
-        // A group above may allow less.
-        while let Some(group) = folder {
-            let file = Path::new("/sys/fs/cgroup").join(group).join("memory.max");
-            let bytes = std::fs::read_to_string(file).ok();
-            let bytes: Option<u64> = bytes.and_then(|it| it.trim().parse().ok());
-            least = [least, bytes].into_iter().flatten().min();
-            folder = group.parent();
-        }
-        least
-    });
-    let all = [machine, limit].into_iter().flatten().min();
-    all.unwrap_or(UNKNOWN_BYTES)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +37,5 @@ mod tests {
         for text in ["", "G", "-1", "1.5G", "4X", "99999999999T", "1 G"] {
             assert!(size(text).is_err(), "{text}");
         }
-        assert!(available() > 1 << 20);
     }
 }

@@ -27,7 +27,9 @@ mod slots;
 mod socket;
 mod thread;
 mod tls;
+mod warm_up;
 
 pub use limits::ConnectionLimits;
+pub use resources::memory_bytes;
 pub use server::{Server, StartError, start, start_directory};
 pub use settings::{Config, Listen, LogFormat, Overrides, SettingsError};

@@ -1,4 +1,6 @@
-//! What the system lends: open files and processors.
+//! What the system lends: open files, processors and memory.
+
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -7,6 +9,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 const OTHER_FILES: u64 = 64;
 /// Files that a serving thread needs for itself: its event queue and what wakes it.
 const THREAD_FILES: u64 = 4;
+
+/// The memory of a machine that does not say.
+const UNKNOWN_BYTES: u64 = 4 << 30;
 
 /// How many files this process may open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,5 +55,47 @@ pub fn pin(processor: usize) {
     set.set(processor);
     if let Err(error) = sched_setaffinity(None, &set) {
         tracing::info!(processor, %error, "serving thread not pinned");
+    }
+}
+
+/// Bytes of memory this process may take: the machine's, or those of its control group.
+pub fn memory_bytes() -> u64 {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.and_then(|it| {
+        let line = it.lines().find_map(|it| it.strip_prefix("MemTotal:"))?;
+        let kib: u64 = line.trim().split(' ').next()?.parse().ok()?;
+        Some(kib << 10)
+    });
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limit = groups.lines().filter_map(limit_of_group).min();
+    let all = [machine, limit].into_iter().flatten().min();
+    all.unwrap_or(UNKNOWN_BYTES)
+}
+
+/// What a line of `/proc/self/cgroup` allows, in either version of the interface.
+fn limit_of_group(line: &str) -> Option<u64> {
+    let (root, file, own) = match line.strip_prefix("0::") {
+        Some(own) => ("/sys/fs/cgroup", "memory.max", own),
+        None => {
+            let (_, own) = line.split_once(":memory:")?;
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", own)
+        }
+    };
+    // A group above may allow less.
+    let groups = Path::new(own.trim_start_matches('/')).ancestors();
+    let limit = |group: &Path| {
+        let text = std::fs::read_to_string(Path::new(root).join(group).join(file)).ok()?;
+        text.trim().parse().ok()
+    };
+    groups.filter_map(limit).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_known() {
+        assert!(memory_bytes() > 1 << 20);
     }
 }

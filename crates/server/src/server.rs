@@ -23,6 +23,7 @@ use crate::service::Service;
 use crate::settings::{Config, Listen};
 use crate::thread::{self, Handle, Shared};
 use crate::tls::Certificate;
+use crate::warm_up::WarmUp;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -96,6 +97,10 @@ pub fn start(config: Config) -> Result<Server, StartError> {
 pub fn start_directory(config: Config, directory: Directory) -> Result<Server, StartError> {
     let (workers, tls) = (directory.clone(), config.tls.is_some());
     let watched = directory.clone();
+    let warm_up = match config.warm_up {
+        true => Some(WarmUp::start(directory.clone()).map_err(StartError::System)?),
+        false => None,
+    };
     let server = start_service(
         config,
         move |inbox| {
@@ -103,7 +108,12 @@ pub fn start_directory(config: Config, directory: Directory) -> Result<Server, S
             worker.offer_tls(tls);
             Ok(worker)
         },
-        move || directory.shutdown(),
+        move || {
+            if let Some(warm_up) = warm_up {
+                warm_up.stop();
+            }
+            directory.shutdown();
+        },
     )?;
     watched.set_front(Arc::clone(&server.admission) as Arc<dyn Front>);
     Ok(server)

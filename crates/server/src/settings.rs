@@ -58,6 +58,8 @@ pub struct Config {
     pub passwords: Passwords,
     /// Which changes are kept beyond the log.
     pub changes: Keeping,
+    /// Read the database into memory after the start, if it is not too large.
+    pub warm_up: bool,
     /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
     pub stop_on_signals: bool,
 }
@@ -236,6 +238,7 @@ impl Config {
                 remembered: Duration::from_secs(file.passwords.remembered_s),
             },
             changes: file.changes.resolve(),
+            warm_up: file.database.warm_up,
             stop_on_signals: false,
         })
     }

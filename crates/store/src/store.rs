@@ -32,6 +32,8 @@ const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
 const PROBE_FILE: &str = "probe";
 /// More than one write of LMDB, which hands the system at most 64 pages at a time.
 const PROBE_BYTES: usize = 512 << 10;
+/// Bytes that are read into memory at a time after a start.
+const WARM_UP_BYTES: u64 = 16 << 20;
 /// Address space to reserve: a limit nobody meets, and no memory or disk is taken for it.
 const MAP_BYTES: usize = 1 << 40;
 /// The smallest map worth trying where address space is scarce.
@@ -347,6 +349,30 @@ impl Store {
     /// What LMDB says.
     pub fn sizes(&self) -> Result<(u64, u64), Error> {
         self.shared.environment.sizes()
+    }
+
+    /// Reads the database into memory, as long as it is `wanted`. Returns the bytes that were read,
+    /// or `None` if there are more than `bytes_max`.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn warm_up(&self, bytes_max: u64, wanted: &dyn Fn() -> bool) -> Result<Option<u64>, Error> {
+        let (used, _) = self.sizes()?;
+        if used > bytes_max {
+            return Ok(None);
+        }
+        let mut read = ReadTransaction::begin(&self.shared.environment)?;
+        let mut done = 0;
+        while done < used && wanted() {
+            let end = used.min(done + WARM_UP_BYTES);
+            // A snapshot for each part: a longer one would keep pages from being used again.
+            read.renew()?;
+            read.get(self.shared.tables.meta, FORMAT_KEY)?;
+            read.populate(done..end);
+            read.reset();
+            done = end;
+        }
+        Ok(Some(done))
     }
 
     /// Closes this handle; the database closes with the last handle and reader.

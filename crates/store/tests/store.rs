@@ -449,3 +449,13 @@ fn the_check_finds_what_is_wrong() {
     assert_eq!(report.problem_count, report.problems.len() as u64);
     assert_eq!(report.entries, 6);
 }
+
+#[test]
+fn a_database_is_read_into_memory_as_far_as_it_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = small(folder.path());
+    let (used, _) = store.sizes().unwrap();
+    assert_eq!(store.warm_up(used, &|| true).unwrap(), Some(used));
+    assert_eq!(store.warm_up(used - 1, &|| true).unwrap(), None);
+    assert_eq!(store.warm_up(used, &|| false).unwrap(), Some(0));
+}

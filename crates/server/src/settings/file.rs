@@ -27,6 +27,7 @@ pub struct File {
     pub dynamic_entries: DynamicEntries,
     pub passwords: Passwords,
     pub changes: Changes,
+    pub database: Database,
 }
 
 impl Default for File {
@@ -46,6 +47,7 @@ impl Default for File {
             dynamic_entries: DynamicEntries::default(),
             passwords: Passwords::default(),
             changes: Changes::default(),
+            database: Database::default(),
         }
     }
 }
@@ -295,6 +297,18 @@ impl Default for Passwords {
             remembered_max: 100_000,
             remembered_s: 300,
         }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Database {
+    pub warm_up: bool,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Database { warm_up: true }
     }
 }
 

@@ -303,6 +303,12 @@ const SETTINGS: &[Setting] = &[
         "Mebibytes of changes kept in data/changes, for incremental backups, for restores to any\n\
          moment and for exports of changes; the oldest go when there are more. 0: none are kept.",
     ),
+    row(
+        "database",
+        "warm_up",
+        "true",
+        "Read the database into memory after the start, if it takes at most half of the memory.",
+    ),
 ];
 
 /// A `pando.toml` that says everything and changes nothing: every setting with its meaning and

@@ -15,6 +15,8 @@
 
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::ffi::c_int;
+use std::ops::Range;
 
 /// Bytes of a page. A database with others is left to LMDB.
 pub(super) const PAGE_BYTES: usize = 4096;
@@ -89,6 +91,26 @@ impl Pages {
         // SAFETY: page 0 is the beginning of the map.
         let base = unsafe { start.sub(number as usize * PAGE_BYTES) };
         Some(Pages { base, count })
+    }
+
+    /// Reads a part of the file, in bytes, into memory and the map; what is behind it is asked for,
+    /// to arrive meanwhile. Nothing happens where the system does not know how.
+    ///
+    /// # Safety
+    /// The file must still be mapped.
+    pub unsafe fn populate(&self, part: Range<u64>) {
+        let file_bytes = self.count * PAGE_BYTES as u64;
+        let advise = |part: Range<u64>, advice: c_int| {
+            let (begin, end) = (part.start.min(file_bytes), part.end.min(file_bytes));
+            // SAFETY: the range lies in the map, and the two kinds of advice only read.
+            unsafe {
+                let begin_at = self.base.add(begin as usize).cast_mut().cast();
+                libc::madvise(begin_at, (end - begin) as usize, advice)
+            };
+        };
+        let next = part.end..part.end + (part.end - part.start);
+        advise(next, libc::MADV_WILLNEED);
+        advise(part, libc::MADV_POPULATE_READ);
     }
 
     /// A page.

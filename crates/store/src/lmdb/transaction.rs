@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::CString;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -144,6 +144,15 @@ impl Transaction {
         // SAFETY: the bytes live until the transaction ends or changes, both of which need
         // `&mut` access that the returned borrow excludes.
         Ok(found(code)?.map(|()| unsafe { bytes(&data) }))
+    }
+
+    /// Reads a part of the file, in bytes, into memory. Nothing happens before a key was looked up,
+    /// in a write transaction, and in a file that LMDB alone can read.
+    pub fn populate(&self, part: Range<u64>) {
+        if let Some(pages) = self.trees.as_ref().and_then(Trees::pages) {
+            // SAFETY: the transaction keeps the environment open.
+            unsafe { pages.populate(part) };
+        }
     }
 
     /// Pages of the file in the newest state, which has at least those of this snapshot.

@@ -97,6 +97,11 @@ impl Trees {
         unsafe { pages.find(tree, key) }
     }
 
+    /// The pages of the file, once a tree is known.
+    pub fn pages(&self) -> Option<Pages> {
+        self.pages.get().filter(|_| self.held)
+    }
+
     /// # Safety
     /// As [`Trees::find`].
     #[cold]
