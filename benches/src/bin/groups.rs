@@ -1,12 +1,14 @@
 //! Large groups: bytes for each member, and how fast members are found, tested, added and deleted.
 //!
 //! ```text
-//! groups [--members 100000] [--more 0x0] [--seconds 5] [--folder F] [--pando P] [--output FILE]
+//! groups [--members 100000] [--more 0x0] [--slapd 0] [--seconds 5] [--folder F] [--pando P]
+//!        [--output FILE]
 //! ```
 //!
 //! `--more 50x1000000` adds as many groups with as many members each. Every fifth person is in no
 //! group, so that ids of members do not follow each other; those are the members that are added and
-//! deleted. The folder is made anew, and stays.
+//! deleted. `--slapd 1000000` measures Debian's slapd with one group of so many members as well, adding
+//! and deleting over one connection. The folder is made anew, and stays.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -24,9 +26,11 @@ const SPARE_EVERY: u64 = 5;
 /// Members that are added and deleted at most.
 const CHANGES_MAX: u64 = 300_000;
 
+#[derive(Clone)]
 struct Arguments {
     members: u64,
     more: (u64, u64),
+    slapd: u64,
     seconds: f64,
     folder: PathBuf,
     pando: PathBuf,
@@ -47,24 +51,65 @@ fn main() -> io::Result<()> {
     out.line("| what | figure | |")?;
     out.line("|---|---|---|")?;
     load(&folder, &arguments, &mut out)?;
-    out.line("")?;
-    out.line("| operation | connections | rate/s | us | p99 us |")?;
-    out.line("|---|---|---|---|---|")?;
-    let server = folder.start(Subject::Pando)?;
-    for row in rows(&arguments) {
-        let report = measure(&server, &arguments, &row)?;
-        let used = report.server.map_or(0.0, |it| it.us_per_operation);
-        out.line(&format!(
-            "| {} | {} | {:.0} | {used:.2} | {:.0} |",
-            row.name, row.connections, report.rate, report.latency.p99_us
-        ))?;
-    }
-    drop(server);
+    measure_all(&folder, Subject::Pando, &arguments, &mut out)?;
     folder.check()?;
+    if arguments.slapd > 0 {
+        beside_slapd(&folder, &arguments, &mut out)?;
+    }
     if let Some(place) = &arguments.output {
         fs::write(place, &out.text)?;
     }
     Ok(())
+}
+
+/// Every operation on a server.
+fn measure_all(
+    folder: &Folder,
+    subject: Subject,
+    arguments: &Arguments,
+    out: &mut Journal,
+) -> io::Result<()> {
+    out.line("")?;
+    out.line("| operation | connections | rate/s | us | p99 us |")?;
+    out.line("|---|---|---|---|---|")?;
+    let server = folder.start(subject)?;
+    for row in rows(arguments).iter().filter(|it| it.is_for(subject)) {
+        let report = measure(&server, arguments, row, subject)?;
+        let used = report.server.map_or(0.0, |it| it.us_per_operation);
+        let connections = row.connections(subject);
+        out.line(&format!(
+            "| {} | {connections} | {:.1} | {used:.2} | {:.0} |",
+            row.name, report.rate, report.latency.p99_us
+        ))?;
+    }
+    Ok(())
+}
+
+/// The same with slapd and one group.
+fn beside_slapd(folder: &Folder, arguments: &Arguments, out: &mut Journal) -> io::Result<()> {
+    let arguments = Arguments {
+        members: arguments.slapd,
+        more: (0, 0),
+        ..arguments.clone()
+    };
+    folder.prepare(Subject::Slapd)?;
+    write_people(&folder.ldif(), arguments.people())?;
+    let took = folder.import(Subject::Slapd)?;
+    let before = folder.size(Subject::Slapd)?;
+    out.line("\nslapd\n")?;
+    out.line("| what | figure | |")?;
+    out.line("|---|---|---|")?;
+    out.line(&row_of("people", arguments.people() as f64, "entries"))?;
+    out.line(&row_of("import of the people", took.as_secs_f64(), "s"))?;
+    let members = write_groups(&folder.ldif(), &arguments)?;
+    out.line(&row_of("members of the group", members as f64, "values"))?;
+    let took = folder.import(Subject::Slapd)?;
+    let after = folder.size(Subject::Slapd)?;
+    out.line(&row_of("import of the group", took.as_secs_f64(), "s"))?;
+    let grown = after.saturating_sub(before) as f64 / members as f64;
+    out.line(&row_of("database for each member", grown, "bytes"))?;
+    fs::remove_file(folder.ldif())?;
+    measure_all(folder, Subject::Slapd, &arguments, out)
 }
 
 /// Imports people, then groups.
@@ -165,6 +210,21 @@ struct Row {
     once: bool,
 }
 
+impl Row {
+    /// slapd has no ranges of values, and `memberOf` takes an overlay.
+    fn is_for(&self, subject: Subject) -> bool {
+        subject == Subject::Pando || !["memberOf", "member;range=0-99"].contains(&self.wanted)
+    }
+
+    /// slapd rewrites the group with each change, so that more at once only wait.
+    fn connections(&self, subject: Subject) -> usize {
+        match subject == Subject::Slapd && self.once {
+            true => 1,
+            false => self.connections,
+        }
+    }
+}
+
 fn rows(arguments: &Arguments) -> Vec<Row> {
     let user = format!("[1-{}]", arguments.members);
     let row = |name, kind, connections, filter: String| Row {
@@ -215,9 +275,14 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
     ]
 }
 
-fn measure(server: &Server, arguments: &Arguments, row: &Row) -> io::Result<Report> {
+fn measure(
+    server: &Server,
+    arguments: &Arguments,
+    row: &Row,
+    subject: Subject,
+) -> io::Result<Report> {
     let mut options = Options::new(&server.url, Mix::only(row.kind));
-    options.connections = row.connections;
+    options.connections = row.connections(subject);
     options.duration = Some(Duration::from_secs_f64(arguments.seconds));
     options.warm_up = Duration::from_secs_f64((arguments.seconds / 5.0).min(1.0));
     options.drain = Duration::from_secs(60);
@@ -238,8 +303,10 @@ fn measure(server: &Server, arguments: &Arguments, row: &Row) -> io::Result<Repo
     if row.once {
         let last = (arguments.people() / SPARE_EVERY).min(CHANGES_MAX);
         options.value = format!("uid=spare.[1:{last}],{PEOPLE}");
-        options.duration = None;
-        options.operations = Some(last);
+        if subject == Subject::Pando {
+            options.duration = None;
+            options.operations = Some(last);
+        }
         options.warm_up = Duration::ZERO;
     }
     let report = run(&options, &mut |_| {}).map_err(io::Error::other)?;
@@ -266,6 +333,7 @@ impl Arguments {
         let mut arguments = Arguments {
             members: 100_000,
             more: (0, 0),
+            slapd: 0,
             seconds: 5.0,
             folder: std::env::temp_dir().join("pando-groups"),
             pando: beside("pando").unwrap_or_default(),
@@ -280,6 +348,7 @@ impl Arguments {
             match word.as_str() {
                 "--members" => arguments.members = value.parse().map_err(|_| wrong())?,
                 "--more" => arguments.more = times(&value).ok_or_else(wrong)?,
+                "--slapd" => arguments.slapd = value.parse().map_err(|_| wrong())?,
                 "--seconds" => arguments.seconds = value.parse().map_err(|_| wrong())?,
                 "--folder" => arguments.folder = PathBuf::from(value),
                 "--pando" => arguments.pando = fs::canonicalize(value)?,
