@@ -320,6 +320,14 @@ impl Directory {
         self.shared.monitor.set_front(front);
     }
 
+    /// Bytes of the database file in use.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn bytes(&self) -> Result<u64, Failure> {
+        Ok(self.shared.store.sizes()?.0)
+    }
+
     /// Reads the database into memory, so that the first searches do not wait for the disk, as long
     /// as it is `wanted`. Returns the bytes that were read, or `None` if there are more than
     /// `bytes_max`.

@@ -3,7 +3,6 @@
 use crate::cli::{self, Import};
 use crate::generate::{generator, interrupted};
 use crate::init::data_folder;
-use crate::memory;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use directory::Failure;

@@ -25,6 +25,9 @@ use crate::thread::{self, Handle, Shared};
 use crate::tls::Certificate;
 use crate::warm_up::WarmUp;
 
+/// Serving threads for each processor where most of them wait for the disk.
+const WAITING_THREADS: usize = 8;
+
 /// Why a server did not start.
 #[derive(Debug)]
 pub enum StartError {
@@ -94,7 +97,11 @@ pub fn start(config: Config) -> Result<Server, StartError> {
 ///
 /// # Errors
 /// An address or the certificate cannot be used.
-pub fn start_directory(config: Config, directory: Directory) -> Result<Server, StartError> {
+pub fn start_directory(mut config: Config, directory: Directory) -> Result<Server, StartError> {
+    if config.threads.serving == 0 {
+        let bytes = directory.bytes().map_err(StartError::Directory)?;
+        config.threads.serving = serving_threads(bytes, resources::memory_bytes());
+    }
     let (workers, tls) = (directory.clone(), config.tls.is_some());
     let watched = directory.clone();
     let warm_up = match config.warm_up {
@@ -117,6 +124,16 @@ pub fn start_directory(config: Config, directory: Directory) -> Result<Server, S
     )?;
     watched.set_front(Arc::clone(&server.admission) as Arc<dyn Front>);
     Ok(server)
+}
+
+/// One thread for each processor, and more if the data do not fit into memory: then a thread waits
+/// for the disk most of the time.
+fn serving_threads(database_bytes: u64, memory_bytes: u64) -> usize {
+    let waiting = match database_bytes > memory_bytes {
+        true => WAITING_THREADS,
+        false => 1,
+    };
+    resources::processors().len() * waiting
 }
 
 /// Serves with one service for each thread; `finish` is called when the last thread has ended.

@@ -76,7 +76,8 @@ pub struct TlsFiles {
 /// The threads that serve connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threads {
-    /// How many; 0 means one for each processor this process may use.
+    /// How many; 0 means one for each processor this process may use, and more where the data do
+    /// not fit into memory.
     pub serving: usize,
     /// Keep each on one processor.
     pub pinned: bool,

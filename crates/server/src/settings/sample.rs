@@ -68,8 +68,8 @@ const SETTINGS: &[Setting] = &[
         "threads",
         "serving",
         "0",
-        "Threads that serve connections. 0: one for each processor.\n\
-         Set more when the data exceed the memory.",
+        "Threads that serve connections. 0: one for each processor, eight if the database is\n\
+         larger than the memory when the server starts.",
     ),
     row(
         "threads",
