@@ -7,8 +7,8 @@
 //!
 //! `--more 50x1000000` adds as many groups with as many members each. Every fifth person is in no
 //! group, so that ids of members do not follow each other; those are the members that are added and
-//! deleted. `--slapd 1000000` measures Debian's slapd with one group of so many members as well, adding
-//! and deleting over one connection. The folder is made anew, and stays.
+//! deleted. `--slapd 1000000` measures Debian's slapd with one group of so many members as well,
+//! adding and deleting over one connection. The folder is made anew, and stays.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -1,8 +1,8 @@
 //! Comparing every table with every other.
 //!
-//! Names and index rows are compared with the entries by sums over all of them, so that each table is
-//! read once from end to end; look-ups tell which rows are wrong once sums differ. Links are looked
-//! up from one side, and counted from the other.
+//! Names and index rows are compared with the entries by sums over all of them, so that each table
+//! is read once from end to end; look-ups tell which rows are wrong once sums differ. Links are
+//! looked up from one side, and counted from the other.
 
 mod indexes;
 mod links;
