@@ -1,12 +1,13 @@
 # The two commands of the README: `make demo` and `make test`. `make bench` measures Pando beside
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
 # `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
+# `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
 # `make bench-connections` measures thousands of connections beside few.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-groups soak docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-groups bench-imports soak docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -30,6 +31,10 @@ bench-connections:
 bench-groups:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/groups $(ARGS)
+
+bench-imports:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/imports $(if $(ENTRIES),--entries $(ENTRIES)) $(ARGS)
 
 soak:
 	$(CARGO) build --release --locked -p pando

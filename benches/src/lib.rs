@@ -6,3 +6,4 @@ pub mod process;
 pub mod row;
 pub mod subject;
 pub mod table;
+pub mod timed;

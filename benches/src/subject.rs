@@ -89,7 +89,8 @@ impl Folder {
         fs::write(done, content)
     }
 
-    fn slapd_configuration(&self) -> PathBuf {
+    /// The settings of slapd and of its tools.
+    pub fn slapd_configuration(&self) -> PathBuf {
         self.path.join("slapd.conf")
     }
 
