@@ -25,6 +25,10 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Loaded, Error> {
         true => spill(&mut loader)?,
         false => sort(&mut loader),
     }
+    // What every search begins with is in memory when a server starts.
+    if let Some(flusher) = &mut loader.flusher {
+        flusher.keep();
+    }
     let (names, runs) = take(&mut loader.names);
     append_names(&mut loader, names, runs)?;
     let (ordered, runs) = take(&mut loader.ordered);
