@@ -185,6 +185,28 @@ fn matching(book: &mut Book) {
         ),
         ("key-identifier", "subjectKeyIdentifier 'ABCD'H", true),
         (
+            "private-key-without-a-time-of-its-own",
+            "privateKeyValid \"20300101000000Z\"",
+            true,
+        ),
+        (
+            "path-that-nothing-constrains",
+            "pathToName rdnSequence:\"o=x\"",
+            true,
+        ),
+        (
+            "subject-within-constraints",
+            "nameConstraints { permittedSubtrees { { base \
+             directoryName:rdnSequence:\"o=subject\" } } }",
+            true,
+        ),
+        (
+            "subject-outside-constraints",
+            "nameConstraints { excludedSubtrees { { base \
+             directoryName:rdnSequence:\"o=subject\" } } }",
+            false,
+        ),
+        (
             "all-parts",
             "serialNumber 5, subjectKeyIdentifier 'ABCE'H",
             false,

@@ -4,7 +4,13 @@ use crate::Schema;
 use crate::matching::{MatchingRule, certificate_parts};
 
 /// The rules whose values and assertions are read apart (RFC 4523 §3).
-const RULES: [&str; 4] = ["2.5.13.34", "2.5.13.35", "2.5.13.38", "2.5.13.39"];
+const RULES: [&str; 5] = [
+    "2.5.13.34",
+    "2.5.13.35",
+    "2.5.13.38",
+    "2.5.13.39",
+    "2.5.13.40",
+];
 
 /// Certificates and revocation lists, stored and asserted.
 pub fn certificate(bytes: &[u8]) {

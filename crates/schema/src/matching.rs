@@ -5,6 +5,7 @@
 //! are equal octets, and for ordering rules the normal forms stand in the order of the octets. So
 //! indexes, names and filters compare octets and never call back here.
 
+mod algorithm;
 mod certificate;
 pub(crate) mod certificate_parts;
 mod normalise;
@@ -128,6 +129,8 @@ pub enum Family {
     CertificateParts,
     /// Revocation lists, by any of their parts.
     CertificateListParts,
+    /// Supported algorithms, by their identifier.
+    Algorithm,
 }
 
 /// The OID of the rule that follows membership through nested groups.

@@ -2,9 +2,10 @@
 //! certificateListMatch (RFC 4523 §3.2, §3.6; X.509 says when a part matches).
 //!
 //! The normal form of a stored value is the list of its parts; that of an assertion the list of
-//! what is asked. A certificate matches when each of the asked parts does. Assertions about names
-//! in between (`pathToName`, `nameConstraints`), `privateKeyValid` and distribution points are not
-//! known: a filter with them is undefined.
+//! what is asked. A certificate matches when each of the asked parts does. Distribution points that
+//! are named relative to the issuer are not known: a filter with them is undefined.
+
+mod general_name;
 
 use protocol::ber::{BOOLEAN, INTEGER, OCTET_STRING, Reader, SEQUENCE};
 
@@ -27,8 +28,11 @@ const LIST_EXTENSIONS: u8 = 0xa0;
 const EXTENSION_ARC: &[u8] = b"\x55\x1d";
 const SUBJECT_KEY: u8 = 14;
 const KEY_USAGE: u8 = 15;
+const PRIVATE_KEY_USAGE: u8 = 16;
 const SUBJECT_ALT_NAME: u8 = 17;
 const LIST_NUMBER: u8 = 20;
+const DISTRIBUTION_POINT: u8 = 28;
+const NAME_CONSTRAINTS: u8 = 30;
 const POLICIES: u8 = 32;
 const AUTHORITY_KEY: u8 = 35;
 
@@ -45,17 +49,17 @@ const KEY_USAGES: [&str; 9] = [
     "decipherOnly",
 ];
 
-/// The forms of a GeneralName, by tag number (RFC 5280 §4.2.1.6); otherName is asked for by OID.
-const NAME_FORMS: [&str; 9] = [
-    "otherName",
-    "rfc822Name",
-    "dNSName",
-    "x400Address",
-    "directoryName",
-    "ediPartyName",
-    "uniformResourceIdentifier",
-    "iPAddress",
-    "registeredID",
+/// The names of the bits of ReasonFlags, in their order (RFC 5280 §4.2.1.13).
+const REASONS: [&str; 9] = [
+    "unused",
+    "keyCompromise",
+    "cACompromise",
+    "affiliationChanged",
+    "superseded",
+    "cessationOfOperation",
+    "certificateHold",
+    "privilegeWithdrawn",
+    "aACompromise",
 ];
 
 /// What a part is.
@@ -82,6 +86,23 @@ enum Part {
     ListNumberMin,
     /// Asserted: the greatest.
     ListNumberMax,
+    /// The first moment of the private key; asserted: a moment.
+    PrivateFrom,
+    /// The last one.
+    PrivateUntil,
+    /// An alternative name of the subject, as a general name.
+    AltNameValue,
+    /// A subtree that certificates below this one may name subjects in; asserted: where the
+    /// subjects of this one are to be.
+    Permitted,
+    /// One that they may not name subjects in, and where they are not to be.
+    Excluded,
+    /// Asserted: a name that a certificate below this one is to have.
+    PathTo,
+    /// Two octets of bits: the reasons that a list is about.
+    Reasons,
+    /// A name of where a list is found.
+    DistributionPoint,
 }
 
 /// Appends the normal form of a stored value. One that cannot be read has no parts.
@@ -126,8 +147,21 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
     // One of the policies asked for is enough.
     let policy_holds =
         !policy_asked || policies.any(|asked| of(Part::Policy).any(|it| it.1 == asked.1));
-    let mut others = parts(asserted).filter(|it| it.0 != Part::Policy as u8);
+    // So is one of the distribution points, by any of its names; of the subtrees that subjects are
+    // to be in, one of each form.
+    let mut points = parts(asserted).filter(|it| it.0 == Part::DistributionPoint as u8);
+    let point_asked = points.clone().next().is_some();
+    let point_holds = !point_asked || points.any(|asked| parts(stored).any(|it| it == asked));
+    let permitted = parts(asserted).filter(|it| it.0 == Part::Permitted as u8);
+    let permitted_holds = permitted.clone().next().is_none()
+        || subjects(stored)
+            .iter()
+            .all(|it| is_permitted(permitted.clone(), it));
+    let together = [Part::Policy, Part::DistributionPoint, Part::Permitted];
+    let mut others = parts(asserted).filter(|it| together.iter().all(|part| it.0 != *part as u8));
     policy_holds
+        && point_holds
+        && permitted_holds
         && others.all(|(part, asked)| {
             let is = |it: Part| part == it as u8;
             if is(Part::From) {
@@ -137,6 +171,20 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
                 // A key without the extension may be used for everything.
                 let has = |it: &[u8]| it.iter().zip(asked).all(|(has, want)| has & want == *want);
                 of(Part::KeyUsage).all(|it| has(it.1))
+            } else if is(Part::PrivateFrom) {
+                // A key without the extension is good as long as the certificate.
+                of(Part::PrivateFrom).all(|it| it.1 <= asked)
+                    && of(Part::PrivateUntil).all(|it| asked <= it.1)
+            } else if is(Part::PathTo) {
+                let within = |it: (u8, &[u8])| general_name::is_within(asked, it.1);
+                is_permitted(of(Part::Permitted), asked) && !of(Part::Excluded).any(within)
+            } else if is(Part::Excluded) {
+                let mut names = subjects(stored).into_iter();
+                !names.any(|it| general_name::is_within(&it, asked))
+            } else if is(Part::Reasons) {
+                // A list without the extension is about all reasons.
+                let some = |it: &[u8]| it.iter().zip(asked).any(|(has, want)| has & want != 0);
+                of(Part::Reasons).all(|it| some(it.1))
             } else if is(Part::ListNumberMin) {
                 of(Part::ListNumber).any(|it| it.1 >= asked)
             } else if is(Part::ListNumberMax) {
@@ -145,6 +193,27 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
                 parts(stored).any(|it| it == (part, asked))
             }
         })
+}
+
+/// Whether a general name lies in one of these subtrees, or none of them is of its form.
+fn is_permitted<'n>(subtrees: impl Iterator<Item = (u8, &'n [u8])>, name: &[u8]) -> bool {
+    let mut of_form = subtrees
+        .filter(|it| general_name::same_form(it.1, name))
+        .peekable();
+    of_form.peek().is_none() || of_form.any(|it| general_name::is_within(name, it.1))
+}
+
+/// The names of a certificate's subject.
+fn subjects(stored: &[u8]) -> Vec<Vec<u8>> {
+    let names = parts(stored).filter_map(|(part, content)| {
+        if part == Part::AltNameValue as u8 {
+            return Some(content.to_vec());
+        }
+        // A subject without a name has alternative ones only.
+        let is_name = part == Part::Subject as u8 && !content.is_empty();
+        is_name.then(|| general_name::of_directory(content))
+    });
+    names.collect()
 }
 
 fn parts(normal: &[u8]) -> impl Iterator<Item = (u8, &[u8])> + Clone {
@@ -285,7 +354,14 @@ fn put_extension(schema: &Schema, which: u8, content: &[u8], out: &mut Vec<u8>) 
             while !names.is_empty() {
                 let (tag, content) = names.element().ok()?;
                 let form = usize::from(tag & 0x1f);
-                put(out, Part::AltName, NAME_FORMS.get(form)?.as_bytes())?;
+                put(
+                    out,
+                    Part::AltName,
+                    general_name::FORMS.get(form)?.as_bytes(),
+                )?;
+                if let Some(name) = general_name::stored(schema, tag, content) {
+                    put(out, Part::AltNameValue, &name)?;
+                }
                 if form == 0 {
                     let oid = Reader::new(content).expect(OID).ok()?;
                     put(out, Part::AltName, oid_text(oid)?.as_bytes())?;
@@ -309,8 +385,81 @@ fn put_extension(schema: &Schema, which: u8, content: &[u8], out: &mut Vec<u8>) 
             let number = decimal(reader.expect(INTEGER).ok()?)?;
             put_number(schema, Part::ListNumber, &number, out)
         }
+        _ => put_further_extension(schema, which, reader, out),
+    }
+}
+
+fn put_further_extension(
+    schema: &Schema,
+    which: u8,
+    mut reader: Reader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    match which {
+        PRIVATE_KEY_USAGE => {
+            let mut period = reader.nested(SEQUENCE).ok()?;
+            for (part, tag) in [(Part::PrivateFrom, 0x80), (Part::PrivateUntil, 0x81)] {
+                if let Some(time) = period.optional(tag).ok()? {
+                    put_time(part, GENERALIZED_TIME, time, out)?;
+                }
+            }
+            Some(())
+        }
+        NAME_CONSTRAINTS => {
+            let mut constraints = reader.nested(SEQUENCE).ok()?;
+            for (part, tag) in [(Part::Permitted, 0xa0), (Part::Excluded, 0xa1)] {
+                if constraints.peek_tag() == Some(tag) {
+                    put_subtrees(schema, part, constraints.nested(tag).ok()?, out)?;
+                }
+            }
+            Some(())
+        }
+        DISTRIBUTION_POINT => put_distribution_point(schema, reader.nested(SEQUENCE).ok()?, out),
         _ => Some(()),
     }
+}
+
+/// `SEQUENCE OF SEQUENCE { base GeneralName, … }`.
+fn put_subtrees(
+    schema: &Schema,
+    part: Part,
+    mut subtrees: Reader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    while !subtrees.is_empty() {
+        let (tag, content) = subtrees.nested(SEQUENCE).ok()?.element().ok()?;
+        if let Some(base) = general_name::stored(schema, tag, content) {
+            put(out, part, &base)?;
+        }
+    }
+    Some(())
+}
+
+/// IssuingDistributionPoint (RFC 5280 §5.2.5).
+fn put_distribution_point(schema: &Schema, mut point: Reader<'_>, out: &mut Vec<u8>) -> Option<()> {
+    while !point.is_empty() {
+        let (tag, content) = point.element().ok()?;
+        match tag {
+            0xa0 => {
+                // The name is a choice, of which the full name is the first.
+                let Ok(mut names) = Reader::new(content).nested(0xa0) else {
+                    continue;
+                };
+                while !names.is_empty() {
+                    let (tag, content) = names.element().ok()?;
+                    if let Some(name) = general_name::stored(schema, tag, content) {
+                        put(out, Part::DistributionPoint, &name)?;
+                    }
+                }
+            }
+            0x83 => {
+                let (_, bits) = content.split_first()?;
+                put(out, Part::Reasons, &two_octets(bits))?;
+            }
+            _ => {}
+        }
+    }
+    Some(())
 }
 
 fn two_octets(bits: &[u8]) -> [u8; 2] {
@@ -328,12 +477,12 @@ fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> 
         "authorityKeyIdentifier" => authority_key(gser, out),
         "certificateValid" => moment(gser, out),
         "subjectPublicKeyAlgID" => put_oid(out, Part::Algorithm, gser.word()?),
-        "keyUsage" => put(out, Part::KeyUsage, &key_usage(gser)?),
+        "keyUsage" => put(out, Part::KeyUsage, &bit_list(gser, &KEY_USAGES)?),
         "subjectAltName" => {
             let form = gser.word()?;
             let name = gser.take(":").then(|| gser.word())??;
             match form {
-                "builtinNameForm" if NAME_FORMS[1..].contains(&name) => {
+                "builtinNameForm" if general_name::FORMS[1..].contains(&name) => {
                     put(out, Part::AltName, name.as_bytes())
                 }
                 "otherNameForm" => put_oid(out, Part::AltName, name),
@@ -341,8 +490,38 @@ fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> 
             }
         }
         "policy" => gser.list(&mut |gser| put_oid(out, Part::Policy, gser.word()?)),
+        "privateKeyValid" => {
+            let time = gser.text()?;
+            put_time(Part::PrivateFrom, GENERALIZED_TIME, time.as_bytes(), out)
+        }
+        "pathToName" => {
+            let name = name_bytes(schema, &rdn_sequence(gser)?)?;
+            put(out, Part::PathTo, &general_name::of_directory(&name))
+        }
+        "nameConstraints" => gser.list(&mut |gser| {
+            let part = match gser.word()? {
+                "permittedSubtrees" => Part::Permitted,
+                "excludedSubtrees" => Part::Excluded,
+                _ => return None,
+            };
+            gser.list(&mut |gser| put(out, part, &subtree(schema, gser)?))
+        }),
         _ => None,
     }
+}
+
+/// `{ base dNSName:"example.com", minimum 0 }`; other distances have no use (RFC 5280 §4.2.1.10).
+fn subtree(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
+    let mut base = None;
+    gser.list(&mut |gser| {
+        match gser.word()? {
+            "base" => base = Some(general_name::asserted(schema, gser)?),
+            "minimum" if gser.word()? == "0" => {}
+            _ => return None,
+        }
+        Some(())
+    })?;
+    base
 }
 
 /// One part of a CertificateListAssertion (RFC 4523, Appendix A).
@@ -353,6 +532,16 @@ fn list_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<
         "maxCRLNumber" => put_number(schema, Part::ListNumberMax, gser.word()?, out),
         "dateAndTime" => moment(gser, out),
         "authorityKeyIdentifier" => authority_key(gser, out),
+        "reasonFlags" => put(out, Part::Reasons, &bit_list(gser, &REASONS)?),
+        "distributionPoint" => {
+            let full = gser.word()? == "fullName" && gser.take(":");
+            full.then(|| {
+                gser.list(&mut |gser| {
+                    let name = general_name::asserted(schema, gser)?;
+                    put(out, Part::DistributionPoint, &name)
+                })
+            })?
+        }
         _ => None,
     }
 }
@@ -384,7 +573,7 @@ fn moment(gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// `{ keyCertSign, cRLSign }` or `'000001100'B`.
-fn key_usage(gser: &mut Gser<'_>) -> Option<[u8; 2]> {
+fn bit_list(gser: &mut Gser<'_>, names: &[&str]) -> Option<[u8; 2]> {
     let mut usage = [0u8; 2];
     let mut set = |bit: usize| {
         let octet = usage.get_mut(bit / 8)?;
@@ -401,7 +590,7 @@ fn key_usage(gser: &mut Gser<'_>) -> Option<[u8; 2]> {
     }
     gser.list(&mut |gser| {
         let name = gser.word()?;
-        set(KEY_USAGES.iter().position(|it| *it == name)?)
+        set(names.iter().position(|it| *it == name)?)
     })?;
     Some(usage)
 }

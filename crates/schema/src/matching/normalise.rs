@@ -1,6 +1,6 @@
 //! Normal forms, by rule family.
 
-use super::{Family, Position, certificate, certificate_parts};
+use super::{Family, Position, algorithm, certificate, certificate_parts};
 use crate::error::InvalidValue;
 use crate::name;
 use crate::ordering;
@@ -116,6 +116,10 @@ fn any_value(
             certificate_parts::value(schema, family, value, out);
             Ok(())
         }
+        Family::Algorithm => {
+            algorithm::value(value, out);
+            Ok(())
+        }
     }
 }
 
@@ -139,6 +143,7 @@ pub(super) fn assertion(
         Family::CertificateParts | Family::CertificateListParts => {
             certificate_parts::assertion(schema, family, given, out)
         }
+        Family::Algorithm => algorithm::assertion(given, out),
         Family::PartialTime => {
             time::put_partial_time(given, out).map_err(invalid("partial date and time"))
         }

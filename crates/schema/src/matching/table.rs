@@ -347,10 +347,11 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         Family::CertificateListParts,
         &[OID_CERTIFICATE_LIST],
     ),
-    octets(
+    certificate(
         "2.5.13.40",
         "algorithmIdentifierMatch",
         "1.3.6.1.1.15.7",
+        Family::Algorithm,
         &[OID_SUPPORTED_ALGORITHM],
     ),
     same(

@@ -131,8 +131,14 @@ fn what_is_not_known_is_refused() {
         "4660$cn=root ca",
         "{ serialNumber }",
         "{ serialNumber 1 } and more",
-        "{ privateKeyValid \"20260101000000Z\" }",
-        "{ pathToName rdnSequence:\"cn=a\" }",
+        "{ privateKeyValid 20260101000000Z }",
+        "{ pathToName \"cn=a\" }",
+        "{ pathToName rdnSequence:\"nothing=a\" }",
+        "{ nameConstraints { } }",
+        "{ nameConstraints { permittedSubtrees { } } }",
+        "{ nameConstraints { permittedSubtrees { { } } } }",
+        "{ nameConstraints { permittedSubtrees { { base dNSName:\"a\", minimum 1 } } } }",
+        "{ nameConstraints { otherSubtrees { { base dNSName:\"a\" } } } }",
         "{ subjectKeyIdentifier 'ABC'H }",
         "{ subjectKeyIdentifier ABCD }",
         "{ keyUsage { everything } }",
@@ -193,9 +199,137 @@ fn revocation_lists_are_found_by_their_parts() {
             "{ authorityKeyIdentifier { keyIdentifier '0102'H } }",
             Some(true),
         ),
-        ("{ reasonFlags { keyCompromise } }", None),
+        ("{ reasonFlags { keyCompromise } }", Some(true)),
+        ("{ reasonFlags { nothing } }", None),
+        (
+            "{ distributionPoint fullName:{ dNSName:\"a\" } }",
+            Some(false),
+        ),
+        (
+            "{ distributionPoint nameRelativeToCRLIssuer:\"cn=a\" }",
+            None,
+        ),
     ] {
         let found = matches("certificateListMatch", &stored, asserted);
         assert_eq!(found, expected, "{asserted}");
+    }
+}
+
+#[test]
+fn private_keys_have_a_time_of_their_own() {
+    let period = [der(0x80, b"20260101000000Z"), der(0x81, b"20260201000000Z")];
+    let stored = certificate(&[extension(PRIVATE_KEY_USAGE, &sequence(&period))]);
+    let bare = certificate(&[]);
+    for (time, expected) in [
+        ("20251231235959Z", false),
+        ("20260101000000Z", true),
+        ("20260201000000Z", true),
+        ("20260201000001Z", false),
+    ] {
+        let asserted = format!("{{ privateKeyValid \"{time}\" }}");
+        let check = |stored: &[u8]| matches("certificateMatch", stored, &asserted);
+        assert_eq!(check(&stored), Some(expected), "{time}");
+        assert_eq!(check(&bare), Some(true), "without a period: {time}");
+    }
+}
+
+fn directory_name(common: &str) -> Vec<u8> {
+    der(0xa4, &name(common))
+}
+
+#[test]
+fn constraints_bar_the_way_to_names() {
+    let permitted = der(0xa0, &sequence(&[directory_name("Root CA")]));
+    let excluded = der(0xa1, &sequence(&[directory_name("Eve")]));
+    let check = |constraints: &[Vec<u8>], to: &str| {
+        let stored = certificate(&[extension(NAME_CONSTRAINTS, &sequence(constraints))]);
+        let asserted = format!("{{ pathToName rdnSequence:\"{to}\" }}");
+        matches("certificateMatch", &stored, &asserted)
+    };
+    let both = [permitted.clone(), excluded.clone()];
+    assert_eq!(check(&both, "ou=a,cn=root ca"), Some(true));
+    assert_eq!(check(&both, "ou=a"), Some(false));
+    assert_eq!(check(std::slice::from_ref(&excluded), "ou=a"), Some(true));
+    assert_eq!(check(&[excluded], "ou=a,cn=eve"), Some(false));
+    let host = der(0xa0, &sequence(&[der(0x82, b"example.com")]));
+    assert_eq!(check(&[host], "ou=a"), Some(true), "not about such names");
+    let free = certificate(&[]);
+    let asserted = "{ pathToName rdnSequence:\"ou=a\" }";
+    assert_eq!(matches("certificateMatch", &free, asserted), Some(true));
+}
+
+#[test]
+fn subjects_lie_within_asserted_subtrees() {
+    let names = [der(0x82, b"www.example.com"), der(0x81, b"ada@example.com")];
+    let stored = certificate(&[extension(SUBJECT_ALT_NAME, &sequence(&names))]);
+    for (asserted, expected) in [
+        (
+            "permittedSubtrees { { base dNSName:\"example.com\" } }",
+            true,
+        ),
+        (
+            "permittedSubtrees { { base dNSName:\"example.org\" }, \
+             { base dNSName:\"Example.COM\", minimum 0 } }",
+            true,
+        ),
+        (
+            "permittedSubtrees { { base dNSName:\"example.org\" } }",
+            false,
+        ),
+        (
+            "permittedSubtrees { { base directoryName:rdnSequence:\"cn=ada\" } }",
+            true,
+        ),
+        (
+            "permittedSubtrees { { base directoryName:rdnSequence:\"cn=eve\" } }",
+            false,
+        ),
+        (
+            "permittedSubtrees { { base dNSName:\"example.com\" } }, \
+             excludedSubtrees { { base rfc822Name:\"ada@example.com\" } }",
+            false,
+        ),
+        (
+            "excludedSubtrees { { base uniformResourceIdentifier:\"example.com\" } }",
+            true,
+        ),
+    ] {
+        let asserted = format!("{{ nameConstraints {{ {asserted} }} }}");
+        let found = matches("certificateMatch", &stored, &asserted);
+        assert_eq!(found, Some(expected), "{asserted}");
+    }
+}
+
+#[test]
+fn lists_say_where_they_are_and_what_about() {
+    let full = der(0xa0, &der(0x86, b"http://example.com/list"));
+    let point = [der(0xa0, &full), der(0x83, b"\x01\x60")];
+    let body = [
+        der(INTEGER, b"\x01"),
+        sequence(&[]),
+        name("Root CA"),
+        der(UTC_TIME, b"260101000000Z"),
+        der(
+            LIST_EXTENSIONS,
+            &sequence(&[extension(DISTRIBUTION_POINT, &sequence(&point))]),
+        ),
+    ];
+    let stored = sequence(&[sequence(&body), sequence(&[])]);
+    for (asserted, expected) in [
+        ("{ reasonFlags { keyCompromise } }", true),
+        ("{ reasonFlags { superseded, cACompromise } }", true),
+        ("{ reasonFlags '00001'B }", false),
+        (
+            "{ distributionPoint fullName:{ dNSName:\"a\", \
+             uniformResourceIdentifier:\"http://example.com/list\" } }",
+            true,
+        ),
+        (
+            "{ distributionPoint fullName:{ uniformResourceIdentifier:\"http://example.com/\" } }",
+            false,
+        ),
+    ] {
+        let found = matches("certificateListMatch", &stored, asserted);
+        assert_eq!(found, Some(expected), "{asserted}");
     }
 }
