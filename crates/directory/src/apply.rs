@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::commit::Record;
 use crate::config;
 use crate::execute::{Done, Execution, Noticed};
+use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
 use schema::Schema;
@@ -89,7 +90,7 @@ fn next_catalog(
     noticed: Noticed,
 ) -> Result<Option<Catalog>, Failure> {
     if noticed.configuration {
-        let mut next = reconfigure(batch, &noticed.schema)?;
+        let mut next = reconfigure(batch, before, &noticed.schema)?;
         next.limits = before.limits.clone();
         next.least_version = before.least_version;
         return Ok(Some(next));
@@ -109,8 +110,13 @@ fn next_catalog(
 }
 
 /// Reads the changed configuration and makes the indexes those that it asks for.
-fn reconfigure(batch: &mut Batch<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+fn reconfigure(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    schema: &Schema,
+) -> Result<Catalog, Failure> {
     let next = config::load(&batch.snapshot(), schema)?;
+    schema_change::check(&batch.snapshot(), before, &next.schema)?;
     config::apply_indexes(batch, &next)?;
     config::load(&batch.snapshot(), schema)
 }

@@ -46,6 +46,7 @@ mod projection;
 mod record;
 mod recover;
 mod rules;
+mod schema_change;
 mod session;
 mod stop;
 mod transactions;

@@ -1,0 +1,258 @@
+//! What a change of the schema means for the entries that are there: it is refused when one of
+//! them would have an attribute that nothing defines, values of another kind than its definition
+//! says, or a class that asks for more than it has.
+//!
+//! Executed with the write that changes the schema, and so by every copy of the directory alike: it
+//! looks at the state and nothing else, and at no more than a fixed number of entries.
+
+use crate::catalog::Catalog;
+use crate::context::{Context, VisibleEntry};
+use crate::stop::{Failure, Stop};
+use policy::Subject;
+use protocol::Filter;
+use schema::{AttributeType, MatchingRule, ObjectClass, Schema, Truth, TypeId};
+use store::{EntryId, Region, RegionScope, Snapshot};
+
+/// Entries looked at for one change where no index tells which have the attribute or class.
+const EXAMINED_MAX: usize = 100_000;
+
+/// One difference that entries may stand against.
+struct Difference<'s> {
+    /// What is different, in words.
+    what: String,
+    /// The entries it may concern, by the schema before.
+    filter: Filter<'s>,
+    /// Whether it concerns one of them.
+    concerns: Concern,
+}
+
+/// Which of the entries that match a difference is about.
+enum Concern {
+    All,
+    /// Those with more than one value of a type.
+    Several(TypeId),
+    /// Those none of whose classes allows this any more: the type's OID.
+    Disallowed(String),
+}
+
+/// Refuses a schema that entries stand against.
+pub(crate) fn check(
+    snapshot: &Snapshot<'_>,
+    before: &Catalog,
+    next: &Schema,
+) -> Result<(), Failure> {
+    if before.schema.is_same(next) {
+        return Ok(());
+    }
+    let mut differences = Vec::new();
+    for (type_id, old) in before.schema.attribute_types() {
+        of_type(before, next, (type_id, old), &mut differences);
+    }
+    for (_, old) in before.schema.object_classes() {
+        of_class(&before.schema, next, old, &mut differences);
+    }
+    let server = Subject::server();
+    let context = Context::new(snapshot, before, &server);
+    for difference in &differences {
+        let found = find(&context, next, difference).map_err(|stop| match stop {
+            Stop::Failed(failure) => failure,
+            Stop::Refused(refusal) => Failure::Configuration(refusal.diagnostic),
+        })?;
+        if let Some(name) = found {
+            let what = &difference.what;
+            return Err(Failure::Configuration(format!("{what}: \"{name}\" has it")));
+        }
+    }
+    Ok(())
+}
+
+fn of_type<'s>(
+    before: &'s Catalog,
+    next: &Schema,
+    (type_id, old): (TypeId, &'s AttributeType),
+    out: &mut Vec<Difference<'s>>,
+) {
+    // What was never used has no number.
+    if before.schema.numbers_of(type_id).is_empty() {
+        return;
+    }
+    let name = old.name();
+    let mut concerns = Concern::All;
+    let what = match next.attribute_type(&old.oid).map(|it| next.type_of(it)) {
+        None => format!("attribute type {name} is in use and cannot be taken away"),
+        Some(new) => {
+            let mut indexes = before.indexes.definitions.iter();
+            let is_indexed = indexes.any(|it| it.type_id == type_id);
+            let rules = [
+                (old.equality, new.equality),
+                (old.ordering, new.ordering),
+                (old.substring, new.substring),
+            ];
+            let mut rules = rules.into_iter();
+            if rules.any(|(old, new)| is_other_rule(old, new, is_indexed))
+                || old.syntax.oid != new.syntax.oid
+                || old.collective != new.collective
+            {
+                format!("attribute type {name} is in use: its syntax and rules cannot change")
+            } else if new.single_value && !old.single_value {
+                concerns = Concern::Several(type_id);
+                format!("attribute type {name} cannot become SINGLE-VALUE")
+            } else {
+                return;
+            }
+        }
+    };
+    out.push(Difference {
+        what,
+        filter: Filter::Present(name),
+        concerns,
+    });
+}
+
+/// Whether values are compared otherwise. A rule where there was none changes nothing for values,
+/// but indexes may be in another order.
+fn is_other_rule(old: Option<&MatchingRule>, new: Option<&MatchingRule>, is_indexed: bool) -> bool {
+    match (old, new) {
+        (None, Some(_)) => is_indexed,
+        (old, new) => old.map(|it| it.oid) != new.map(|it| it.oid),
+    }
+}
+
+fn of_class<'s>(
+    schema: &'s Schema,
+    next: &Schema,
+    old: &'s ObjectClass,
+    out: &mut Vec<Difference<'s>>,
+) {
+    let name = old.name();
+    let members = || Filter::Equality {
+        attribute: "objectClass",
+        value: name.as_bytes(),
+    };
+    let Some(new) = next.object_class(&old.oid).map(|it| next.class_of(it)) else {
+        out.push(Difference {
+            what: format!("object class {name} is in use and cannot be taken away"),
+            filter: members(),
+            concerns: Concern::All,
+        });
+        return;
+    };
+    if new.kind != old.kind {
+        out.push(Difference {
+            what: format!("object class {name} is in use: its kind cannot change"),
+            filter: members(),
+            concerns: Concern::All,
+        });
+    }
+    let old_oids = |types: &[TypeId]| oids(schema, types);
+    let asked = old_oids(&old.all_must);
+    for oid in oids(next, &new.all_must) {
+        if asked.contains(&oid) {
+            continue;
+        }
+        let attribute = schema.attribute_type(oid).map(|it| schema.type_of(it));
+        let filter = match attribute {
+            Some(attribute) => Filter::And(vec![
+                members(),
+                Filter::Not(Box::new(Filter::Present(attribute.name()))),
+            ]),
+            None => members(),
+        };
+        let asks = next.attribute_type(oid).map(|it| next.type_of(it).name());
+        let asks = asks.unwrap_or(oid);
+        out.push(Difference {
+            what: format!("object class {name} cannot ask for {asks}, which an entry lacks"),
+            filter,
+            concerns: Concern::All,
+        });
+    }
+    let allows = [oids(next, &new.all_must), oids(next, &new.all_may)].concat();
+    for type_id in old.all_must.iter().chain(&old.all_may) {
+        let attribute = schema.type_of(*type_id);
+        if allows.contains(&attribute.oid.as_str()) {
+            continue;
+        }
+        let lost = attribute.name();
+        out.push(Difference {
+            what: format!("object class {name} cannot leave out {lost}, which is in use"),
+            filter: Filter::And(vec![members(), Filter::Present(lost)]),
+            concerns: Concern::Disallowed(attribute.oid.clone()),
+        });
+    }
+}
+
+fn oids<'s>(schema: &'s Schema, types: &[TypeId]) -> Vec<&'s str> {
+    let of = |it: &TypeId| schema.type_of(*it).oid.as_str();
+    types.iter().map(of).collect()
+}
+
+/// The name of an entry that a difference concerns.
+fn find(
+    context: &Context<'_>,
+    next: &Schema,
+    difference: &Difference<'_>,
+) -> Result<Option<String>, Stop> {
+    let schema = &context.catalog.schema;
+    let filter = schema.resolve_filter(&difference.filter);
+    let region = Region {
+        base: EntryId::ROOT,
+        scope: RegionScope::Subtree,
+    };
+    let plan = context.plan(&filter, &region)?;
+    let candidates = context.candidates(&plan, EntryId::ROOT)?;
+    let mut scratch = Vec::new();
+    for (count, met) in context.met(&candidates, EntryId::ROOT)?.enumerate() {
+        if count == EXAMINED_MAX {
+            return Err(Failure::Configuration(format!(
+                "{}: whether an entry has it cannot be told without a presence index among so many",
+                difference.what
+            ))
+            .into());
+        }
+        let Some(entry) = met?.entry else {
+            continue;
+        };
+        if filter.evaluate(schema, &entry, &mut scratch) == Truth::True
+            && concerns(context, next, &difference.concerns, &entry)
+        {
+            return context.spelled_name(entry.id).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn concerns(
+    context: &Context<'_>,
+    next: &Schema,
+    concern: &Concern,
+    entry: &VisibleEntry<'_, '_>,
+) -> bool {
+    match concern {
+        Concern::All => true,
+        Concern::Several(type_id) => {
+            let mut numbers = context.catalog.schema.numbers_of(*type_id).iter();
+            numbers.any(|it| {
+                let attribute = entry.internal(*it);
+                attribute.is_some_and(|it| it.values().into_iter().nth(1).is_some())
+            })
+        }
+        Concern::Disallowed(oid) => {
+            let number = context.catalog.known.object_class.number;
+            let Some(classes) = entry.internal(number) else {
+                return true;
+            };
+            let mut classes = classes.values().into_iter();
+            !classes.any(|class| {
+                let class = std::str::from_utf8(class).ok();
+                let class = class.and_then(|it| next.object_class(it));
+                class.is_some_and(|it| {
+                    let class = next.class_of(it);
+                    let everything = class.name().eq_ignore_ascii_case("extensibleObject");
+                    everything
+                        || oids(next, &class.all_must).contains(&oid.as_str())
+                        || oids(next, &class.all_may).contains(&oid.as_str())
+                })
+            })
+        }
+    }
+}
