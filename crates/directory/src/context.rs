@@ -28,6 +28,9 @@ use store::{
     OrderStart, Plan, Region, RegionScope, Snapshot,
 };
 
+/// Hexadecimal digits of an etag.
+const ETAG_DIGITS: usize = 16;
+
 /// One operation's view of the directory.
 pub(crate) struct Context<'a> {
     snapshot: &'a Snapshot<'a>,
@@ -487,6 +490,18 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Some(left.to_string().into_bytes())
     }
 
+    /// The entryCSN in short, which no two changes share. Not the entry's digest, which would tell
+    /// whether a guess at what is hidden is right.
+    fn etag(&self) -> Option<Vec<u8>> {
+        let number = self.context.catalog.known.entry_csn.number;
+        let csn = self.internal(number)?.values().into_iter().next()?;
+        Some(
+            blake3::hash(csn).to_hex()[..ETAG_DIGITS]
+                .as_bytes()
+                .to_vec(),
+        )
+    }
+
     /// How far the index is built, if this entry defines one.
     fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
         let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
@@ -583,6 +598,8 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             self.index_state()
         } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
             Ok(Some(self.context.newest()?.to_csn().into_bytes()))
+        } else if type_id == computed.etag {
+            Ok(self.etag())
         } else if type_id == computed.entry_ttl {
             Ok(self.time_to_live())
         } else {

@@ -130,6 +130,8 @@ pub(crate) struct Computed {
     pub subtree_specification: TypeId,
     /// Of naming contexts: the last change of all.
     pub context_csn: TypeId,
+    /// What an entry is in short: another one after each change.
+    pub etag: TypeId,
     /// For how many seconds more a dynamic entry stays.
     pub entry_ttl: TypeId,
     /// When it ends; stored.
@@ -152,6 +154,7 @@ impl Computed {
                 self.num_subordinates,
                 self.index_state,
                 self.collective_attribute_subentries,
+                self.etag,
                 self.entry_ttl,
             ]
             .contains(&type_id)
@@ -175,6 +178,7 @@ impl Computed {
             collective_exclusions: schema.attribute_type("collectiveExclusions")?,
             subtree_specification: schema.attribute_type("subtreeSpecification")?,
             context_csn: schema.attribute_type("contextCSN")?,
+            etag: schema.attribute_type("etag")?,
             entry_ttl: schema.attribute_type("entryTtl")?,
             entry_end: schema.attribute_type("entryExpireTimestamp")?,
         })

@@ -59,6 +59,7 @@ impl Projection {
             computed.index_state,
             computed.collective_attribute_subentries,
             computed.context_csn,
+            computed.etag,
             computed.entry_ttl,
         ];
         for type_id in all {

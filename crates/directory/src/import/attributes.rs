@@ -30,8 +30,9 @@ pub(super) const MADE: [&str; 7] = [
 ];
 
 /// Types whose values this server computes.
-const COMPUTED: [&str; 7] = [
+const COMPUTED: [&str; 8] = [
     "entryDN",
+    "etag",
     "subschemaSubentry",
     "hasSubordinates",
     "numSubordinates",

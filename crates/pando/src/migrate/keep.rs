@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a server says about an entry without being told: it is computed here as well.
-const COMPUTED: [&str; 12] = [
+const COMPUTED: [&str; 13] = [
     "contextCSN",
     "entryCSN",
     "entryDN",
+    "etag",
     "governingStructureRule",
     "hasSubordinates",
     "isMemberOf",
