@@ -8,6 +8,7 @@ mod dynamic;
 mod extended;
 mod groups;
 mod password_policy;
+mod position;
 mod reading;
 mod rules;
 mod transactions;

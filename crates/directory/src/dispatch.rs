@@ -12,7 +12,7 @@ use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, bind, bulk_update, compare, delete, dynamic, extended, follow, limits, modify, modify_dn,
-    must_change, new_password, password_modify, proxy, search, transaction,
+    must_change, new_password, password_modify, position, proxy, search, transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
@@ -41,6 +41,9 @@ pub(crate) fn dispatch(
     controls.take_all(&message.request, &message.controls)?;
     for client_session in &controls.sessions {
         log_session(session, message, client_session);
+    }
+    if let Some(asked) = &controls.position {
+        position::require(parts, asked)?;
     }
     if session.must_change {
         must_change::refuse_others(parts, session, &message.request)?;
@@ -88,10 +91,8 @@ pub(crate) fn dispatch(
         return Ok(Flow::Done);
     }
     let bundle = Box::new(Bundle::One(write));
-    let reply = Reply {
-        policy: controls.password_policy,
-        ..Reply::default()
-    };
+    let mut reply = Reply::default();
+    controls.ask(&mut reply);
     parts.submit(session, id, kind, bundle, reply)?;
     Ok(Flow::Waiting)
 }
@@ -190,7 +191,7 @@ fn dispatch_extended(
             let mut resolved = password_modify::resolve(context, &asked, controls)?;
             let proved = asked.old_password.is_some();
             new_password::check(parts, context, &mut resolved.write, proved)?;
-            resolved.reply.policy = controls.password_policy;
+            controls.ask(&mut resolved.reply);
             let identifier = controls.transaction;
             return change_password(parts, session, id, resolved, identifier, out);
         }
@@ -198,7 +199,7 @@ fn dispatch_extended(
             transaction::start(session, subject, id, chosen, out)?;
         }
         extended::Kind::EndTransaction(asked) => {
-            if transaction::end(parts, session, id, &asked, out)? {
+            if transaction::end(parts, session, id, (&asked, controls), out)? {
                 return Ok(Flow::Waiting);
             }
         }

@@ -105,6 +105,8 @@ pub(crate) struct Settled {
     /// The response controls of the updates.
     pub controls: Vec<(MessageId, Vec<OwnedControl>)>,
 }
+    /// Those of the end itself.
+    pub own: Vec<OwnedControl>,
 
 /// What goes into the response beside the result.
 #[derive(Debug, Clone, Default)]
@@ -118,6 +120,10 @@ pub(crate) struct Reply {
     /// The client asked what the password policy says.
     pub policy: bool,
 }
+    /// The client asked where in the order of writes its own stands.
+    pub position: bool,
+    /// What comes with success.
+    pub done: Vec<OwnedControl>,
 
 /// The end of a slow password check.
 #[derive(Debug)]

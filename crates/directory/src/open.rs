@@ -162,6 +162,8 @@ pub(crate) struct Shared {
 
 /// What an operator asks first.
 #[derive(Debug, Clone)]
+    /// What tells positions in the order of this directory's writes from those of others.
+    pub log: [u8; 16],
 pub struct Status {
     /// Entries, configuration included, and those of deleted subtrees that are not removed yet.
     pub entries: u64,
@@ -284,6 +286,7 @@ impl Directory {
         let shared = Shared {
             store,
             catalog,
+            name: cookie_key.log(),
             clock,
             verified,
             cookie_key,
@@ -293,6 +296,7 @@ impl Directory {
             monitor,
             unindexed: Arc::default(),
         };
+            log: cookie_key.log(),
         Ok(Directory {
             shared: Arc::new(shared),
         })

@@ -53,6 +53,14 @@ impl CookieKey {
         CookieKey(bytes)
     }
 
+    /// What names the order of writes of this database, and of every copy of it.
+    pub fn log(&self) -> [u8; 16] {
+        let mut log = [0; 16];
+        let whole = blake3::derive_key("Pando: name of the order of writes", &self.0);
+        log.copy_from_slice(&whole[..16]);
+        log
+    }
+
     /// The cookie for a position.
     pub fn seal(&self, at: &PagePosition) -> Vec<u8> {
         let mut cookie = Vec::with_capacity(BODY_BYTES + TAG_BYTES);

@@ -86,11 +86,8 @@ impl Worker {
         let before = out.len();
         let operation = Operation::of(&message.request);
         self.counters.initiated(operation).add(1);
-        if message
-            .controls
-            .iter()
-            .any(|it| it.oid == oid::DONT_USE_COPY)
-        {
+        let mut controls = message.controls.iter();
+        if controls.any(|it| matches!(it.oid, oid::DONT_USE_COPY | oid::POSITION)) {
             // RFC 6171 §3: what was acknowledged before this request came must be seen, and the
             // snapshot may be older than that.
             self.reader.reset();
@@ -624,3 +621,11 @@ pub(crate) fn write_response(
         _ => response::write_result(out, id, kind, result, controls),
     }
 }
+    let joined;
+    let controls = match result.code {
+        ResultCode::SUCCESS if !reply.done.is_empty() => {
+            joined = [&controls[..], &reply.done[..]].concat();
+            &joined
+        }
+        _ => controls,
+    };

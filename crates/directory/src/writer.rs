@@ -23,12 +23,14 @@ use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::{Completion, Finished, Mailbox, Settled};
 use crate::monitor::Monitor;
+use crate::operation::position;
 use crate::record;
 use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
 use arc_swap::ArcSwap;
 pub(crate) use notes::Notes;
 use protocol::ResultCode;
+use protocol::control::Position;
 pub(crate) use reclaim::Reclaiming;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -91,6 +93,8 @@ pub(crate) struct Desk {
     pub expiry: Schedule,
     /// Entries of deleted subtrees, still to be removed.
     pub reclaiming: Reclaiming,
+    /// What the order is called, in positions.
+    pub name: [u8; 16],
     /// Who is told how commits and builds go.
     pub monitor: Arc<Monitor>,
 }
@@ -280,18 +284,25 @@ impl Desk {
         {
             let tried = self.rehearse(write);
             let done = tried.unwrap_or_else(|failure| failure_result(&failure).into());
-            answer(group, std::iter::once(done));
+            answer(group, std::iter::once(done), None);
             return;
         }
         match self.perform(group) {
-            Ok(results) => answer(group, results.into_iter()),
-            Err(failure) => answer(group, std::iter::repeat(failure_result(&failure).into())),
+            Ok((results, position)) => {
+                let log = self.name;
+                let at = Some(Position { log, position });
+                answer(group, results.into_iter(), at);
+            }
+            Err(failure) => {
+                let result = failure_result(&failure).into();
+                answer(group, std::iter::repeat(result), None);
+            }
         }
     }
 
     /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
     /// makes a checkpoint, which gives back what was pinned.
-    fn perform(&mut self, group: &[Submission]) -> Result<Vec<Done>, Failure> {
+    fn perform(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         match self.attempt(group) {
             Err(Failure::Store(store::Error::Full)) if self.journal.is_behind() => {
                 self.journal.checkpoint()?;
@@ -302,7 +313,7 @@ impl Desk {
     }
 
     /// Orders, executes and commits one group; on failure nothing has changed.
-    fn attempt(&mut self, group: &[Submission]) -> Result<Vec<Done>, Failure> {
+    fn attempt(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         let before = self.catalog.load_full();
         self.journal.begin(self.clock.uuid())?;
         let units = group.iter().flat_map(|it| it.bundle.units()).collect();
@@ -316,14 +327,11 @@ impl Desk {
     }
 
     /// Executes a record in one transaction, makes it durable and commits it.
-    fn execute(
-        &mut self,
-        record: &Record<'_>,
-        before: &Arc<Catalog>,
-    ) -> Result<Vec<Done>, Failure> {
+    fn execute(&mut self, record: &Record<'_>, before: &Arc<Catalog>) -> Result<Executed, Failure> {
         let mut batch = self.store.begin(&before.indexes)?;
         let version = batch.snapshot().version();
         let digest = batch.snapshot().digest()?;
+        let reached = batch.snapshot().position()?;
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
         // A configuration that turns out to be unusable must not stand in the log.
@@ -347,7 +355,7 @@ impl Desk {
                 self.journal.rewind()?;
             }
             self.log.forget(record.position);
-            return Ok(applied.results);
+            return Ok((applied.results, reached));
         }
         if !ahead {
             self.journal.append(&self.encoded, false)?;
@@ -372,7 +380,7 @@ impl Desk {
             + u64::from(applied.reclaimed) * RECLAIMED_CHURN_BYTES
             + COMMIT_CHURN_BYTES;
         self.committed(churn + self.encoded.len() as u64);
-        Ok(applied.results)
+        Ok((applied.results, record.position))
     }
 
     /// Keeps the record that was just committed.
@@ -511,14 +519,17 @@ impl Desk {
     }
 }
 
+/// Results, and how far the order had come with them.
+type Executed = (Vec<Done>, u64);
+
 /// Delivers results, one call per mailbox.
-fn answer(group: &[Submission], mut results: impl Iterator<Item = Done>) {
+fn answer(group: &[Submission], mut results: impl Iterator<Item = Done>, at: Option<Position>) {
     let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
     for submission in group {
         let completion = Completion {
             session: submission.session,
             id: submission.id,
-            what: finished(submission, &mut results),
+            what: finished(submission, &mut results, at),
         };
         let key = Arc::as_ptr(&submission.mailbox).cast::<()>();
         boxes
@@ -533,21 +544,39 @@ fn answer(group: &[Submission], mut results: impl Iterator<Item = Done>) {
 }
 
 /// The end of a submission; takes the results of its units.
-fn finished(submission: &Submission, results: &mut impl Iterator<Item = Done>) -> Finished {
+fn finished(
+    submission: &Submission,
+    results: &mut impl Iterator<Item = Done>,
+    at: Option<Position>,
+) -> Finished {
     let mut next = || results.next().expect("every unit has a result");
+    let asked = at.filter(|_| submission.reply.position);
+    let position = asked.map(|it| position::control(&it));
     match &submission.bundle {
-        Bundle::One(_) => Finished::Write {
-            kind: submission.kind,
-            outcome: next().outcome,
-            reply: submission.reply.clone(),
-        },
+        Bundle::One(_) => {
+            let mut outcome = next().outcome;
+            if outcome.result.code == ResultCode::SUCCESS {
+                outcome.controls.extend(position);
+            }
+            Finished::Write {
+                kind: submission.kind,
+                outcome,
+                reply: submission.reply.clone(),
+            }
+        }
         Bundle::Transaction { ids, .. } => {
             let mut done = next();
             if let [_] = ids.as_slice() {
                 done.controls
                     .push(std::mem::take(&mut done.outcome.controls));
             }
+            let mut own = Vec::new();
+            if done.outcome.result.code == ResultCode::SUCCESS {
+                own.extend(position);
+                own.extend_from_slice(&submission.reply.done);
+            }
             Finished::Transaction(Box::new(Settled {
+                own,
                 result: done.outcome.result,
                 failed: done.at.and_then(|at| ids.get(at).copied()),
                 controls: ids.iter().copied().zip(done.controls).collect(),

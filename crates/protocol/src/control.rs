@@ -2,6 +2,7 @@
 
 mod account_usability;
 mod assertion;
+mod assured_replication;
 mod dereference;
 mod effective_rights;
 mod explain;
@@ -10,6 +11,7 @@ mod matching_entry_count;
 mod paged_results;
 mod password_policy;
 mod persistent_search;
+mod position;
 mod proxied_authorization;
 mod queue_length;
 mod read_entry;
@@ -21,6 +23,9 @@ mod virtual_list_view;
 
 pub use account_usability::{AccountTrouble, AccountUsability};
 pub use assertion::Assertion;
+pub use assured_replication::{
+    AssuredReplicationRequest, AssuredReplicationResponse, LocalLevel, RemoteLevel,
+};
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification,
     put_dereference_result,
@@ -32,6 +37,7 @@ pub use matching_entry_count::{EntryCount, MatchingEntryCountRequest, MatchingEn
 pub use paged_results::PagedResults;
 pub use password_policy::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 pub use persistent_search::{ChangeType, EntryChangeNotification, PersistentSearch};
+pub use position::Position;
 pub use proxied_authorization::ProxiedAuthorization;
 pub use queue_length::QueueLength;
 pub use read_entry::{ReadEntryRequest, ReadEntryResponse, put_read_entry};

@@ -141,6 +141,12 @@ pub enum Component {
     PageSize,
     /// A part of the queue length control.
     QueueLength,
+    /// `position`.
+    Position,
+    /// A level of the assured replication control.
+    ReplicationLevel,
+    /// `timeoutMillis`.
+    ReplicationTimeout,
     /// `beforeCount`.
     BeforeCount,
     /// `afterCount`.
@@ -232,6 +238,9 @@ impl Component {
             Component::ResultCode => "resultCode",
             Component::PageSize => "size",
             Component::QueueLength => "queueLength",
+            Component::Position => "position",
+            Component::ReplicationLevel => "level",
+            Component::ReplicationTimeout => "timeoutMillis",
             Component::BeforeCount => "beforeCount",
             Component::AfterCount => "afterCount",
             Component::Offset => "offset",

@@ -81,6 +81,12 @@ pub const QUEUE_LENGTH: &str = "2.25.264386329193173027935752912657775087103.3.1
 /// Explain control, of our own arc (docs/reference/oids.md): how a search is carried out. The
 /// request has no value, the response's is an `Explanation`.
 pub const EXPLAIN: &str = "2.25.264386329193173027935752912657775087103.3.2";
+/// Position control, of our own arc, request and response: how far the order of writes has come.
+pub const POSITION: &str = "2.25.264386329193173027935752912657775087103.3.3";
+/// Assured replication request control (Ping Identity).
+pub const ASSURED_REPLICATION_REQUEST: &str = "1.3.6.1.4.1.30221.2.5.28";
+/// Assured replication response control (Ping Identity).
+pub const ASSURED_REPLICATION_RESPONSE: &str = "1.3.6.1.4.1.30221.2.5.29";
 /// Transaction specification control (RFC 5805 §2.2); its value is the transaction identifier.
 pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
 

@@ -13,6 +13,11 @@ impl Context<'_> {
     }
 
     /// The former passwords of an entry, as they were stored (pwdHistory).
+    /// Place in the order of all writes of the last one that is seen here.
+    pub fn position(&self) -> Result<u64, Stop> {
+        Ok(self.snapshot.position()?)
+    }
+
     pub fn former_passwords(&self, id: EntryId) -> Result<Vec<Vec<u8>>, Stop> {
         let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
         match self.snapshot.entry(id)? {

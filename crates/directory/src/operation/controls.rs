@@ -5,6 +5,8 @@ mod search;
 pub(crate) use search::SearchControls;
 
 use crate::context::Context;
+use crate::flow::Reply;
+use crate::operation::{assurance, position};
 use crate::stop::Stop;
 use crate::write::WriteOptions;
 use policy::{Right, Subject};
@@ -15,6 +17,8 @@ use schema::Name;
 pub(crate) const SUPPORTED: &[&str] = &[
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
+    oid::ASSURED_REPLICATION_REQUEST,
+    oid::ASSURED_REPLICATION_RESPONSE,
     oid::AUTHORIZATION_IDENTITY_REQUEST,
     oid::AUTHORIZATION_IDENTITY_RESPONSE,
     oid::DEREFERENCE,
@@ -34,6 +38,7 @@ pub(crate) const SUPPORTED: &[&str] = &[
     oid::PERMISSIVE_MODIFY,
     oid::PERMIT_UNINDEXED_SEARCH,
     oid::PERSISTENT_SEARCH,
+    oid::POSITION,
     oid::POST_READ,
     oid::PRE_READ,
     oid::PROXIED_AUTHORIZATION,
@@ -57,6 +62,8 @@ pub(crate) const SUPPORTED: &[&str] = &[
 pub(crate) struct Controls<'a> {
     /// Assertion (RFC 4528): a filter in BER, known to decode.
     pub assertion: Option<&'a [u8]>,
+    /// Assured replication (Ping Identity): what is asked, and whether it is critical.
+    pub assured: Option<(Box<control::AssuredReplicationRequest>, bool)>,
     /// Authorization identity (RFC 3829 §3): a bind tells who the client has become.
     pub authorization_identity: bool,
     /// ManageDsaIT (RFC 3296 §3).
@@ -71,6 +78,8 @@ pub(crate) struct Controls<'a> {
     pub permissive: bool,
     /// Persistent search (draft-ietf-ldapext-psearch-03).
     pub persistent_search: Option<control::PersistentSearch>,
+    /// Position (ours): see what is known, tell how far the state has come.
+    pub position: Option<Box<position::Asked>>,
     /// Post-read (RFC 4527 §3.2): an attribute selection in BER, known to decode.
     pub post_read: Option<&'a [u8]>,
     /// Pre-read (RFC 4527 §3.1), likewise.
@@ -110,6 +119,22 @@ impl<'a> Controls<'a> {
                     ),
                 );
             }
+        }
+        self.leave_to_the_end()
+    }
+
+    /// Of updates in a transaction nothing can be told before its end, which may be asked.
+    fn leave_to_the_end(&mut self) -> Result<(), Stop> {
+        if self.transaction.is_none() {
+            return Ok(());
+        }
+        let position = self.position.take().is_some_and(|it| it.critical);
+        let assured = self.assured.take().is_some_and(|it| it.1);
+        if position || assured {
+            return Stop::refuse(
+                ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+                "an update of a transaction has no position of its own: ask with the end",
+            );
         }
         Ok(())
     }
@@ -200,6 +225,13 @@ impl<'a> Controls<'a> {
                 self.password_policy = true;
             }
             (oid::TRANSACTION_SPECIFICATION, it) if updates(it) => self.transaction(control)?,
+            (oid::POSITION, Request::Search(_) | Request::Compare(_)) => self.position(control)?,
+            (oid::POSITION, it) if writes(it) => self.position(control)?,
+            (oid::ASSURED_REPLICATION_REQUEST, it) if writes(it) => {
+                let (what, critical) = ("assured replication", control.critical);
+                let asked = decoded(control, what, control::AssuredReplicationRequest::decode)?;
+                once(&mut self.assured, Some((Box::new(asked), critical)), what)?;
+            }
             (oid::PROXIED_AUTHORIZATION, Request::Extended(it)) => match it.name {
                 // The one operation of a transaction that it belongs to (§4.4).
                 oid::START_TRANSACTION => self.proxied(control)?,
@@ -233,6 +265,28 @@ impl<'a> Controls<'a> {
         let what = "proxied authorization";
         let decoded = decoded(control, what, control::ProxiedAuthorization::decode)?;
         once(&mut self.proxied, Some(decoded.authorization_id), what)
+    }
+
+    /// What was asked for, or nothing but to be told.
+    fn position(&mut self, control: &Control<'a>) -> Result<(), Stop> {
+        let after = match control.value {
+            None => None,
+            Some(_) => Some(decoded(control, "position", control::Position::decode)?),
+        };
+        let critical = control.critical;
+        let asked = Box::new(position::Asked { after, critical });
+        once(&mut self.position, Some(asked), "position")
+    }
+
+    /// What the response of a write says besides its result.
+    pub fn ask(&self, reply: &mut Reply) {
+        reply.policy = self.password_policy;
+        reply.position = self.position.is_some();
+        let assured = self.assured.as_ref();
+        reply.done = assured
+            .map(|it| assurance::response(&it.0))
+            .into_iter()
+            .collect();
     }
 
     /// Refuses what the subject may not ask of a write to this entry.
@@ -284,6 +338,14 @@ fn updates(request: &Request<'_>) -> bool {
         Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => true,
         Request::Extended(it) => it.name == oid::PASSWORD_MODIFY,
         _ => false,
+    }
+}
+
+/// Whether a request ends in a write: an update, or the end of a transaction.
+fn writes(request: &Request<'_>) -> bool {
+    match request {
+        Request::Extended(it) if it.name == oid::END_TRANSACTION => true,
+        it => updates(it),
     }
 }
 

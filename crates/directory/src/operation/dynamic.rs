@@ -101,7 +101,7 @@ pub(crate) fn refresh(
         value: Some(encoded(ttl_s)),
         name: Some(oid::REFRESH),
         refused: Some(encoded(0)),
-        policy: false,
+        ..Reply::default()
     };
     Ok((write, reply))
 }

@@ -11,9 +11,10 @@ use crate::operation::dereference::Follow;
 use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::explain::Explaining;
 use crate::operation::matched_values::MatchedValues;
+use crate::operation::position;
 use crate::operation::sorted::Sorted;
 use crate::stop::Stop;
-use protocol::control::Subentries;
+use protocol::control::{Position, Subentries};
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use std::borrow::Cow;
@@ -33,6 +34,8 @@ pub(crate) struct Extras {
     pub counting: Option<Box<Counting>>,
     /// How the search goes is noted, and its entries are not sent.
     pub explaining: Option<Box<Explaining>>,
+    /// How far the state has come that the last slice saw, if the client wants to know.
+    pub position: Option<Position>,
     /// What comes with the result.
     pub done: Vec<OwnedControl>,
     /// The order of the entries that are still to be sent.
@@ -77,10 +80,19 @@ impl Extras {
     /// The controls that come with the result of a search that looked at so many entries.
     #[cold]
     pub fn done_controls(&self, examined: u64) -> Cow<'_, [OwnedControl]> {
-        match &self.explaining {
-            None => Cow::Borrowed(&self.done),
-            Some(it) => Cow::Owned([&self.done[..], &[it.control(examined)]].concat()),
+        let own = self.own_controls(examined);
+        match own.is_empty() {
+            true => Cow::Borrowed(&self.done),
+            false => Cow::Owned([&self.done[..], &own].concat()),
         }
+    }
+
+    /// Those that come whatever the result is.
+    #[cold]
+    pub fn own_controls(&self, examined: u64) -> Vec<OwnedControl> {
+        let explained = self.explaining.iter().map(|it| it.control(examined));
+        let position = self.position.iter().map(position::control);
+        explained.chain(position).collect()
     }
 
     /// Appends what a subject may do with the entry, if that is asked for.

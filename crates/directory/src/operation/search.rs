@@ -17,7 +17,8 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, cost, count, explain, large, links, page, referral, unindexed, virtual_search,
+    alias, assertion, cost, count, explain, large, links, page, position, referral, unindexed,
+    virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -66,15 +67,14 @@ pub(crate) fn search(
 ) -> Result<Option<Box<Cursor>>, Stop> {
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
-    let extras = Extras::of(catalog, request, asked)?;
+    let mut extras = Extras::of(catalog, request, asked)?;
+    if controls.position.is_some() {
+        tell_position(context, needs, &mut extras)?;
+    }
     let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
-    if let Some(condition) = controls.assertion
-        && let Some(entry) = virtual_search::entry(context, needs, request.base)?
-    {
-        assertion::require_of(catalog, &entry, condition)?;
-    }
+    require_virtual(context, needs, request, controls)?;
     let areas = match areas_or_virtual(context, needs, request, controls)? {
         Found::Areas(areas) => areas,
         Found::Virtual(nodes) => {
@@ -125,6 +125,34 @@ pub(crate) fn search(
         Step::Finished => Ok(None),
         Step::Parked => Ok(Some(Box::new(cursor))),
     }
+}
+
+/// An assertion about a base that is not stored.
+#[inline]
+fn require_virtual(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<(), Stop> {
+    if let Some(condition) = controls.assertion
+        && let Some(entry) = virtual_search::entry(context, needs, request.base)?
+    {
+        assertion::require_of(context.catalog, &entry, condition)?;
+    }
+    Ok(())
+}
+
+/// The result is to say how far the state has come.
+#[cold]
+fn tell_position(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    extras: &mut Option<Box<Extras>>,
+) -> Result<(), Stop> {
+    let reached = position::reached(context, needs.shared.log)?;
+    extras.get_or_insert_default().position = Some(reached);
+    Ok(())
 }
 
 /// Makes of a search what its controls ask for; false when it has been answered.
@@ -190,6 +218,9 @@ pub(crate) fn step(
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
     if let Some(extras) = &mut cursor.extras {
+        if let Some(position) = &mut extras.position {
+            position.position = context.position()?;
+        }
         if let Some(sorted) = extras.sorted.take() {
             return sorted::step(context, needs, cursor, sorted, out);
         }

@@ -4,6 +4,7 @@
 //! the session. The end hands all updates of the transaction to the writer as one unit.
 
 use crate::flow::{PasswordChange, Reply, Settled};
+use crate::operation::controls::Controls;
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::{Parts, write_response};
@@ -93,16 +94,19 @@ pub(crate) fn end(
     parts: &Parts<'_>,
     session: &mut Session,
     id: MessageId,
-    request: &EndTransactionRequest<'_>,
+    (request, controls): (&EndTransactionRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
     let (writes, ids) = session.transactions.end(request.identifier)?;
     if !request.commit || writes.is_empty() {
+        // Nothing was written that could have a position, or be anywhere else.
         response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);
         return Ok(false);
     }
     let bundle = Box::new(Bundle::Transaction { writes, ids });
-    parts.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
+    let mut reply = Reply::default();
+    controls.ask(&mut reply);
+    parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
     Ok(true)
 }
 
@@ -113,6 +117,7 @@ pub(crate) fn write_end(out: &mut Vec<u8>, id: MessageId, settled: &Settled) {
         result,
         failed,
         controls,
+        own,
     } = settled;
     let updates = controls.iter().filter(|(_, controls)| !controls.is_empty());
     let response = EndTransactionResponse {
@@ -130,7 +135,7 @@ pub(crate) fn write_end(out: &mut Vec<u8>, id: MessageId, settled: &Settled) {
         response.encode(&mut value);
     }
     let value = (!is_empty).then_some(value.as_slice());
-    response::write_extended_result(out, id, result, None, value, &[]);
+    response::write_extended_result(out, id, result, None, value, own);
 }
 
 /// A request was refused: if it named a transaction, that one is aborted. A client that does not

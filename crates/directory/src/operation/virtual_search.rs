@@ -149,9 +149,10 @@ pub(crate) fn answer(
         |it: &&Node| filter.evaluate(&catalog.schema, &it.entry, &mut scratch) == Truth::True;
     let found: Vec<&Node> = nodes.iter().filter(|it| matches(it)).collect();
     let done = LdapResult::success();
+    let mut controls = extras.map_or_else(Vec::new, |it| it.own_controls(0));
     if let Some(asked) = asked.and_then(|it| it.count) {
-        let control = count::of_virtual(asked, found.len() as u64);
-        response::write_result(out, id, ResultKind::SearchDone, &done, &[control]);
+        controls.push(count::of_virtual(asked, found.len() as u64));
+        response::write_result(out, id, ResultKind::SearchDone, &done, &controls);
         return Ok(());
     }
     let matched = extras.and_then(|it| it.matched.as_ref());
@@ -168,6 +169,6 @@ pub(crate) fn answer(
         response::finish_search_entry(out, mark, &[]);
         context.count_entry();
     }
-    response::write_result(out, id, ResultKind::SearchDone, &done, &[]);
+    response::write_result(out, id, ResultKind::SearchDone, &done, &controls);
     Ok(())
 }

@@ -98,7 +98,7 @@ impl Desk {
         let most = if busy { BUSY_ENTRIES } else { IDLE_ENTRIES };
         let left = self
             .perform(&[submission(most)])
-            .map(|done| {
+            .map(|(done, _)| {
                 done.iter()
                     .all(|it| it.outcome.result.code == ResultCode::SUCCESS)
             })

@@ -15,6 +15,8 @@ macro_rules! check {
     }};
 }
 
+mod replication;
+
 #[test]
 fn paged_results() {
     let first = PagedResults {

@@ -45,6 +45,10 @@ import com.unboundid.ldap.sdk.extensions.WhoAmIExtendedRequest;
 import com.unboundid.ldap.sdk.extensions.WhoAmIExtendedResult;
 import com.unboundid.ldap.sdk.unboundidds.controls.AccountUsableRequestControl;
 import com.unboundid.ldap.sdk.unboundidds.controls.AccountUsableResponseControl;
+import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationLocalLevel;
+import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationRemoteLevel;
+import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationRequestControl;
+import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationResponseControl;
 import java.util.List;
 
 /** The controls that the SDK has classes for. */
@@ -85,6 +89,13 @@ public final class Controls {
         Modification again = new Modification(ModificationType.ADD, "sn", "Byron");
         refused(ResultCode.ATTRIBUTE_OR_VALUE_EXISTS, () -> modify(admin, ADA, again));
         modify(admin, ADA, again, new PermissiveModifyRequestControl());
+        Control assured = new AssuredReplicationRequestControl(true,
+                AssuredReplicationLocalLevel.PROCESSED_ALL_SERVERS, null,
+                AssuredReplicationRemoteLevel.RECEIVED_ANY_REMOTE_LOCATION, null, 5000L, true);
+        AssuredReplicationResponseControl told =
+                AssuredReplicationResponseControl.get(modify(admin, ADA, change, assured));
+        equal("here", told.localAssuranceSatisfied(), true);
+        equal("elsewhere", told.remoteAssuranceSatisfied(), false);
         String old = "ou=Old," + SUFFIX;
         String uuid = "01234567-89ab-4def-8123-456789abcdef";
         AddRequest add = new AddRequest(

@@ -127,7 +127,10 @@ pub(super) fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
         (Some(_), None) => &[page::response(cookie)],
         (None, None) => &[],
         (None, Some(extras)) => &extras.done_controls(cursor.limits.examined),
-        (Some(_), Some(extras)) => &[&extras.done[..], &[page::response(cookie)]].concat(),
+        (Some(_), Some(extras)) => {
+            let done = extras.done_controls(cursor.limits.examined);
+            &[&done[..], &[page::response(cookie)]].concat()
+        }
     };
     response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
 }
@@ -139,9 +142,8 @@ pub(in crate::operation) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
 
 fn finish_with(cursor: &Cursor, code: ResultCode, text: String, out: &mut Vec<u8>) {
     let result = LdapResult::new(code, text);
+    let examined = cursor.limits.examined;
     let extras = cursor.extras.as_ref();
-    let explaining = extras.and_then(|it| it.explaining.as_ref());
-    let control = explaining.map(|it| it.control(cursor.limits.examined));
-    let controls = control.as_slice();
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+    let controls = extras.map_or_else(Vec::new, |it| it.own_controls(examined));
+    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, &controls);
 }
