@@ -2,7 +2,9 @@
 
 use kit::tools::{Answer, Tools};
 use kit::{SUFFIX, Subject};
-use protocol::ResultCode;
+use protocol::control::{PasswordPolicyError, PasswordPolicyResponse};
+use protocol::{ResultCode, oid};
+use std::time::{Duration, Instant};
 
 use super::{ADA, GRACE, code, read};
 
@@ -44,13 +46,13 @@ fn failures_lock_an_account_and_the_administrator_unlocks_it() {
     let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 3\n");
     set(&subject, ADA, "right");
     bind(&subject, ADA, "right").expect(code::SUCCESS);
-    for _ in 0..2 {
-        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    for guess in ["a", "b"] {
+        bind(&subject, ADA, guess).expect(code::INVALID_CREDENTIALS);
     }
     // A success begins anew.
     bind(&subject, ADA, "right").expect(code::SUCCESS);
-    for _ in 0..3 {
-        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    for guess in ["c", "d", "e"] {
+        bind(&subject, ADA, guess).expect(code::INVALID_CREDENTIALS);
     }
     bind(&subject, ADA, "right")
         .expect(code::INVALID_CREDENTIALS)
@@ -70,14 +72,91 @@ fn many_guesses_at_once_are_not_more_guesses() {
     let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 3\n");
     set(&subject, ADA, "right");
     let address = subject.address();
-    let guess = move || kit::Client::connect(address).bind(ADA, "wrong");
-    let guesses: Vec<_> = (0..12).map(|_| std::thread::spawn(guess)).collect();
-    for guess in guesses {
+    let guess = move |number| kit::Client::connect(address).bind(ADA, &format!("wrong{number}"));
+    let guesses = (0..12).map(|number| std::thread::spawn(move || guess(number)));
+    for guess in guesses.collect::<Vec<_>>() {
         let outcome = guess.join().expect("a bind is answered");
         outcome.expect(ResultCode::INVALID_CREDENTIALS);
     }
     bind(&subject, ADA, "right").expect(code::INVALID_CREDENTIALS);
     assert_eq!(read_all(&subject, ADA).texts("pwdFailureTime").len(), 3);
+}
+
+#[test]
+fn the_same_wrong_password_counts_once() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 2\n");
+    set(&subject, ADA, "right");
+    for _ in 0..5 {
+        bind(&subject, ADA, "old").expect(code::INVALID_CREDENTIALS);
+        compare(&subject, ADA, "old").expect(ResultCode::COMPARE_FALSE);
+    }
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+    assert!(read_all(&subject, ADA).texts("pwdFailureTime").is_empty());
+    // It is one of the guesses of this account, not of others.
+    set(&subject, GRACE, "right");
+    bind(&subject, GRACE, "old").expect(code::INVALID_CREDENTIALS);
+    bind(&subject, GRACE, "older").expect(code::INVALID_CREDENTIALS);
+    bind(&subject, GRACE, "right").expect(code::INVALID_CREDENTIALS);
+}
+
+#[test]
+fn compares_of_passwords_are_held_against_the_policy() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 2\n");
+    set(&subject, ADA, "right");
+    compare(&subject, ADA, "right").expect(ResultCode::COMPARE_TRUE);
+    compare(&subject, ADA, "wrong").expect(ResultCode::COMPARE_FALSE);
+    bind(&subject, ADA, "false").expect(code::INVALID_CREDENTIALS);
+    let outcome = compare(&subject, ADA, "right").expect(ResultCode::COMPARE_FALSE);
+    let said = outcome
+        .control(oid::PASSWORD_POLICY)
+        .expect("it was asked for");
+    let said = PasswordPolicyResponse::decode(said).expect("a response");
+    assert_eq!(said.error, Some(PasswordPolicyError::AccountLocked));
+    assert_eq!(read_all(&subject, ADA).texts("pwdFailureTime").len(), 2);
+    // The same where the check is slow.
+    let modern = "{ARGON2}$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$\
+                  wrongwrongwrongwrongwrongwrongwrongwrongwro";
+    set(&subject, GRACE, modern);
+    for guess in ["a", "b"] {
+        compare(&subject, GRACE, guess).expect(ResultCode::COMPARE_FALSE);
+    }
+    assert_eq!(
+        read_all(&subject, GRACE)
+            .texts("pwdAccountLockedTime")
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn after_a_failure_no_password_is_taken_for_a_while() {
+    let subject = with_policy("pwdMinDelay: 1\npwdMaxDelay: 3600\n");
+    set(&subject, ADA, "right");
+    bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    // How long the machine takes is not known: so far at least one wait was one second.
+    let began = Instant::now();
+    while bind(&subject, ADA, "right").status != code::SUCCESS {
+        assert!(began.elapsed() < Duration::from_secs(30), "it never ends");
+    }
+    let slow = with_policy("pwdMinDelay: 3600\npwdMaxDelay: 7200\n");
+    set(&slow, ADA, "right");
+    bind(&slow, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    bind(&slow, ADA, "right")
+        .expect(code::INVALID_CREDENTIALS)
+        .says("Account locked");
+    // A new password ends it.
+    set(&slow, ADA, "new");
+    bind(&slow, ADA, "new").expect(code::SUCCESS);
+}
+
+/// A compare of a password by the administrator, who asks what the policy says.
+fn compare(subject: &Subject, dn: &str, password: &str) -> kit::Outcome {
+    let mut admin = subject.admin();
+    let asked = [protocol::OwnedControl::new(oid::PASSWORD_POLICY, false)];
+    let compared = admin
+        .session()
+        .compare(dn, "userPassword", password.as_bytes(), &asked);
+    compared.expect("it is answered")
 }
 
 #[test]

@@ -10,9 +10,12 @@ use protocol::control::{
 use crate::prelude::*;
 
 const PASSWORD: &str = "first-password";
+/// Wrong ones, different: some servers count one that is tried again only once.
+const GUESSES: [&str; 2] = ["wrong", "false"];
 
 pub(crate) fn clauses(book: &mut Book) {
     lockout(book);
+    compare(book);
     locks_by_hand(book);
     expiry(book);
     must_change(book);
@@ -85,8 +88,8 @@ fn lockout(book: &mut Book) {
         "After pwdMaxFailure wrong passwords the right one is refused, with accountLocked.",
         |it| {
             let ada = account(it, &LOCKOUT)?;
-            for _ in 0..2 {
-                let (_, outcome) = try_bind(it, &ada, "wrong")?;
+            for guess in GUESSES {
+                let (_, outcome) = try_bind(it, &ada, guess)?;
                 outcome.is(ResultCode::INVALID_CREDENTIALS)?;
             }
             let (_, outcome) = try_bind(it, &ada, PASSWORD)?;
@@ -99,7 +102,7 @@ fn lockout(book: &mut Book) {
         "A right password makes the failures before it count no more.",
         |it| {
             let ada = account(it, &LOCKOUT)?;
-            for password in ["wrong", PASSWORD, "wrong", PASSWORD] {
+            for password in ["wrong", PASSWORD, "false", PASSWORD] {
                 let (_, outcome) = try_bind(it, &ada, password)?;
                 outcome.is_one_of(&[ResultCode::SUCCESS, ResultCode::INVALID_CREDENTIALS])?;
             }
@@ -111,8 +114,8 @@ fn lockout(book: &mut Book) {
         "Without pwdLockout failures do not lock.",
         |it| {
             let ada = account(it, &[("pwdMaxFailure", "1")])?;
-            for _ in 0..3 {
-                try_bind(it, &ada, "wrong")?
+            for guess in GUESSES {
+                try_bind(it, &ada, guess)?
                     .1
                     .is(ResultCode::INVALID_CREDENTIALS)?;
             }
@@ -124,8 +127,8 @@ fn lockout(book: &mut Book) {
         "A password that an administrator sets unlocks the account.",
         |it| {
             let ada = account(it, &LOCKOUT)?;
-            for _ in 0..2 {
-                try_bind(it, &ada, "wrong")?;
+            for guess in GUESSES {
+                try_bind(it, &ada, guess)?;
             }
             it.bound(&ada, PASSWORD)
                 .map_or(Ok(()), |_| Finding::wrong("a locked account", "a bind"))?;
@@ -134,6 +137,63 @@ fn lockout(book: &mut Book) {
             it.bound(&ada, "second-password").map(|_| ())
         },
     );
+}
+
+/// A compare of the account's password by the administrator, who asks what the policy says.
+fn try_compare(it: &mut Case<'_>, name: &str, password: &str) -> Result<Outcome, Finding> {
+    let asked = [bare(oid::PASSWORD_POLICY, false)];
+    let password = password.as_bytes();
+    it.admin()?.compare(name, "userPassword", password, &asked)
+}
+
+fn compare(book: &mut Book) {
+    let mut section = section(book, "8.1");
+    section
+        .clause(
+            "failed-compares-lock",
+            "Compares of wrong passwords are failures, too; of a locked account the right password \
+             is compareFalse, with accountLocked.",
+            |it| {
+                let ada = account(it, &LOCKOUT)?;
+                for guess in GUESSES {
+                    try_compare(it, &ada, guess)?.is(ResultCode::COMPARE_FALSE)?;
+                }
+                let outcome = try_compare(it, &ada, PASSWORD)?;
+                says_error(
+                    &outcome.is(ResultCode::COMPARE_FALSE)?,
+                    Error::AccountLocked,
+                )?;
+                let (_, outcome) = try_bind(it, &ada, PASSWORD)?;
+                outcome.is(ResultCode::INVALID_CREDENTIALS).map(|_| ())
+            },
+        )
+        .slapd("what slapd's rootdn compares is not held against policies");
+    section.clause(
+        "a-right-compare-begins-anew",
+        "A compare of the right password makes the failures before it count no more.",
+        |it| {
+            let ada = account(it, &LOCKOUT)?;
+            try_compare(it, &ada, "wrong")?.is(ResultCode::COMPARE_FALSE)?;
+            try_compare(it, &ada, PASSWORD)?.is(ResultCode::COMPARE_TRUE)?;
+            try_compare(it, &ada, "false")?.is(ResultCode::COMPARE_FALSE)?;
+            it.bound(&ada, PASSWORD).map(|_| ())
+        },
+    );
+    section
+        .clause(
+            "an-expired-password-is-compare-false",
+            "A compare of an expired password is compareFalse, with passwordExpired.",
+            |it| {
+                let ada = account(it, &[("pwdMaxAge", "1000")])?;
+                age(it, &ada)?;
+                let outcome = try_compare(it, &ada, PASSWORD)?;
+                says_error(
+                    &outcome.is(ResultCode::COMPARE_FALSE)?,
+                    Error::PasswordExpired,
+                )
+            },
+        )
+        .slapd("what slapd's rootdn compares is not held against policies");
 }
 
 fn locks_by_hand(book: &mut Book) {

@@ -21,8 +21,8 @@ use crate::write::{Bundle, Write};
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
-    ExtendedRequest, LdapResult, Message, MessageId, Request, ResultCode, ResultKind,
-    SearchRequest, response,
+    CompareRequest, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl, Request,
+    ResultCode, ResultKind, SearchRequest, response,
 };
 use std::rc::Rc;
 
@@ -72,9 +72,7 @@ pub(crate) fn dispatch(
             write.expect("these are the updates")
         }
         Request::Compare(it) => {
-            let needs = needs(parts, session, session.limits);
-            let outcome = compare::compare(&context, parts.verified, &needs, it, &controls)?;
-            return finish_compare(parts, session, id, outcome, out);
+            return begin_compare(parts, &context, session, (id, it, &controls), out);
         }
         // Requests are executed in order: what could be abandoned has been answered, or is a
         // write that already has its place in the order (RFC 4511 §4.11 allows both).
@@ -95,6 +93,24 @@ pub(crate) fn dispatch(
     controls.ask(&mut reply);
     parts.submit(session, id, kind, bundle, reply)?;
     Ok(Flow::Waiting)
+}
+
+#[inline]
+fn begin_compare(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    session: &Session,
+    (id, request, controls): (MessageId, &CompareRequest<'_>, &Controls<'_>),
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let needs = needs(parts, session, session.limits);
+    let desk = || parts.bind_desk(&session.peer);
+    let outcome = compare::compare(context, desk, &needs, request, controls)?;
+    let asked = CompareAsked {
+        policy: controls.password_policy,
+        controls: told(parts, context, controls)?,
+    };
+    finish_compare(parts, session, id, (outcome, asked), out)
 }
 
 #[inline]
@@ -339,29 +355,66 @@ pub(crate) fn end_bind(
     Ok(())
 }
 
+/// What a client wants to be told of a compare.
+struct CompareAsked {
+    /// What the password policy says.
+    policy: bool,
+    /// What comes with the result in any case.
+    controls: Vec<OwnedControl>,
+}
+
+/// What is told of the state an operation sees.
+fn told(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    controls: &Controls<'_>,
+) -> Result<Vec<OwnedControl>, Stop> {
+    if controls.position.is_none() {
+        return Ok(Vec::new());
+    }
+    let reached = position::reached(context, parts.shared.log)?;
+    Ok(vec![position::control(&reached)])
+}
+
 fn finish_compare(
     parts: &Parts<'_>,
-    session: &mut Session,
+    session: &Session,
     id: MessageId,
-    outcome: compare::Outcome,
+    (outcome, asked): (compare::Outcome, CompareAsked),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let code = match outcome {
-        compare::Outcome::True => ResultCode::COMPARE_TRUE,
-        compare::Outcome::False => ResultCode::COMPARE_FALSE,
-        compare::Outcome::Check(job) => {
-            parts.hash(session, id, Work::Verify(job))?;
-            return Ok(Flow::Waiting);
+    if let compare::Outcome::Check(mut job) = outcome {
+        if let CheckPurpose::Compare(compared) = &mut job.purpose {
+            compared.controls = asked.controls;
         }
-    };
-    response::write_result(
-        out,
-        id,
-        ResultKind::Compare,
-        &LdapResult::new(code, ""),
-        &[],
-    );
+        parts.hash(session, id, Work::Verify(job))?;
+        return Ok(Flow::Waiting);
+    }
+    end_compare(id, &outcome, (asked.policy, asked.controls), out);
     Ok(Flow::Done)
+}
+
+/// Answers a compare that was decided.
+pub(crate) fn end_compare(
+    id: MessageId,
+    outcome: &compare::Outcome,
+    (policy, mut controls): (bool, Vec<OwnedControl>),
+    out: &mut Vec<u8>,
+) {
+    let is_true = match outcome {
+        compare::Outcome::True => true,
+        compare::Outcome::Judged(judgement) => {
+            controls.extend(judgement.control(policy));
+            judgement.accepted
+        }
+        compare::Outcome::False | compare::Outcome::Check(_) => false,
+    };
+    let code = match is_true {
+        true => ResultCode::COMPARE_TRUE,
+        false => ResultCode::COMPARE_FALSE,
+    };
+    let result = LdapResult::new(code, "");
+    response::write_result(out, id, ResultKind::Compare, &result, &controls);
 }
 
 /// Runs the next slice of a parked search.

@@ -2,6 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::operation::bind::Asked;
+use crate::operation::compare::Compared;
 use crate::operation::follow::Follower;
 use crate::stop::Stop;
 use crate::write::{Bundle, Write};
@@ -104,9 +105,9 @@ pub(crate) struct Settled {
     pub failed: Option<MessageId>,
     /// The response controls of the updates.
     pub controls: Vec<(MessageId, Vec<OwnedControl>)>,
-}
     /// Those of the end itself.
     pub own: Vec<OwnedControl>,
+}
 
 /// What goes into the response beside the result.
 #[derive(Debug, Clone, Default)]
@@ -119,11 +120,11 @@ pub(crate) struct Reply {
     pub name: Option<&'static str>,
     /// The client asked what the password policy says.
     pub policy: bool,
-}
     /// The client asked where in the order of writes its own stands.
     pub position: bool,
     /// What comes with success.
     pub done: Vec<OwnedControl>,
+}
 
 /// The end of a slow password check.
 #[derive(Debug)]
@@ -141,9 +142,10 @@ pub(crate) enum CheckPurpose {
     Bind {
         subject: Box<policy::Subject>,
         asked: Asked,
+        guess: policy::Tag,
     },
     /// A compare on a password attribute.
-    Compare,
+    Compare(Box<Compared>),
     /// Password Modify with an old password.
     Change(Box<PasswordChange>),
 }

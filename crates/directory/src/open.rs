@@ -78,6 +78,10 @@ impl InitOptions {
     }
 }
 
+/// Wrong passwords that are remembered, some 100 bytes each, and for how long after the last try.
+const WRONG_MAX: usize = 100_000;
+const WRONG_TTL_MS: u64 = 24 * 3_600 * 1_000;
+
 /// How a directory is opened.
 #[derive(Clone)]
 pub struct Options {
@@ -91,6 +95,8 @@ pub struct Options {
     pub verified_max: usize,
     /// How long a check is remembered, in milliseconds.
     pub verified_ttl_ms: u64,
+    /// A wrong password counts each time it is tried, not once.
+    pub count_repeated: bool,
     /// Limits per kind of subject.
     pub limits: LimitSettings,
     /// Limits of some subjects' own, put behind the rules of `limits`.
@@ -107,6 +113,7 @@ impl Default for Options {
             hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
+            count_repeated: false,
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
@@ -152,7 +159,11 @@ pub(crate) struct Shared {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub verified: Arc<VerifiedCache>,
+    /// Wrong passwords that were counted lately.
+    pub wrong: VerifiedCache,
     pub cookie_key: CookieKey,
+    /// What tells positions in the order of this directory's writes from those of others.
+    pub log: [u8; 16],
     pub hashes: HashPool,
     pub feed: Arc<Feed>,
     pub writer: Writer,
@@ -162,8 +173,6 @@ pub(crate) struct Shared {
 
 /// What an operator asks first.
 #[derive(Debug, Clone)]
-    /// What tells positions in the order of this directory's writes from those of others.
-    pub log: [u8; 16],
 pub struct Status {
     /// Entries, configuration included, and those of deleted subtrees that are not removed yet.
     pub entries: u64,
@@ -250,11 +259,9 @@ impl Directory {
         drop(reader);
         let password_type = catalog.known.user_password.type_id;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
-        let verified = VerifiedCache::new(options.verified_max, options.verified_ttl_ms);
-        let verified = Arc::new(
-            verified
-                .map_err(|error| Failure::Configuration(format!("no random bytes: {error}")))?,
-        );
+        let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
+        let wrong_max = if options.count_repeated { 0 } else { WRONG_MAX };
+        let wrong = tags(wrong_max, WRONG_TTL_MS)?;
         let start = |source| Failure::File {
             what: "starting a thread".to_owned(),
             source,
@@ -279,6 +286,7 @@ impl Directory {
             feed: Arc::clone(&feed),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::default(),
+            name: cookie_key.log(),
             monitor: Arc::clone(&monitor),
         };
         let writer = Writer::start(desk).map_err(start)?;
@@ -286,9 +294,10 @@ impl Directory {
         let shared = Shared {
             store,
             catalog,
-            name: cookie_key.log(),
             clock,
             verified,
+            wrong,
+            log: cookie_key.log(),
             cookie_key,
             hashes,
             feed,
@@ -296,7 +305,6 @@ impl Directory {
             monitor,
             unindexed: Arc::default(),
         };
-            log: cookie_key.log(),
         Ok(Directory {
             shared: Arc::new(shared),
         })
@@ -367,6 +375,12 @@ impl Shared {
             deleted_subtrees: snapshot.detached_count()?,
         })
     }
+}
+
+/// A memory of passwords that were tried.
+fn tags(entries_max: usize, ttl_ms: u64) -> Result<VerifiedCache, Failure> {
+    let tags = VerifiedCache::new(entries_max, ttl_ms);
+    tags.map_err(|error| Failure::Configuration(format!("no random bytes: {error}")))
 }
 
 fn cookie_key(stored: Option<&[u8]>) -> Result<CookieKey, Failure> {

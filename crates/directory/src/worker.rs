@@ -15,7 +15,7 @@ use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
-use crate::operation::{bind, bulk_update, dynamic, extended, policed, transaction};
+use crate::operation::{bind, bulk_update, compare, dynamic, extended, policed, transaction};
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
@@ -332,12 +332,17 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         match checked.purpose {
-            CheckPurpose::Bind { subject, asked } => {
+            CheckPurpose::Bind {
+                subject,
+                asked,
+                guess,
+            } => {
                 let whose = (EntryId(checked.entry), subject);
+                let tried = (guess, checked.matched);
                 let ended = self.with_parts(|parts| {
                     let context = parts.context(&session.subject);
                     let desk = parts.bind_desk(&session.peer);
-                    let verdict = bind::checked(&context, &desk, whose, asked, checked.matched)?;
+                    let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
                     dispatch::end_bind(parts, session, id, (verdict, asked), out)
                 });
                 if let Err(stop) = ended {
@@ -345,13 +350,23 @@ impl Worker {
                     response::write_result(out, id, ResultKind::Bind, &result, &[]);
                 }
             }
-            CheckPurpose::Compare => {
-                let code = match checked.matched {
-                    true => ResultCode::COMPARE_TRUE,
-                    false => ResultCode::COMPARE_FALSE,
-                };
-                let result = LdapResult::new(code, "");
-                response::write_result(out, id, ResultKind::Compare, &result, &[]);
+            CheckPurpose::Compare(compared) => {
+                let entry = EntryId(checked.entry);
+                let decided = self.with_parts(|parts| {
+                    let context = parts.context(&session.subject);
+                    let desk = parts.bind_desk(&session.peer);
+                    compare::checked(&context, &desk, entry, &compared, checked.matched)
+                });
+                match decided {
+                    Ok(outcome) => {
+                        let told = (compared.policy, compared.controls);
+                        dispatch::end_compare(id, &outcome, told, out);
+                    }
+                    Err(stop) => {
+                        let result = stop.into_result();
+                        response::write_result(out, id, ResultKind::Compare, &result, &[]);
+                    }
+                }
             }
             CheckPurpose::Change(change) => {
                 return self.old_password_checked(session, id, *change, checked.matched, out);
@@ -535,6 +550,7 @@ impl Parts<'_> {
         bind::Desk {
             peer,
             verified: self.verified,
+            wrong: &self.shared.wrong,
             writer: &self.shared.writer,
             now_us: self.clock.now_us(),
         }
@@ -610,6 +626,14 @@ pub(crate) fn write_response(
     reply: &Reply,
 ) {
     let Outcome { result, controls } = outcome;
+    let joined;
+    let controls = match result.code {
+        ResultCode::SUCCESS if !reply.done.is_empty() => {
+            joined = [&controls[..], &reply.done[..]].concat();
+            &joined
+        }
+        _ => controls,
+    };
     let value = match result.code {
         ResultCode::SUCCESS => &reply.value,
         _ => &reply.refused,
@@ -621,11 +645,3 @@ pub(crate) fn write_response(
         _ => response::write_result(out, id, kind, result, controls),
     }
 }
-    let joined;
-    let controls = match result.code {
-        ResultCode::SUCCESS if !reply.done.is_empty() => {
-            joined = [&controls[..], &reply.done[..]].concat();
-            &joined
-        }
-        _ => controls,
-    };

@@ -52,6 +52,10 @@ pub struct PasswordPolicy {
     pub allow_user_change: bool,
     /// pwdSafeModify: a change brings the old password.
     pub safe_modify: bool,
+    /// pwdMinDelay: seconds after the first failure in which no password is taken.
+    pub min_delay_s: u64,
+    /// pwdMaxDelay: the most that these grow to, doubling with each failure.
+    pub max_delay_s: u64,
     /// pwdMaxIdle: seconds without a bind after which the account is locked.
     pub max_idle_s: u64,
 }
@@ -76,6 +80,8 @@ impl Default for PasswordPolicy {
             must_change: false,
             allow_user_change: true,
             safe_modify: false,
+            min_delay_s: 0,
+            max_delay_s: 0,
             max_idle_s: 0,
         }
     }
@@ -178,6 +184,8 @@ impl PasswordPolicy {
             "pwdMustChange" => self.must_change = truth(),
             "pwdAllowUserChange" => self.allow_user_change = truth(),
             "pwdSafeModify" => self.safe_modify = truth(),
+            "pwdMinDelay" => self.min_delay_s = number(),
+            "pwdMaxDelay" => self.max_delay_s = number(),
             "pwdMaxIdle" => self.max_idle_s = number(),
             _ => {}
         }
@@ -186,8 +194,18 @@ impl PasswordPolicy {
     /// What a right password is good for (§7.1 to §7.5).
     pub fn standing(&self, state: &AccountState, now_us: u64) -> Standing {
         let now_s = now_us / SECOND_US;
-        if let Some(unlocked_in_s) = self.locked(state, now_s) {
-            return Standing::Locked { unlocked_in_s };
+        let delayed_s = self.delayed_until_s(state, now_s);
+        let delay_s = Some(delayed_s.saturating_sub(now_s)).filter(|it| *it > 0);
+        match self.locked(state, now_s) {
+            None if delay_s.is_none() => {}
+            None => {
+                let unlocked_in_s = delay_s;
+                return Standing::Locked { unlocked_in_s };
+            }
+            Some(left_s) => {
+                let unlocked_in_s = left_s.map(|it| it.max(delay_s.unwrap_or(0)));
+                return Standing::Locked { unlocked_in_s };
+            }
         }
         if self.must_change && state.reset {
             return Standing::MustChange;
@@ -233,6 +251,49 @@ impl PasswordPolicy {
             }
             _ => None,
         }
+    }
+
+    /// §7.7: the second from which on a password is taken again after the last failure.
+    ///
+    /// The draft has the answer held back. Whoever guesses would ask on more connections, and the
+    /// server keep them all; so the account is what waits, as in OpenLDAP.
+    fn delayed_until_s(&self, state: &AccountState, now_s: u64) -> u64 {
+        let Some(last_us) = state.failures_us.last().filter(|_| self.min_delay_s > 0) else {
+            return 0;
+        };
+        let interval_s = match self.failure_interval_s {
+            0 => u64::MAX,
+            interval_s => interval_s,
+        };
+        let oldest_us = now_s.saturating_sub(interval_s).saturating_mul(SECOND_US);
+        let counted = state.failures_us.iter().filter(|it| **it >= oldest_us);
+        let failures = counted.count() as u64;
+        (last_us / SECOND_US).saturating_add(self.delay_s(failures))
+    }
+
+    /// The delay after so many failures: doubled with each up to pwdMaxDelay; without, it stays.
+    fn delay_s(&self, failures: u64) -> u64 {
+        let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+        match failures {
+            0 => 0,
+            _ => {
+                let most_s = self.max_delay_s.max(self.min_delay_s);
+                self.min_delay_s.saturating_mul(factor).min(most_s)
+            }
+        }
+    }
+
+    /// How many failures the longest delay comes after.
+    fn delaying_failures(&self) -> u64 {
+        if self.min_delay_s == 0 {
+            return 0;
+        }
+        let mut failures = 1;
+        while self.delay_s(failures) < self.max_delay_s {
+            failures += 1;
+        }
+        failures
     }
 
     /// The last second of the password.
@@ -288,6 +349,7 @@ impl PasswordPolicy {
 
     fn failed(&self, state: &mut AccountState, time_us: u64) {
         let recorded = self.max_failure.max(self.max_recorded_failure);
+        let recorded = recorded.max(self.delaying_failures());
         if recorded == 0 || state.failures_us.contains(&time_us) {
             return;
         }

@@ -133,6 +133,8 @@ pub struct Passwords {
     pub remembered_max: usize,
     /// For how long.
     pub remembered: Duration,
+    /// A wrong password counts each time it is tried.
+    pub count_repeated: bool,
 }
 
 /// What flags and the environment put over the file. Empty and `None` leave the file's value.
@@ -233,11 +235,7 @@ impl Config {
                 rules: Vec::new(),
                 time_to_live,
             },
-            passwords: Passwords {
-                scheme,
-                remembered_max: file.passwords.remembered_max,
-                remembered: Duration::from_secs(file.passwords.remembered_s),
-            },
+            passwords: file.passwords.resolve(scheme),
             changes: file.changes.resolve(),
             warm_up: file.database.warm_up,
             stop_on_signals: false,
@@ -252,6 +250,7 @@ impl Config {
             password_scheme: self.passwords.scheme,
             verified_max: self.passwords.remembered_max,
             verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
+            count_repeated: self.passwords.count_repeated,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: self.changes,

@@ -63,7 +63,7 @@ impl Operation {
             Finished::Transaction(_) | Finished::Sequence(_) => Operation::Extended,
             Finished::Password(checked) => match checked.purpose {
                 CheckPurpose::Bind { .. } => Operation::Bind,
-                CheckPurpose::Compare => Operation::Compare,
+                CheckPurpose::Compare(_) => Operation::Compare,
                 CheckPurpose::Change(_) => Operation::Extended,
             },
         })

@@ -9,7 +9,7 @@ use crate::session::Peer;
 use crate::stop::Stop;
 use crate::writer::Writer;
 use policy::password::{self, Cost};
-use policy::{Authentication as Proof, Right, Subject, VerifiedCache};
+use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};
 use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
 use schema::Name;
 use store::EntryId;
@@ -28,6 +28,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Desk<'d> {
     pub peer: &'d Peer,
     pub verified: &'d VerifiedCache,
+    /// Wrong passwords that were counted lately.
+    pub wrong: &'d VerifiedCache,
     pub writer: &'d Writer,
     pub now_us: u64,
 }
@@ -81,15 +83,19 @@ pub(crate) fn bind(
     }
 }
 
-/// What a simple bind brings.
-struct Given<'r> {
-    name: &'r str,
-    password: &'r [u8],
-    asked: Asked,
+/// What a bind with a name and a password brings.
+pub(super) struct Given<'r> {
+    pub name: &'r str,
+    pub password: &'r [u8],
+    pub asked: Asked,
 }
 
-fn simple(context: &Context<'_>, desk: &Desk<'_>, given: &Given<'_>) -> Result<Outcome, Stop> {
-    let (peer, name, asked) = (desk.peer, given.name, given.asked);
+pub(super) fn simple(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    given: &Given<'_>,
+) -> Result<Outcome, Stop> {
+    let (peer, name) = (desk.peer, given.name);
     if name.is_empty() && given.password.is_empty() {
         return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
             peer.address,
@@ -106,14 +112,13 @@ fn simple(context: &Context<'_>, desk: &Desk<'_>, given: &Given<'_>) -> Result<O
     let Some((entry, subject)) = candidate(context, resolved)? else {
         return invalid_credentials();
     };
-    let idle = context.catalog.policing.is_idle(&context.catalog.schema);
-    if !idle && let Some(case) = case(context, desk, (entry, &subject), asked)? {
+    if let Some(case) = Case::of(context, desk, entry)? {
         return policed(context, case, subject, given);
     }
-    match try_stored(context, desk, entry, given)? {
+    match try_stored(context, desk, entry, given.password)? {
         Tried::Right => Ok(Outcome::Accepted(Box::new(subject))),
         Tried::Wrong | Tried::Nothing => invalid_credentials(),
-        Tried::Slow(stored) => Ok(slow_check((entry, subject), stored, given)),
+        Tried::Slow(stored) => Ok(slow_check(desk, (entry, subject), stored, given)),
     }
 }
 
@@ -125,24 +130,50 @@ fn policed(
     subject: Subject,
     given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
-    let judge = |case: &mut Case<'_>, subject, matched| {
-        let verdict = case.judge(Box::new(subject), matched);
+    let guess = case.desk.guess(case.id, given.password);
+    let judge = |case: &mut Case<'_>, subject: Subject, matched| {
+        let verdict = judged(case, Box::new(subject), (guess, matched), given.asked);
         Ok(Outcome::Judged(Box::new(verdict)))
     };
     if case.is_locked() {
         return judge(&mut case, subject, false);
     }
-    match try_stored(context, case.desk, case.id, given)? {
+    match try_stored(context, case.desk, case.id, given.password)? {
         Tried::Right => judge(&mut case, subject, true),
         Tried::Wrong => judge(&mut case, subject, false),
         Tried::Nothing => invalid_credentials(),
-        Tried::Slow(stored) => Ok(slow_check((case.id, subject), stored, given)),
+        Tried::Slow(stored) => Ok(slow_check(case.desk, (case.id, subject), stored, given)),
+    }
+}
+
+/// Decides a bind as the policy of its account says.
+fn judged(
+    case: &mut Case<'_>,
+    subject: Box<Subject>,
+    (guess, matched): (Tag, bool),
+    asked: Asked,
+) -> Verdict {
+    match &subject.name {
+        Some(name) => {
+            let judgement = case.judge((name, &subject.dn), guess, matched);
+            judgement.of_bind(subject, asked.policy)
+        }
+        // Nobody's name is nobody's account.
+        None => Verdict::plain(None),
+    }
+}
+
+impl Desk<'_> {
+    /// What a password tried on an entry is known by, wrong as it may be.
+    pub fn guess(&self, entry: EntryId, given: &[u8]) -> Tag {
+        self.wrong.tag(entry.0, b"", given)
     }
 }
 
 /// What trying a password came to.
-enum Tried {
+pub(crate) enum Tried {
     Right,
+/// Tries a password on the values that can be checked fast.
     Wrong,
     /// There is no password.
     Nothing,
@@ -151,13 +182,13 @@ enum Tried {
 }
 
 #[inline]
-fn try_stored(
+pub(crate) fn try_stored(
     context: &Context<'_>,
     desk: &Desk<'_>,
     entry: EntryId,
-    given: &Given<'_>,
+    given: &[u8],
 ) -> Result<Tried, Stop> {
-    let (verified, given) = (desk.verified, given.password);
+    let verified = desk.verified;
     let now_ms = desk.now_us / 1_000;
     let stored = stored_passwords(context, entry)?;
     let mut tried = match stored.is_empty() {
@@ -175,6 +206,7 @@ fn try_stored(
             Cost::Slow => slow.push(value.to_vec()),
         }
     }
+    desk: &Desk<'_>,
     if !slow.is_empty() {
         tried = Tried::Slow(slow);
     }
@@ -186,6 +218,7 @@ fn slow_check(
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
 ) -> Outcome {
+            guess: desk.guess(entry, given.password),
     Outcome::Check(PasswordJob {
         entry: entry.0,
         stored,
@@ -197,28 +230,6 @@ fn slow_check(
     })
 }
 
-/// The case of an account that has a password policy. The administrator has none: nobody could
-/// unlock it.
-#[cold]
-fn case<'d>(
-    context: &Context<'_>,
-    desk: &'d Desk<'d>,
-    (id, subject): (EntryId, &Subject),
-    asked: Asked,
-) -> Result<Option<Case<'d>>, Stop> {
-    if subject.is_administrator() {
-        return Ok(None);
-    }
-    let account = context.account(id)?;
-    Ok(account.map(|account| Case {
-        desk,
-        account,
-        version: context.version(),
-        id,
-        asked: asked.policy,
-    }))
-}
-
 /// Decides a bind whose slow check has ended, by the state as it is now: others may have tried in
 /// between.
 pub(crate) fn checked(
@@ -226,11 +237,11 @@ pub(crate) fn checked(
     desk: &Desk<'_>,
     (id, subject): (EntryId, Box<Subject>),
     asked: Asked,
-    matched: bool,
+    tried: (Tag, bool),
 ) -> Result<Verdict, Stop> {
-    match case(context, desk, (id, &subject), asked)? {
-        Some(mut case) => Ok(case.judge(subject, matched)),
-        None => Ok(Verdict::plain(matched.then_some(subject))),
+    match Case::of(context, desk, id)? {
+        Some(mut case) => Ok(judged(&mut case, subject, tried, asked)),
+        None => Ok(Verdict::plain(tried.1.then_some(subject))),
     }
 }
 

@@ -1,8 +1,11 @@
-//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does.
+//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does, and
+//! is held against the account's policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
 
+use super::bind::{self, Desk, Tried};
 use super::controls::Controls;
+use super::policed::{Case, Judgement};
 use super::search::Needs;
-use super::{assertion, bind, referral, values, virtual_search};
+use super::{assertion, referral, values, virtual_search};
 use crate::catalog::Catalog;
 use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::context::{Context, Place};
@@ -10,23 +13,37 @@ use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::stop::Stop;
 use crate::virtual_entry::VirtualEntry;
-use policy::password::{self, Cost};
-use policy::{Right, VerifiedCache};
-use protocol::{CompareRequest, ResultCode};
+use policy::{Right, Tag};
+use protocol::{CompareRequest, OwnedControl, ResultCode};
 use schema::{Description, Name, Truth, ValueSource};
 
 /// How a compare goes on.
 pub(crate) enum Outcome {
     True,
     False,
+    /// A password policy has decided.
+    Judged(Judgement),
     /// The password's hash is slow: check it elsewhere, then come back.
     Check(PasswordJob),
 }
 
-/// Decides a compare request.
-pub(crate) fn compare(
+/// What a compare of a password goes on with when the check has ended.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    /// The entry, and how the client spelled it.
+    pub name: Name,
+    pub spelled: String,
+    guess: Tag,
+    /// The client asked what the password policy says.
+    pub policy: bool,
+    /// What comes with the result in any case.
+    pub controls: Vec<OwnedControl>,
+}
+
+/// Decides a compare request. The desk is asked for where a password is compared.
+pub(crate) fn compare<'d>(
     context: &Context<'_>,
-    verified: &VerifiedCache,
+    desk: impl Fn() -> Desk<'d>,
     needs: &Needs<'_>,
     request: &CompareRequest<'_>,
     controls: &Controls<'_>,
@@ -59,8 +76,8 @@ pub(crate) fn compare(
         assertion::require(context, id, condition)?;
     }
     if description.type_id == catalog.known.user_password.type_id {
-        let now_ms = needs.clock.now_us() / 1_000;
-        return compare_password(context, verified, now_ms, id, request.value);
+        let asked = (request, controls.password_policy);
+        return compare_password(context, &desk(), (id, name), asked);
     }
     let Some(entry) = context.entry(id)? else {
         return Err(context.no_such_object(None)?.into());
@@ -167,36 +184,70 @@ fn compare_member(
 
 fn compare_password(
     context: &Context<'_>,
-    verified: &VerifiedCache,
-    now_ms: u64,
-    id: store::EntryId,
-    given: &[u8],
+    desk: &Desk<'_>,
+    (id, name): (store::EntryId, &Name),
+    (request, policy): (&CompareRequest<'_>, bool),
 ) -> Result<Outcome, Stop> {
-    let stored = bind::stored_passwords(context, id)?;
-    if stored.is_empty() {
-        return Stop::refuse(
-            ResultCode::NO_SUCH_ATTRIBUTE,
-            "the entry has no userPassword",
-        );
+    let given = request.value;
+    let guess = || desk.guess(id, given);
+    let whose = (name, request.entry);
+    let mut case = Case::of(context, desk, id)?;
+    if let Some(case) = &mut case
+        && case.is_locked()
+    {
+        return Ok(Outcome::Judged(case.judge(whose, guess(), false)));
     }
-    let mut slow = Vec::new();
-    for value in stored {
-        let tag = || verified.tag(id.0, value, given);
-        match password::cost(value) {
-            _ if value == given => return Ok(Outcome::True),
-            Cost::Fast if password::verify(value, given) => return Ok(Outcome::True),
-            Cost::Fast => {}
-            Cost::Slow if verified.contains(tag(), now_ms) => return Ok(Outcome::True),
-            Cost::Slow => slow.push(value.to_vec()),
+    let is_stored = bind::stored_passwords(context, id)?.contains(&given);
+    let tried = match is_stored {
+        true => Tried::Right,
+        false => bind::try_stored(context, desk, id, given)?,
+    };
+    let matched = match tried {
+        Tried::Right => true,
+        Tried::Wrong => false,
+        Tried::Nothing => {
+            return Stop::refuse(
+                ResultCode::NO_SUCH_ATTRIBUTE,
+                "the entry has no userPassword",
+            );
         }
-    }
-    if slow.is_empty() {
-        return Ok(Outcome::False);
-    }
-    Ok(Outcome::Check(PasswordJob {
-        entry: id.0,
-        stored: slow,
-        given: given.to_vec(),
-        purpose: CheckPurpose::Compare,
-    }))
+        Tried::Slow(stored) => {
+            let compared = Compared {
+                name: name.clone(),
+                spelled: request.entry.to_owned(),
+                guess: guess(),
+                policy,
+                controls: Vec::new(),
+            };
+            return Ok(Outcome::Check(PasswordJob {
+                entry: id.0,
+                stored,
+                given: given.to_vec(),
+                purpose: CheckPurpose::Compare(Box::new(compared)),
+            }));
+        }
+    };
+    Ok(match (case, matched) {
+        (Some(mut case), matched) => Outcome::Judged(case.judge(whose, guess(), matched)),
+        (None, true) => Outcome::True,
+        (None, false) => Outcome::False,
+    })
+}
+
+/// Decides a compare whose slow check has ended, by the state as it is now.
+pub(crate) fn checked(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    id: store::EntryId,
+    compared: &Compared,
+    matched: bool,
+) -> Result<Outcome, Stop> {
+    Ok(match (Case::of(context, desk, id)?, matched) {
+        (Some(mut case), matched) => {
+            let whose = (&compared.name, compared.spelled.as_str());
+            Outcome::Judged(case.judge(whose, compared.guess, matched))
+        }
+        (None, true) => Outcome::True,
+        (None, false) => Outcome::False,
+    })
 }

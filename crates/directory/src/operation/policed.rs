@@ -1,5 +1,6 @@
-//! Binds of accounts that have a password policy (draft-behera-ldap-password-policy-11 §8.1): what
-//! the policy makes of a right or a wrong password, what the client is told, and what is noted.
+//! Passwords of accounts that have a policy, tried by a bind or a compare
+//! (draft-behera-ldap-password-policy-11 §8.1): what the policy makes of a right or a wrong one,
+//! what the client is told, and what is noted.
 //!
 //! An answer never waits for a note. Until a note stands in the store it is laid over what the
 //! snapshot says, so that nobody gets more guesses by being quick.
@@ -9,9 +10,10 @@ use crate::context::Context;
 use crate::operation::bind::Desk;
 use crate::stop::Stop;
 use crate::writer::{Notes, Writer};
-use policy::{Attempt, AttemptKind, Standing, Subject};
+use policy::{Attempt, AttemptKind, Standing, Subject, Tag};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 use protocol::{Control, LdapResult, OwnedControl, ResultCode, oid};
+use schema::Name;
 use store::EntryId;
 
 /// How a bind ended.
@@ -55,18 +57,55 @@ pub(crate) fn account(
     Ok(account)
 }
 
-/// A bind to be judged.
+/// The entry an account is, and how it is called.
+pub(crate) type Whose<'w> = (&'w Name, &'w str);
+
+/// A password of an account with a policy, to be judged.
 pub(crate) struct Case<'c> {
     pub desk: &'c Desk<'c>,
     /// By the snapshot of this version.
     pub account: Account,
     pub version: u64,
     pub id: EntryId,
-    /// The client asked for the response control.
-    pub asked: bool,
 }
 
-impl Case<'_> {
+/// What a policy makes of a password.
+#[derive(Debug)]
+pub(crate) struct Judgement {
+    /// It was right, and is good for something.
+    pub accepted: bool,
+    /// What the client may be told.
+    pub response: PasswordPolicyResponse,
+    /// Only the password may be changed.
+    pub must_change: bool,
+}
+
+impl<'c> Case<'c> {
+    /// The case of an entry; `None` when no policy is for it. The administrator has none: nobody
+    /// could unlock it.
+    #[inline]
+    pub fn of(
+        context: &Context<'_>,
+        desk: &'c Desk<'c>,
+        id: EntryId,
+    ) -> Result<Option<Case<'c>>, Stop> {
+        let catalog = context.catalog;
+        let administrator = catalog.administrator.as_ref();
+        if catalog.policing.is_idle(&catalog.schema)
+            || administrator.is_some_and(|it| it.entry == id)
+        {
+            return Ok(None);
+        }
+        let version = context.version();
+        let account = context.account(id)?;
+        Ok(account.map(|account| Case {
+            desk,
+            account,
+            version,
+            id,
+        }))
+    }
+
     /// Whether no password can help.
     pub fn is_locked(&self) -> bool {
         let mut account = self.account.clone();
@@ -75,37 +114,45 @@ impl Case<'_> {
     }
 
     /// Decides about a password that is right or wrong, and notes it before another is judged.
-    pub fn judge(&mut self, subject: Box<Subject>, matched: bool) -> Verdict {
+    pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
         let writer = self.desk.writer;
         let mut notes = writer.notes();
         self.account.lay_over(&notes.of(self.id, self.version));
-        let verdict = self.decide(&mut notes, subject, matched);
+        let judgement = self.decide(&mut notes, whose, guess, matched);
         let noted = !notes.is_empty();
         drop(notes);
         if noted {
             writer.wake();
         }
-        verdict
+        judgement
     }
 
-    fn decide(&mut self, notes: &mut Notes, subject: Box<Subject>, matched: bool) -> Verdict {
+    fn decide(
+        &mut self,
+        notes: &mut Notes,
+        whose: Whose<'_>,
+        guess: Tag,
+        matched: bool,
+    ) -> Judgement {
         let standing = self.account.standing(self.desk.now_us);
         if is_locked(standing) {
-            return self.refuse(Some(PasswordPolicyError::AccountLocked));
+            return refuse(Some(PasswordPolicyError::AccountLocked));
         }
         if !matched {
-            self.note(notes, &subject, AttemptKind::Failed);
+            if !self.is_repeated(guess) {
+                self.note(notes, whose, AttemptKind::Failed);
+            }
             let locked = is_locked(self.account.standing(self.desk.now_us));
-            return self.refuse(locked.then_some(PasswordPolicyError::AccountLocked));
+            return refuse(locked.then_some(PasswordPolicyError::AccountLocked));
         }
-        self.note(notes, &subject, AttemptKind::Succeeded);
+        self.note(notes, whose, AttemptKind::Succeeded);
         let mut response = PasswordPolicyResponse::default();
         match standing {
             Standing::Expired { grace_left: 0 } => {
-                return self.refuse(Some(PasswordPolicyError::PasswordExpired));
+                return refuse(Some(PasswordPolicyError::PasswordExpired));
             }
             Standing::Expired { grace_left } => {
-                self.note(notes, &subject, AttemptKind::Grace);
+                self.note(notes, whose, AttemptKind::Grace);
                 let left = bounded(grace_left - 1);
                 let warning = PasswordPolicyWarning::GraceAuthenticationsRemaining(left);
                 response.warning = Some(warning);
@@ -120,60 +167,78 @@ impl Case<'_> {
             Standing::MustChange => response.error = Some(PasswordPolicyError::ChangeAfterReset),
             Standing::Usable { .. } | Standing::Locked { .. } => {}
         }
-        Verdict {
-            controls: self.controls(response),
+        Judgement {
+            accepted: true,
+            response,
             must_change: standing == Standing::MustChange,
-            ..Verdict::plain(Some(subject))
         }
     }
 
-    fn refuse(&self, error: Option<PasswordPolicyError>) -> Verdict {
-        let warning = None;
-        Verdict {
-            controls: self.controls(PasswordPolicyResponse { warning, error }),
-            ..Verdict::plain(None)
-        }
+    /// Whether the same wrong password was tried and counted before: a program that goes on with an
+    /// old one learns nothing, and must not lock its user out.
+    fn is_repeated(&self, guess: Tag) -> bool {
+        let now_ms = self.desk.now_us / 1_000;
+        let known = self.desk.wrong.contains(guess, now_ms);
+        self.desk.wrong.insert(guess, now_ms);
+        known
     }
 
     /// Notes an attempt if that changes anything.
-    fn note(&mut self, notes: &mut Notes, subject: &Subject, kind: AttemptKind) {
+    fn note(&mut self, notes: &mut Notes, whose: Whose<'_>, kind: AttemptKind) {
         let time_us = notes.time_us(self.desk.now_us);
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
-        let Some(name) = subject
-            .name
-            .as_ref()
-            .filter(|_| policy.matters(state, attempt))
-        else {
-            return;
-        };
-        notes.add(self.id, (name, &subject.dn), attempt);
-        policy.note(state, attempt);
+        if policy.matters(state, attempt) {
+            notes.add(self.id, whose, attempt);
+            policy.note(state, attempt);
+        }
+    }
+}
+
+fn refuse(error: Option<PasswordPolicyError>) -> Judgement {
+    let warning = None;
+    Judgement {
+        accepted: false,
+        response: PasswordPolicyResponse { warning, error },
+        must_change: false,
+    }
+}
+
+impl Judgement {
+    /// The end of a bind, which was to become this subject.
+    pub fn of_bind(self, subject: Box<Subject>, asked: bool) -> Verdict {
+        let mut controls: Vec<OwnedControl> = self.control(asked).into_iter().collect();
+        controls.extend(expiry(self.response));
+        Verdict {
+            controls,
+            must_change: self.must_change,
+            ..Verdict::plain(self.accepted.then_some(subject))
+        }
     }
 
-    /// What comes with the result: the control that was asked for, if it has something to say, and
-    /// those of Netscape's servers, which nobody asks for.
-    fn controls(&self, response: PasswordPolicyResponse) -> Vec<OwnedControl> {
-        use PasswordPolicyError::{ChangeAfterReset, PasswordExpired};
-        use PasswordPolicyWarning::{GraceAuthenticationsRemaining, TimeBeforeExpiration};
-        let mut controls = Vec::new();
-        if self.asked && response != PasswordPolicyResponse::default() {
-            controls.push(policy_control(response));
+    /// The response control, if the client asked for it and it has something to say.
+    pub fn control(&self, asked: bool) -> Option<OwnedControl> {
+        let says = self.response != PasswordPolicyResponse::default();
+        (asked && says).then(|| policy_control(self.response))
+    }
+}
+
+/// The controls of Netscape's servers, which nobody asks for.
+fn expiry(response: PasswordPolicyResponse) -> Option<OwnedControl> {
+    use PasswordPolicyError::{ChangeAfterReset, PasswordExpired};
+    use PasswordPolicyWarning::{GraceAuthenticationsRemaining, TimeBeforeExpiration};
+    let text = |oid, text: String| {
+        OwnedControl::with_value(oid, false, |out| out.extend_from_slice(text.as_bytes()))
+    };
+    match (response.warning, response.error) {
+        (_, Some(PasswordExpired | ChangeAfterReset))
+        | (Some(GraceAuthenticationsRemaining(_)), _) => {
+            Some(text(oid::PASSWORD_EXPIRED, "0".to_owned()))
         }
-        let text = |oid, text: String| {
-            OwnedControl::with_value(oid, false, |out| out.extend_from_slice(text.as_bytes()))
-        };
-        match (response.warning, response.error) {
-            (_, Some(PasswordExpired | ChangeAfterReset))
-            | (Some(GraceAuthenticationsRemaining(_)), _) => {
-                controls.push(text(oid::PASSWORD_EXPIRED, "0".to_owned()));
-            }
-            (Some(TimeBeforeExpiration(left_s)), _) => {
-                controls.push(text(oid::PASSWORD_EXPIRING, left_s.to_string()));
-            }
-            _ => {}
+        (Some(TimeBeforeExpiration(left_s)), _) => {
+            Some(text(oid::PASSWORD_EXPIRING, left_s.to_string()))
         }
-        controls
+        _ => None,
     }
 }
 

@@ -65,6 +65,53 @@ fn without_a_limit_nothing_is_recorded() {
 }
 
 #[test]
+fn delays_double_up_to_the_most() {
+    let mut policy = PasswordPolicy {
+        min_delay_s: 2,
+        max_delay_s: 7,
+        ..PasswordPolicy::default()
+    };
+    let mut state = AccountState::default();
+    let locked = |policy: &PasswordPolicy, state: &AccountState, now_s: u64| match policy
+        .standing(state, now_s * S)
+    {
+        Standing::Locked { unlocked_in_s } => unlocked_in_s,
+        _ => None,
+    };
+    assert_eq!(locked(&policy, &state, 10), None);
+    let mut now_s = 10;
+    for delay_s in [2, 4, 7, 7, 7] {
+        failing(&policy, &mut state, &[now_s]);
+        assert_eq!(locked(&policy, &state, now_s), Some(delay_s));
+        assert_eq!(locked(&policy, &state, now_s + delay_s - 1), Some(1));
+        now_s += delay_s;
+        assert_eq!(locked(&policy, &state, now_s), None, "{now_s}");
+    }
+    assert_eq!(state.failures_us.len(), 3, "as many as the delay needs");
+    // Failures that no longer count do not make it longer.
+    policy.failure_interval_s = 100;
+    failing(&policy, &mut state, &[now_s + 200]);
+    assert_eq!(locked(&policy, &state, now_s + 200), Some(2));
+    policy.note(
+        &mut state,
+        attempt(AttemptKind::Succeeded, (now_s + 300) * S),
+    );
+    assert_eq!(state, AccountState::default());
+    // They do not keep failures from locking for longer.
+    let locking = PasswordPolicy {
+        min_delay_s: 2,
+        ..lockout()
+    };
+    failing(&locking, &mut state, &[300, 302, 304]);
+    assert_eq!(locked(&locking, &state, 304), Some(60));
+    state = AccountState::default();
+    // Without the most it stays.
+    policy.max_delay_s = 0;
+    failing(&policy, &mut state, &[400, 500]);
+    assert_eq!(locked(&policy, &state, 500), Some(2));
+}
+
+#[test]
 fn what_is_known_changes_nothing() {
     let (policy, mut state) = (lockout(), AccountState::default());
     let all = [

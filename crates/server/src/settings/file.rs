@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use directory::changes::Keeping;
-use policy::{LimitSubject, Limits, TimeToLive};
+use policy::{LimitSubject, Limits, Scheme, TimeToLive};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -288,6 +288,19 @@ pub struct Passwords {
     pub scheme: Spanned<String>,
     pub remembered_max: usize,
     pub remembered_s: u64,
+    pub count_repeated: bool,
+}
+
+impl Passwords {
+    /// The settings, with the scheme that was understood.
+    pub fn resolve(&self, scheme: Scheme) -> super::Passwords {
+        super::Passwords {
+            scheme,
+            remembered_max: self.remembered_max,
+            remembered: Duration::from_secs(self.remembered_s),
+            count_repeated: self.count_repeated,
+        }
+    }
 }
 
 impl Default for Passwords {
@@ -296,6 +309,7 @@ impl Default for Passwords {
             scheme: unplaced("{ARGON2}"),
             remembered_max: 100_000,
             remembered_s: 300,
+            count_repeated: false,
         }
     }
 }

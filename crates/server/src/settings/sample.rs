@@ -297,6 +297,13 @@ const SETTINGS: &[Setting] = &[
     ),
     row("passwords", "remembered_s", "300", "For how many seconds."),
     row(
+        "passwords",
+        "count_repeated",
+        "false",
+        "Whether password policies count a wrong password each time it is tried. If not, one that\n\
+         is tried again and again, as by a program that has an old one, counts once in a day.",
+    ),
+    row(
         "changes",
         "keep_mib",
         "0",
