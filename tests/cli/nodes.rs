@@ -86,6 +86,39 @@ fn owner_is_administrator_on_the_socket() {
 }
 
 #[test]
+fn users_bind_with_plain_on_the_socket() {
+    let pando = Pando::start();
+    for entry in kit::people::sample() {
+        pando.admin().add(&entry).expect_success();
+    }
+    let socket = pando.node().join("ldapi");
+    let url = format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"));
+    let bind = |name: &str, password: &str| {
+        // libldap leaves PLAIN out unless told.
+        let plain = [
+            "-Q", "-Y", "PLAIN", "-O", "none", "-U", name, "-w", password,
+        ];
+        kit::tools::run("ldapwhoami", &[&plain[..], &["-H", &url]].concat(), "")
+    };
+    bind("ada", "ada").expect(0).says("dn:uid=ada,ou=People");
+    bind("u:grace", "grace").expect(0).says("dn:uid=grace");
+    bind("ada", "wrong").expect(49);
+    bind("nobody", "ada").expect(49);
+    let root = [
+        "-x",
+        "-H",
+        &url,
+        "-b",
+        "",
+        "-s",
+        "base",
+        "supportedSASLMechanisms",
+    ];
+    let offered = kit::tools::run("ldapsearch", &root, "").expect(0);
+    offered.says("supportedSASLMechanisms: PLAIN");
+}
+
+#[test]
 fn schema_is_shown_and_extended() {
     let shell = Shell::with_node();
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/mail.schema");

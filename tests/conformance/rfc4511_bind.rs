@@ -11,6 +11,7 @@ pub(crate) fn clauses(book: &mut Book) {
     anonymous(book);
     simple(book);
     sasl(book);
+    plain_in_the_clear(book);
     rights(book);
 }
 
@@ -294,6 +295,28 @@ fn sasl(book: &mut Book) {
             };
             let outcome = it.session()?.bind_with(3, "", sasl, &[])?;
             outcome.refused().map(|_| ())
+        },
+    );
+}
+
+/// A bind with PLAIN in the clear.
+fn plain(it: &Case<'_>, credentials: &[u8]) -> Result<Outcome, Finding> {
+    let sasl = Authentication::Sasl {
+        mechanism: "PLAIN",
+        credentials: Some(credentials),
+    };
+    it.session()?.bind_with(3, "", sasl, &[])
+}
+
+fn plain_in_the_clear(book: &mut Book) {
+    let mut section = book.section("rfc4513", "5.2");
+    section.clause(
+        "plain-is-not-for-the-clear",
+        "PLAIN without TLS is refused, whatever it brings.",
+        |it| {
+            let ada = it.person("ada", &[("userPassword", "ada")])?;
+            plain(it, format!("\0dn:{ada}\0ada").as_bytes())?.refused()?;
+            plain(it, b"junk")?.refused().map(|_| ())
         },
     );
 }

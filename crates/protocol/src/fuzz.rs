@@ -20,6 +20,7 @@ use crate::extended::{
 };
 use crate::filter::{FILTER_DEPTH_MAX, Filter};
 use crate::proxy::{self, Progress};
+use crate::sasl::Plain;
 use crate::{
     Control, DecodeLimits, Message, OwnedControl, Response, ResponseMessage, ResultKind,
     begin_search_entry, decode_header, finish_search_entry, frame, peek_response,
@@ -175,7 +176,8 @@ pub fn controls(bytes: &[u8]) {
     );
 }
 
-/// Values of extended requests and responses, and controls behind an operation of any kind.
+/// Values of extended requests and responses, credentials of SASL mechanisms, and controls behind
+/// an operation of any kind.
 pub fn extended(bytes: &[u8]) {
     if let Some(controls) = crate::decode_controls_of(bytes) {
         assert!(controls.len() <= crate::control::CONTROLS_MAX);
@@ -183,7 +185,7 @@ pub fn extended(bytes: &[u8]) {
     round_trip!(bytes =>
         BulkUpdateRequest BulkUpdateResponse CancelRequest EndBulkUpdateRequest
         EndTransactionRequest EndTransactionResponse PasswordModifyRequest PasswordModifyResponse
-        RefreshRequest RefreshResponse StartBulkUpdateRequest StartBulkUpdateResponse
+        Plain RefreshRequest RefreshResponse StartBulkUpdateRequest StartBulkUpdateResponse
     );
 }
 

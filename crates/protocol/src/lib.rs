@@ -29,6 +29,7 @@ pub mod proxy;
 pub mod request;
 pub mod response;
 mod result_code;
+pub mod sasl;
 pub mod url;
 
 pub use ber::{PartialAttribute, Values, put_partial_attribute};

@@ -4,6 +4,7 @@ use super::Context;
 use crate::account::Account;
 use crate::clock::Clock;
 use crate::stop::Stop;
+use policy::Subject;
 use store::EntryId;
 
 impl Context<'_> {
@@ -12,12 +13,17 @@ impl Context<'_> {
         self.clock.map_or(0, Clock::now_us)
     }
 
-    /// The former passwords of an entry, as they were stored (pwdHistory).
+    /// The same view for the server itself, to find out whom a client means.
+    pub fn of_server<'s>(&'s self, server: &'s Subject) -> Context<'s> {
+        Context::new(self.snapshot, self.catalog, server)
+    }
+
     /// Place in the order of all writes of the last one that is seen here.
     pub fn position(&self) -> Result<u64, Stop> {
         Ok(self.snapshot.position()?)
     }
 
+    /// The former passwords of an entry, as they were stored (pwdHistory).
     pub fn former_passwords(&self, id: EntryId) -> Result<Vec<Vec<u8>>, Stop> {
         let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
         match self.snapshot.entry(id)? {

@@ -1,10 +1,10 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): who is it, and is it true?
 
-use crate::catalog::Catalog;
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::operation::policed::{Case, Verdict};
+use crate::operation::sasl;
 use crate::session::Peer;
 use crate::stop::Stop;
 use crate::writer::Writer;
@@ -50,7 +50,6 @@ pub(crate) fn bind(
     request: &BindRequest<'_>,
     asked: Asked,
 ) -> Result<Outcome, Stop> {
-    let peer = desk.peer;
     if request.version != 3 {
         return Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
@@ -69,13 +68,7 @@ pub(crate) fn bind(
         Authentication::Sasl {
             mechanism,
             credentials,
-        } => sasl(
-            context.catalog,
-            context.subject,
-            peer,
-            mechanism,
-            credentials,
-        ),
+        } => sasl::bind(context, desk, mechanism, credentials, asked),
         Authentication::Unknown(tag) => Stop::refuse(
             ResultCode::AUTH_METHOD_NOT_SUPPORTED,
             format!("authentication choice [{tag}] is not known; use simple or sasl"),
@@ -173,7 +166,6 @@ impl Desk<'_> {
 /// What trying a password came to.
 pub(crate) enum Tried {
     Right,
-/// Tries a password on the values that can be checked fast.
     Wrong,
     /// There is no password.
     Nothing,
@@ -181,6 +173,7 @@ pub(crate) enum Tried {
     Slow(Vec<Vec<u8>>),
 }
 
+/// Tries a password on the values that can be checked fast.
 #[inline]
 pub(crate) fn try_stored(
     context: &Context<'_>,
@@ -206,7 +199,6 @@ pub(crate) fn try_stored(
             Cost::Slow => slow.push(value.to_vec()),
         }
     }
-    desk: &Desk<'_>,
     if !slow.is_empty() {
         tried = Tried::Slow(slow);
     }
@@ -214,11 +206,11 @@ pub(crate) fn try_stored(
 }
 
 fn slow_check(
+    desk: &Desk<'_>,
     (entry, subject): (EntryId, Subject),
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
 ) -> Outcome {
-            guess: desk.guess(entry, given.password),
     Outcome::Check(PasswordJob {
         entry: entry.0,
         stored,
@@ -226,6 +218,7 @@ fn slow_check(
         purpose: CheckPurpose::Bind {
             subject: Box::new(subject),
             asked: given.asked,
+            guess: desk.guess(entry, given.password),
         },
     })
 }
@@ -283,61 +276,9 @@ pub(crate) fn stored_passwords<'c>(
     Ok(attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect()))
 }
 
-fn invalid_credentials<T>() -> Result<T, Stop> {
+pub(super) fn invalid_credentials<T>() -> Result<T, Stop> {
     // The same words whether the entry is missing or the password wrong: no hint which.
     Stop::refuse(ResultCode::INVALID_CREDENTIALS, "")
-}
-
-/// The mechanisms a connection may use.
-pub(crate) fn mechanisms(peer: &Peer) -> &'static [&'static str] {
-    if peer.unix_uid.is_some() {
-        &["EXTERNAL"]
-    } else {
-        &[]
-    }
-}
-
-fn sasl(
-    catalog: &Catalog,
-    before: &Subject,
-    peer: &Peer,
-    mechanism: &str,
-    credentials: Option<&[u8]>,
-) -> Result<Outcome, Stop> {
-    let uid = match peer.unix_uid {
-        Some(uid) if mechanism.eq_ignore_ascii_case("EXTERNAL") => uid,
-        _ => {
-            let offered = mechanisms(peer).join(", ");
-            return Stop::refuse(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                format!("SASL mechanism {mechanism} is not offered here; offered: [{offered}]"),
-            );
-        }
-    };
-    if credentials.is_some_and(|authzid| !authzid.is_empty()) {
-        return Stop::refuse(
-            ResultCode::INVALID_CREDENTIALS,
-            "EXTERNAL with an authorization identity of its own is not offered",
-        );
-    }
-    // The owner of the process and root administer the node they run on.
-    let own = own_uid();
-    match &catalog.administrator {
-        Some(administrator) if uid == 0 || uid == own => {
-            Ok(Outcome::Accepted(Box::new(before.administrator(
-                administrator.name.clone(),
-                administrator.spelled.clone(),
-                Proof::External,
-            ))))
-        }
-        _ => invalid_credentials(),
-    }
-}
-
-/// The user id this server runs under: the owner of its own files in `/proc`.
-fn own_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
 }
 
 /// The control that tells who the client has become (RFC 3829 §4), if it asked.

@@ -37,6 +37,7 @@ pub(crate) mod proxy;
 pub(crate) mod read_entry;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
+pub(crate) mod sasl;
 pub(crate) mod search;
 pub(crate) mod slice;
 pub(crate) mod sort_key;

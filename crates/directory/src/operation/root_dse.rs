@@ -1,6 +1,6 @@
 //! The root DSE (RFC 4512 §5.1).
 
-use super::{bind, controls, extended};
+use super::{controls, extended, sasl};
 use crate::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::session::Peer;
 use crate::virtual_entry::VirtualEntry;
@@ -49,7 +49,7 @@ pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> 
     entry.put("supportedFeatures", FEATURES);
     entry.put(
         "supportedSASLMechanisms",
-        bind::mechanisms(peer).iter().copied(),
+        sasl::mechanisms(peer).iter().copied(),
     );
     entry.put("vendorName", ["Pando"]);
     entry.put(

@@ -7,6 +7,7 @@ import static unboundid.Site.refused;
 
 import com.unboundid.ldap.sdk.LDAPConnection;
 import com.unboundid.ldap.sdk.LDAPURL;
+import com.unboundid.ldap.sdk.PLAINBindRequest;
 import com.unboundid.ldap.sdk.ResultCode;
 import com.unboundid.ldap.sdk.extensions.StartTLSExtendedRequest;
 import com.unboundid.util.ssl.HostNameSSLSocketVerifier;
@@ -38,6 +39,15 @@ public final class Tls {
     private static void usable(LDAPConnection connection) throws Exception {
         holds("there is TLS", connection.getSSLSession() != null);
         connection.bind(ADA, "ada");
+        for (String who : new String[] {"u:ada", "dn:" + ADA}) {
+            connection.bind(new PLAINBindRequest(who, "ada"));
+        }
+        connection.bind(new PLAINBindRequest("u:ada", "u:ada", "ada"));
+        refused(ResultCode.INVALID_CREDENTIALS,
+                () -> connection.bind(new PLAINBindRequest("u:ada", "wrong")));
+        refused(ResultCode.INVALID_CREDENTIALS,
+                () -> connection.bind(new PLAINBindRequest("u:ada", "u:grace", "ada")));
+        connection.bind(new PLAINBindRequest("dn:" + ADA, "ada"));
         equal("ada", connection.getEntry(ADA).getAttributeValue("uid"), "ada");
         connection.close();
     }
