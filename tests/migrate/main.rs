@@ -4,6 +4,7 @@ mod follow;
 mod interruptions;
 mod kinds;
 mod mistakes;
+mod policies;
 mod report;
 mod secure;
 

@@ -103,6 +103,14 @@ impl Execution<'_, '_> {
         let Some(policy) = policy else {
             return Ok(());
         };
+        let types = &policing.types;
+        let is_given =
+            |type_id| number_in(numbers, type_id).is_some_and(|it| changed.contains(&it));
+        // Another server has made of it what there is to make, and says so.
+        let told = [types.changed, types.history, types.failures, types.reset];
+        if write.has(|options| options.relaxed) && told.into_iter().any(is_given) {
+            return Ok(());
+        }
         let has_password = draft.find(known.user_password.number).is_some();
         let mut state = given.clone();
         if changed.contains(&known.user_password.number) {
@@ -114,9 +122,6 @@ impl Execution<'_, '_> {
             // Unlocked by hand: the failures that locked it must not do so again.
             state.failures_us.clear();
         }
-        let is_given =
-            |type_id| number_in(numbers, type_id).is_some_and(|it| changed.contains(&it));
-        let types = &policing.types;
         if is_given(types.changed) {
             state.changed_s = given.changed_s;
         }

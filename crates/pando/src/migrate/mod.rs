@@ -12,6 +12,7 @@ mod follow;
 mod here;
 mod keep;
 mod node;
+mod policies;
 mod provider;
 mod pull;
 mod rejects;
@@ -88,6 +89,9 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
     // What has just been copied once is the same.
     if !(copied && mode != Mode::Stay) {
         job.follow(&mut state).map_err(Trouble::into_problem)?;
+    }
+    if mode != Mode::Stay {
+        job.default_policy().map_err(Trouble::into_problem)?;
     }
     // The end was wished: the report is the last part of it, and a wish of its own ends that.
     drop(interrupts);
@@ -359,6 +363,13 @@ impl Job<'_> {
             keep: Keep::new(taken.schema, taken.operational),
             subentries: provider.subentries,
         })
+    }
+
+    /// Takes over which password policy is for everybody.
+    fn default_policy(&self) -> Result<(), Trouble> {
+        let mut remote = Remote::open(self.old)?;
+        let mut channel = self.channel()?;
+        policies::take_over(&mut remote, &mut channel)
     }
 
     /// The node. One that is just starting has its folder already, but listens not yet.

@@ -5,8 +5,8 @@ use super::trouble::{Trouble, explain};
 use crate::reach::Target;
 use ::conformance::Transport;
 use protocol::{
-    Authentication, BindRequest, DerefAliases, Filter, MessageId, OwnedControl, Request, Response,
-    ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
+    Authentication, BindRequest, DerefAliases, Filter, LdapResult, MessageId, OwnedControl,
+    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
 };
 use std::io;
 use std::time::Duration;
@@ -180,24 +180,37 @@ impl Remote {
     /// One entry with the attributes asked for.
     pub fn read(&mut self, dn: &str, attributes: &[&str]) -> Result<Entry, Trouble> {
         let request = everything(dn, Scope::BaseObject, attributes);
-        self.send(&Request::Search(request), &[])?;
-        let mut found = None;
+        let (found, result) = self.found(&request)?;
+        match found.into_iter().next_back() {
+            Some(entry) if result.code == ResultCode::SUCCESS => Ok(entry),
+            None if result.code == ResultCode::SUCCESS => Err(Trouble::refused(format!(
+                "{}: \"{dn}\" is not shown to this name",
+                self.url
+            ))),
+            _ => Err(explain(&result, dn, &self.who)),
+        }
+    }
+
+    /// A few entries, and how the search for them ended.
+    pub fn search(
+        &mut self,
+        request: &SearchRequest<'_>,
+    ) -> Result<(Vec<Entry>, ResultCode), Trouble> {
+        let (found, result) = self.found(request)?;
+        Ok((found, result.code))
+    }
+
+    fn found(&mut self, request: &SearchRequest<'_>) -> Result<(Vec<Entry>, LdapResult), Trouble> {
+        self.send(&Request::Search(request.clone()), &[])?;
+        let mut found = Vec::new();
         loop {
             let answer = self.answer()?;
             let message = ResponseMessage::decode(&answer).map_err(|it| self.broken(&it))?;
             match message.response {
                 Response::SearchEntry { name, attributes } => {
-                    found = Some(Entry::of(name, &attributes));
+                    found.push(Entry::of(name, &attributes));
                 }
-                Response::SearchDone(result) => {
-                    return match found {
-                        Some(entry) if result.code == ResultCode::SUCCESS => Ok(entry),
-                        None if result.code == ResultCode::SUCCESS => Err(Trouble::refused(
-                            format!("{}: \"{dn}\" is not shown to this name", self.url),
-                        )),
-                        _ => Err(explain(&result, dn, &self.who)),
-                    };
-                }
+                Response::SearchDone(result) => return Ok((found, result)),
                 _ => {}
             }
         }
