@@ -1,7 +1,9 @@
 //! `ldapsearch -E` and `-e`: controls of searches and binds as Debian's tools send them.
 
 use kit::tools::Tools;
-use kit::{ADMIN, Entry, SUFFIX, Subject};
+use kit::{ADMIN, Entry, Pando, SUFFIX, Subject};
+use protocol::control::SessionTracking;
+use protocol::{OwnedControl, Scope, oid};
 
 use super::{ADA, EDSGER, GRACE, code};
 
@@ -227,6 +229,36 @@ fn session_tracking() {
     ];
     let found = tools.search(&args).expect(code::SUCCESS).entries();
     assert_eq!(found.len(), 1);
+}
+
+/// What a client says about itself is quoted: it cannot look like what the server says.
+#[test]
+fn tracked_sessions_stand_in_the_log() {
+    let mut pando = Pando::init();
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n\n[log]\nlevel = \"info\"\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("written");
+    pando.serve_as_configured();
+    let session = SessionTracking {
+        source_address: "192.0.2.1",
+        source_name: "app.example.com",
+        format: "1.3.6.1.4.1.21008.108.63.1.3",
+        identifier: "ada\nERROR forged",
+    };
+    let control = OwnedControl::with_value(oid::SESSION_TRACKING, true, |out| session.encode(out));
+    let (scope, all) = (Scope::BaseObject, "(objectClass=*)");
+    let mut admin = pando.admin();
+    let found = admin.search_with(SUFFIX, scope, all, &["1.1"], &[control], |_| {});
+    found.outcome.expect_success();
+    pando.process().wait_for("session tracked", |line| {
+        let whole = [
+            "session tracked",
+            "192.0.2.1",
+            "app.example.com",
+            "ERROR forged",
+            ADMIN,
+        ];
+        whole.iter().all(|it| line.contains(it)).then_some(())
+    });
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod draft_behera;
 mod drafts;
 mod entry;
 mod extended;
+mod extensible;
+mod junk;
 mod read_controls;
 mod report;
 mod rfc3296;
@@ -42,6 +44,7 @@ mod session;
 mod site;
 mod streams;
 mod values;
+mod vendors;
 mod write_controls;
 
 pub use case::Case;
@@ -130,6 +133,9 @@ pub fn clauses() -> Vec<Clause> {
     draft_behera::clauses(&mut book);
     drafts::clauses(&mut book);
     streams::clauses(&mut book);
+    vendors::clauses(&mut book);
+    junk::clauses(&mut book);
+    extensible::clauses(&mut book);
     book.into_clauses()
 }
 
