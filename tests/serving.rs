@@ -155,9 +155,7 @@ fn a_stopping_server_says_so_and_finishes_writes() {
 /// A tool that trusts one certificate only.
 fn trusting(certificate: &PathBuf, url: &str, args: &[&str]) -> Answer {
     let mut command = Command::new("timeout");
-    command
-        .args(["60", "ldapwhoami", "-x", "-H", url])
-        .args(args);
+    command.args(["60", "ldapwhoami", "-H", url]).args(args);
     command
         .env_remove("LDAPNOINIT")
         .env("LDAPTLS_CACERT", certificate);
@@ -169,7 +167,7 @@ fn tls_from_the_first_byte_and_on_request() {
     let server = Secure::start();
     let (certificate, secure) = (server.certificate, server.url);
     let plain = server.pando.url();
-    let bind = ["-D", kit::ADMIN, "-w", kit::PASSWORD];
+    let bind = ["-x", "-D", kit::ADMIN, "-w", kit::PASSWORD];
     trusting(&certificate, &secure, &bind)
         .expect(0)
         .says(kit::ADMIN);
@@ -177,6 +175,23 @@ fn tls_from_the_first_byte_and_on_request() {
         .expect(0)
         .says(kit::ADMIN);
     trusting(&certificate, &plain, &bind).expect(0);
+    // What is for protected connections only knows both ways.
+    let who = format!("dn:{}", kit::ADMIN);
+    let sasl = [
+        "-Q",
+        "-Y",
+        "PLAIN",
+        "-O",
+        "none",
+        "-U",
+        &who,
+        "-w",
+        kit::PASSWORD,
+    ];
+    trusting(&certificate, &secure, &sasl).expect(0);
+    trusting(&certificate, &plain, &[&["-ZZ"], &sasl[..]].concat()).expect(0);
+    let refused = trusting(&certificate, &plain, &sasl);
+    assert_ne!(refused.status, 0, "{refused:?}");
     // A client that does not know the certificate goes away, and nobody minds.
     let stranger = Tools::admin(&secure).run("ldapwhoami", &[], "");
     assert_ne!(stranger.status, 0, "{stranger:?}");

@@ -251,9 +251,10 @@ impl<S: Service> Thread<S> {
         self: &Rc<Self>,
         socket: Socket,
         tls: bool,
-        peer: Peer,
+        mut peer: Peer,
         ticket: Ticket,
     ) -> io::Result<()> {
+        peer.secure |= tls;
         let tls = match (&self.shared.certificate, tls) {
             (Some(certificate), true) => {
                 Some(Box::new(certificate.session().map_err(io::Error::other)?))
