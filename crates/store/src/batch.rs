@@ -45,6 +45,8 @@ pub struct Batch<'s> {
     /// Holders from which on a value's holders move to the posting table.
     pub(crate) holders_max: u64,
     pub(crate) scratch: Scratch,
+    /// What versions of the environment begin with.
+    versions_from: u64,
     store: &'s Shared,
 }
 
@@ -66,7 +68,8 @@ pub(crate) struct Scratch {
 
 impl<'s> Batch<'s> {
     pub(crate) fn begin(shared: &'s Arc<Shared>, indexes: &IndexSet) -> Result<Batch<'s>, Error> {
-        let transaction = shared.begin()?;
+        let in_use = shared.current.get();
+        let transaction = shared.begin(&in_use)?;
         let row = transaction.get(shared.tables.meta, STATE_KEY)?;
         let state = State::decode(row.ok_or_else(|| Error::corrupt("meta", "no state row"))?)?;
         Ok(Batch {
@@ -82,13 +85,14 @@ impl<'s> Batch<'s> {
             containers: RefCell::new(Containers::default()),
             holders_max: shared.holders_max,
             scratch: Scratch::default(),
+            versions_from: in_use.versions_from,
             store: shared,
         })
     }
 
     /// The state as changed so far.
     pub fn snapshot(&self) -> Snapshot<'_> {
-        let version = self.transaction.id();
+        let version = self.versions_from + self.transaction.id();
         let pending = Some(&self.pending);
         Snapshot::new(
             &self.transaction,

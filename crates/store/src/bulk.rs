@@ -301,7 +301,10 @@ impl BulkLoader {
     fn transaction(&mut self) -> Result<&mut WriteTransaction, Error> {
         match &mut self.transaction {
             Some(transaction) => Ok(transaction),
-            closed => Ok(closed.insert(self.store.shared.begin()?)),
+            closed => {
+                let in_use = self.store.shared.current.get();
+                Ok(closed.insert(self.store.shared.begin(&in_use)?))
+            }
         }
     }
 

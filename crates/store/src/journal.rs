@@ -22,9 +22,11 @@ mod log;
 mod reader;
 mod recovery;
 mod segment;
+mod tail;
 mod threads;
 
 pub use recovery::Recovery;
+pub use tail::LogTail;
 
 pub(crate) use checkpoint::{Checkpoint, META_BYTES, exists as is_open, meta_of, put_meta_back};
 pub(crate) use recovery::go_back;
@@ -83,6 +85,8 @@ struct Open {
     companions: Vec<Arc<File>>,
     /// When the checkpoint in force was noticed to be.
     in_force_since: Instant,
+    /// Segments from this one on are read by somebody else and stay.
+    held: Option<u64>,
 }
 
 /// How a log stands that is being written.
@@ -248,12 +252,39 @@ impl Journal {
         made.map_err(|error| self.halt("making a checkpoint", error))
     }
 
-    /// Syncs everything and ends the log: the database file needs nothing else then. After a
-    /// failure everything stays as it is, for the next start to recover.
+    /// Keeps the log from here on, whatever checkpoints come, until [`Journal::release`] or
+    /// [`Journal::seal`]. What comes back reads it, on another thread if need be.
     ///
     /// # Errors
-    /// What the system says; the log is still in force then.
-    pub fn seal(mut self) -> Result<(), Error> {
+    /// The log has not been begun, or cannot be read.
+    pub fn hold(&mut self) -> Result<LogTail, Error> {
+        let open = self.open.as_mut().ok_or_else(not_begun)?;
+        let place = open.log.place();
+        let tail = LogTail::new(&log_folder(&self.store), open.log.id(), place)?;
+        open.held = Some(place.segment);
+        Ok(tail)
+    }
+
+    /// The log need not be kept any more.
+    pub fn release(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.held = None;
+        }
+    }
+
+    /// The sequence number of the record that comes after those committed; 0 without a log.
+    pub fn end(&self) -> u64 {
+        let place = self.open.as_ref().map(|it| it.log.place());
+        place.map_or(0, |it| it.sequence)
+    }
+
+    /// Syncs everything and ends the log: the database file needs nothing else then, until the next
+    /// [`Journal::begin`] makes another log. After a failure everything stays as it is, for the
+    /// next start to recover.
+    ///
+    /// # Errors
+    /// What the system says; the log is still in force then, and writing has ended.
+    pub fn seal(&mut self) -> Result<(), Error> {
         let Some(mut open) = self.open.take() else {
             return Ok(());
         };
@@ -303,7 +334,7 @@ impl Open {
         store.sync()?;
         let log = Log::begin(&log_folder(store), id)?;
         checkpoint::mark(folder, id)?;
-        let pin = ReadTransaction::begin(&store.shared.environment)?;
+        let pin = ReadTransaction::begin(&store.shared.environment())?;
         let first = checkpoint_of(store, &pin, &log, 1)?;
         let file = CheckpointFile::create(folder, &first)?;
         let start = Error::system("starting a thread");
@@ -320,6 +351,7 @@ impl Open {
             checkpoints: 1,
             companions: Vec::new(),
             in_force_since: Instant::now(),
+            held: None,
         })
     }
 
@@ -338,7 +370,7 @@ impl Open {
     }
 
     fn begin_checkpoint(&mut self, store: &Store) -> Result<(), Error> {
-        let pin = ReadTransaction::begin(&store.shared.environment)?;
+        let pin = ReadTransaction::begin(&store.shared.environment())?;
         self.checkpoints += 1;
         let next = checkpoint_of(store, &pin, &self.log, self.checkpoints)?;
         self.checkpointer.send(pin, next, self.companions.clone());
@@ -360,7 +392,8 @@ impl Open {
     /// A checkpoint is in force: segments before its own are needed no more.
     fn checkpointed(&mut self, segment: u64) -> Result<(), Error> {
         self.in_force_since = Instant::now();
-        self.log.release_before(segment)
+        let needed = self.held.map_or(segment, |held| held.min(segment));
+        self.log.release_before(needed)
     }
 }
 

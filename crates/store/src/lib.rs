@@ -9,6 +9,9 @@
 //!
 //! **Invariant:** no snapshot lives across a wait for a client: LMDB cannot reuse pages that a
 //! reader still sees.
+//!
+//! **Invariant:** versions of states only grow while a store is open, also when a compacted copy
+//! takes the place of the database file ([`Store::replace_with`]).
 
 mod batch;
 mod bulk;
@@ -18,17 +21,21 @@ mod containers;
 mod detached;
 mod entry;
 mod entry_store;
+mod equal;
 mod error;
 mod fields;
 pub mod fuzz;
 mod id;
+mod in_use;
 mod index;
 mod index_set;
 mod journal;
 mod link;
 mod lmdb;
+mod lock;
 mod plan;
 mod reader;
+mod replace;
 mod snapshot;
 mod state;
 mod store;
@@ -41,6 +48,7 @@ pub use candidates::{CandidateEntries, Candidates};
 pub use check::{Report, check};
 pub use detached::{Detached, DetachedWalk};
 pub use entry::{EntryBuilder, EntryView, StoredAttribute};
+pub use equal::compare;
 pub use error::Error;
 pub use fields::{FieldReader, Fields};
 pub use id::EntryId;
@@ -48,11 +56,13 @@ pub use index::build::Progress;
 pub use index::estimate::{IndexEstimate, estimate_index};
 pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
-pub use journal::{Journal, JournalState, Recovery};
+pub use journal::{Journal, JournalState, LogTail, Recovery};
 pub use link::{Holder, LinkedSet, Members, SetId, is_linked_type};
 pub use lmdb::Statistics;
+pub use lock::LOCK_FILE;
 pub use plan::{Advice, FilterPart, Plan, advise, filter_parts, plan};
 pub use reader::Reader;
+pub use replace::{Paused, Retired};
 pub use snapshot::{Lookup, Region, RegionScope, Snapshot};
-pub use store::{DATABASE_FILE, LOCK_FILE, Store, StoreOptions};
+pub use store::{DATABASE_FILE, Store, StoreOptions};
 pub use usage::Usage;

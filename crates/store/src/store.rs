@@ -1,7 +1,7 @@
 //! The store: one folder, one database file, one process.
 
-use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::batch::Batch;
 use crate::error::Error;
+use crate::in_use::{Current, InUse};
 use crate::index_set::IndexSet;
 use crate::journal::{self, Recovery};
 use crate::lmdb::{
     self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
 };
+use crate::lock::{self, Lock, lock_folder};
 use crate::reader::Reader;
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
 /// The database file in its folder.
 pub const DATABASE_FILE: &str = "pando.mdb";
-/// The file whose lock says that a process has the folder open.
-pub const LOCK_FILE: &str = "lock";
 
 /// LMDB's table of readers, beside the database file.
-const READERS_FILE: &str = "pando.mdb-lock";
+pub(crate) const READERS_FILE: &str = "pando.mdb-lock";
 /// Room for its header and [`READERS_MAX`] slots.
 const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
 /// Written and removed to learn whether the disk is full.
@@ -52,21 +52,13 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Before the lock, so that the file is closed before another process may open it.
-    pub environment: Arc<Environment>,
+    pub current: Current,
+    /// The same in every environment that is in use one after the other.
     pub tables: Tables,
     pub holders_max: u64,
-    folder: PathBuf,
+    pub folder: PathBuf,
     durability: AtomicU8,
-    lock: Lock,
-}
-
-/// Whose the folder is.
-#[derive(Debug)]
-enum Lock {
-    /// This process's, as long as it holds the file.
-    Own(#[expect(dead_code, reason = "held, not looked at")] File),
-    /// Another process's: what the lock file said of it.
-    Other(Vec<u8>),
+    pub lock: Lock,
 }
 
 /// What makes commits durable.
@@ -185,22 +177,24 @@ impl Store {
         if !file.is_file() {
             return Err(Error::Missing { file });
         }
-        let lock = match lock_folder(folder) {
-            Err(Error::Locked { .. }) if beside => Lock::Other(holder(folder)?),
+        let (lock, (environment, tables)) = match lock_folder(folder) {
+            Err(Error::Locked { .. }) if beside => {
+                let (holder, opened) = lock::beside(folder, || open_to_read(&file, false))?;
+                (Lock::Other(holder), opened)
+            }
             Ok(_) if journal::is_open(folder) => {
                 return Err(Error::Unrecovered {
                     folder: folder.to_path_buf(),
                 });
             }
-            lock => Lock::Own(lock?),
+            lock => (Lock::Own(lock?), open_to_read(&file, true)?),
         };
-        let (environment, tables) = open_to_read(&file, &lock)?;
         let read = ReadTransaction::begin(&environment)?;
         let format = read.get(tables.meta, FORMAT_KEY)?;
         require_format(format.unwrap_or_default())?;
         drop(read);
         let shared = Shared {
-            environment,
+            current: Current::new(environment),
             tables,
             holders_max: u64::from(HOLDERS_MAX),
             folder: folder.to_path_buf(),
@@ -218,9 +212,9 @@ impl Store {
     /// [`Error::Conflict`]
     pub fn require_same_holder(&self) -> Result<(), Error> {
         match &self.shared.lock {
-            Lock::Other(before) if holder(&self.shared.folder)? != *before => Err(Error::conflict(
-                "the server was restarted while its database was read; try again",
-            )),
+            Lock::Other(before) if !before.still_holds(&self.shared.folder)? => Err(
+                Error::conflict("the server was restarted while its database was read; try again"),
+            ),
             _ => Ok(()),
         }
     }
@@ -259,7 +253,7 @@ impl Store {
         let folder = folder.to_path_buf();
         let holders_max = u64::from(options.holders_max);
         let shared = Shared {
-            environment,
+            current: Current::new(environment),
             tables,
             holders_max,
             folder,
@@ -326,7 +320,7 @@ impl Store {
     /// # Errors
     /// What the system says.
     pub fn sync(&self) -> Result<(), Error> {
-        self.shared.environment.sync()
+        self.shared.environment().sync()
     }
 
     /// Writes the newest committed state to an open file or pipe, without free pages, from its
@@ -335,7 +329,7 @@ impl Store {
     /// # Errors
     /// What LMDB or the operating system says; the copy is of no use then.
     pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Error> {
-        self.shared.environment.write_compact(output)
+        self.shared.environment().write_compact(output)
     }
 
     /// The folder.
@@ -348,7 +342,7 @@ impl Store {
     /// # Errors
     /// What LMDB says.
     pub fn sizes(&self) -> Result<(u64, u64), Error> {
-        self.shared.environment.sizes()
+        self.shared.environment().sizes()
     }
 
     /// Reads the database into memory, as long as it is `wanted`. Returns the bytes that were read,
@@ -361,9 +355,11 @@ impl Store {
         if used > bytes_max {
             return Ok(None);
         }
-        let mut read = ReadTransaction::begin(&self.shared.environment)?;
+        let in_use = self.shared.current.get();
+        let mut read = ReadTransaction::begin(&in_use.environment)?;
         let mut done = 0;
-        while done < used && wanted() {
+        // A copy that takes the place meanwhile was written just now, and is in memory.
+        while done < used && wanted() && in_use.number == self.shared.current.number() {
             let end = used.min(done + WARM_UP_BYTES);
             // A snapshot for each part: a longer one would keep pages from being used again.
             read.renew()?;
@@ -384,15 +380,20 @@ impl Shared {
         self.durability.store(durability as u8, Ordering::Release);
     }
 
+    /// The environment in use.
+    pub fn environment(&self) -> Arc<Environment> {
+        Arc::clone(&self.current.get().environment)
+    }
+
     /// Begins the write transaction, to be committed as durability is had at present.
-    pub fn begin(&self) -> Result<WriteTransaction, Error> {
+    pub fn begin(&self, in_use: &InUse) -> Result<WriteTransaction, Error> {
         self.refuse_halted()?;
         let logged = self.durability.load(Ordering::Acquire) == Durability::Logged as u8;
         let sync = match logged {
             true => CommitSync::Later,
             false => CommitSync::Now,
         };
-        WriteTransaction::begin_with(&self.environment, sync)
+        WriteTransaction::begin_with(&in_use.environment, sync)
     }
 
     pub fn refuse_halted(&self) -> Result<(), Error> {
@@ -422,14 +423,14 @@ impl Shared {
     }
 }
 
-/// Opens a database to read it. Tables that came with a later release are made first, if nobody
-/// else has the database.
-fn open_to_read(file: &Path, lock: &Lock) -> Result<(Arc<Environment>, Tables), Error> {
+/// Opens a database to read it. Tables that came with a later release are made first, if the
+/// database is this process's own.
+fn open_to_read(file: &Path, own: bool) -> Result<(Arc<Environment>, Tables), Error> {
     let options = StoreOptions::default();
     let environment = Arc::new(open_environment(file, &options, true)?);
     let opened = ReadTransaction::open_tables(&environment, |open| Tables::open(open));
-    match (opened, lock) {
-        (Err(Error::Lmdb { code, .. }), Lock::Own(_)) if code == lmdb::NOT_FOUND => {
+    match opened {
+        Err(Error::Lmdb { code, .. }) if own && code == lmdb::NOT_FOUND => {
             drop(environment);
             let environment = open_environment(file, &options, false)?;
             let environment = Arc::new(environment);
@@ -441,7 +442,7 @@ fn open_to_read(file: &Path, lock: &Lock) -> Result<(Arc<Environment>, Tables), 
             let tables = ReadTransaction::open_tables(&environment, |open| Tables::open(open))?;
             Ok((environment, tables))
         }
-        (opened, _) => Ok((environment, opened?)),
+        opened => Ok((environment, opened?)),
     }
 }
 
@@ -449,40 +450,6 @@ fn open_to_read(file: &Path, lock: &Lock) -> Result<(Arc<Environment>, Tables), 
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     let folder = File::open(folder).map_err(Error::system("opening a folder"))?;
     folder.sync_all().map_err(Error::system("syncing a folder"))
-}
-
-/// Takes the folder's lock and writes this process into the lock file. The lock goes with the
-/// process, however it ends.
-fn lock_folder(folder: &Path) -> Result<File, Error> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    let file = options.open(folder.join(LOCK_FILE));
-    let mut file = file.map_err(Error::system("opening the lock file"))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            // Who holds it is a courtesy: an unreadable file must not hide that it is held.
-            let read = file.read_to_string(&mut text);
-            let process = read.ok().and_then(|_| text.trim().parse().ok());
-            return Err(Error::Locked {
-                folder: folder.to_path_buf(),
-                process,
-            });
-        }
-        Err(TryLockError::Error(source)) => {
-            return Err(Error::system("locking the data folder")(source));
-        }
-    }
-    let written = file
-        .set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
-    match written.map_err(Error::system("writing the lock file")) {
-        // A full disk must not keep a server from starting to read.
-        Ok(()) | Err(Error::Full) => Ok(file),
-        Err(error) => Err(error),
-    }
 }
 
 /// Gives the table of readers its disk blocks. LMDB makes it a file with holes and writes to it
@@ -536,11 +503,6 @@ fn open_environment(
             result => return result,
         }
     }
-}
-
-/// What the lock file of a folder says of its holder.
-fn holder(folder: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(folder.join(LOCK_FILE)).map_err(Error::system("reading the lock file"))
 }
 
 fn require_format(bytes: &[u8]) -> Result<(), Error> {

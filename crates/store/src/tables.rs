@@ -9,7 +9,7 @@ use crate::id::EntryId;
 use crate::lmdb::{Table, TableOptions};
 
 /// The handles of all tables.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub entry: Table,
     pub name: Table,

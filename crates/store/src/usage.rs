@@ -26,7 +26,8 @@ impl Store {
     /// # Errors
     /// What LMDB says.
     pub fn usage(&self) -> Result<Usage, Error> {
-        let environment = &self.shared.environment;
+        let in_use = self.shared.current.get();
+        let environment = &in_use.environment;
         // Before this function becomes a reader itself.
         let held = environment.readers()?;
         let newest = environment.newest()?;
@@ -36,8 +37,8 @@ impl Store {
             bytes: environment.sizes()?.0,
             free_bytes: free_pages * page_bytes,
             readers: held.len() as u64,
-            oldest: held.iter().copied().min().unwrap_or(newest).min(newest),
-            newest,
+            oldest: in_use.versions_from + held.iter().copied().min().unwrap_or(newest).min(newest),
+            newest: in_use.versions_from + newest,
         })
     }
 }

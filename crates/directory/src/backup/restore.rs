@@ -107,7 +107,9 @@ fn go_on(
         }
     }
     let Execution {
-        journal, records, ..
+        mut journal,
+        records,
+        ..
     } = execution;
     journal.seal()?;
     let position = replayer.position;

@@ -45,7 +45,7 @@ impl BulkLoader {
         }
         sync_folder(&self.temporary)?;
         self.store.sync()?;
-        let pin = ReadTransaction::begin(&self.store.shared.environment)?;
+        let pin = ReadTransaction::begin(&self.store.shared.environment())?;
         let transaction = pin.id();
         self.pins.push(pin);
         fields.string(&meta_of(self.store.folder(), transaction)?);

@@ -47,6 +47,11 @@ impl LogReader {
         })
     }
 
+    /// The sequence number of the next record.
+    pub fn sequence(&self) -> u64 {
+        self.next.sequence
+    }
+
     /// The content of the next record, `None` after the last one.
     ///
     /// # Errors

@@ -336,10 +336,12 @@ fn a_sealed_folder_needs_nothing_else() {
         writer.write();
     }
     assert!(is_open(folder.path()));
-    let Writer { store, journal, .. } = writer;
+    let Writer {
+        store, mut journal, ..
+    } = writer;
     journal.seal().unwrap();
     execute(&store, 31);
-    drop(store);
+    drop((journal, store));
     assert!(!is_open(folder.path()));
     let store = Store::open(folder.path()).unwrap();
     assert_eq!(verify(&store), 31);

@@ -331,6 +331,12 @@ impl ReadTransaction {
         }
     }
 
+    /// Whether a snapshot is held.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
     /// Gives up the snapshot but keeps the reader slot.
     pub fn reset(&mut self) {
         if self.active {

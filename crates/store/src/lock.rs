@@ -1,0 +1,133 @@
+//! The lock of a data folder, and what its file says of the process that holds it.
+//!
+//! The file has one line: the process, and once a compacted copy has taken the place of the
+//! database, how many did; while one does, the word `replacing`. The database file and LMDB's table
+//! of readers have names of their own and change one after the other, so who opens them beside the
+//! holder looks at this line before and after.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// The file whose lock says that a process has the folder open.
+pub const LOCK_FILE: &str = "lock";
+/// What stands in the file while the database is being replaced.
+const REPLACING: &str = "replacing";
+/// How often opening is tried beside a process that replaces the database, and how long between
+/// two tries.
+const TRIES_MAX: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Whose a folder is.
+#[derive(Debug)]
+pub(crate) enum Lock {
+    /// This process's, as long as it holds the file.
+    Own(File),
+    /// Another process's.
+    Other(Holder),
+}
+
+/// What the lock file says of the process that has the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder(String);
+
+impl Lock {
+    /// From now on nobody may open the files beside this process.
+    pub fn begin_replacing(&self) -> Result<(), Error> {
+        self.say(REPLACING)
+    }
+
+    /// The files belong together again; `number` replacements are done.
+    pub fn end_replacing(&self, number: u64) -> Result<(), Error> {
+        // As long as the word, which it overwrites.
+        self.say(&format!("{number:>width$}", width = REPLACING.len()))
+    }
+
+    fn say(&self, what: &str) -> Result<(), Error> {
+        let Lock::Own(file) = self else {
+            return Err(Error::conflict("the folder is another process's"));
+        };
+        let line = format!("{} {what}\n", std::process::id());
+        let written = file.write_all_at(line.as_bytes(), 0);
+        written.map_err(Error::system("writing the lock file"))
+    }
+}
+
+impl Holder {
+    fn of(folder: &Path) -> Result<Holder, Error> {
+        let read = std::fs::read_to_string(folder.join(LOCK_FILE));
+        read.map(Holder)
+            .map_err(Error::system("reading the lock file"))
+    }
+
+    fn process(&self) -> Option<&str> {
+        self.0.split_whitespace().next()
+    }
+
+    fn is_replacing(&self) -> bool {
+        self.0.contains(REPLACING)
+    }
+
+    /// Whether the same process has the folder still.
+    pub fn still_holds(&self, folder: &Path) -> Result<bool, Error> {
+        Ok(Holder::of(folder)?.process() == self.process())
+    }
+}
+
+/// Opens files of a folder that another process has, so that they belong together.
+pub(crate) fn beside<T>(
+    folder: &Path,
+    open: impl Fn() -> Result<T, Error>,
+) -> Result<(Holder, T), Error> {
+    for _ in 0..TRIES_MAX {
+        let holder = Holder::of(folder)?;
+        if !holder.is_replacing() {
+            let opened = open();
+            if Holder::of(folder)? == holder {
+                return Ok((holder, opened?));
+            }
+        }
+        std::thread::park_timeout(PAUSE);
+    }
+    Err(Error::conflict(
+        "the server is putting a compacted copy in the place of its database; try again",
+    ))
+}
+
+/// Takes the folder's lock and writes this process into the lock file. The lock goes with the
+/// process, however it ends.
+pub(crate) fn lock_folder(folder: &Path) -> Result<File, Error> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = options.open(folder.join(LOCK_FILE));
+    let mut file = file.map_err(Error::system("opening the lock file"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // Who holds it is a courtesy: an unreadable file must not hide that it is held.
+            let read = file.read_to_string(&mut text).ok();
+            let process = read.and_then(|_| Holder(text).process()?.parse().ok());
+            return Err(Error::Locked {
+                folder: folder.to_path_buf(),
+                process,
+            });
+        }
+        Err(TryLockError::Error(source)) => {
+            return Err(Error::system("locking the data folder")(source));
+        }
+    }
+    let written = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()));
+    match written.map_err(Error::system("writing the lock file")) {
+        // A full disk must not keep a server from starting to read.
+        Ok(()) | Err(Error::Full) => Ok(file),
+        Err(error) => Err(error),
+    }
+}
