@@ -1,6 +1,7 @@
 //! `kill -9` at random moments: what was acknowledged is there, nothing is torn.
 
 mod backups;
+mod compaction;
 mod groups;
 mod imports;
 mod indexes;

@@ -230,3 +230,27 @@ fn what_cannot_be_followed_is_refused() {
     let refused = admin.add_with(&people::person("ada"), &[control]);
     refused.expect(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
 }
+
+/// The database is replaced under it, and it hears of what comes after as of what came before.
+#[test]
+fn it_goes_on_through_a_compaction() {
+    let pando = start();
+    let (mut admin, mut client) = (pando.admin(), pando.admin());
+    let (id, said) = ALL.follow(&mut client, None);
+    let Some(Said::Refreshed(_, cookie)) = said.last() else {
+        panic!("{said:?}");
+    };
+    for uid in ["ada", "grace"] {
+        pando.run_on_node(&["compact"], &[]).expect(0);
+        admin.add(&people::person(uid)).expect_success();
+        let said = until(&mut client, id, |it| matches!(it, Said::Entry(..)));
+        let Some(Said::Entry(SyncState::Add, _, entry, _)) = said.last() else {
+            panic!("{said:?}");
+        };
+        assert!(entry.name.starts_with(&format!("uid={uid},")), "{entry:?}");
+    }
+    // Who comes back with a cookie from before goes on there.
+    let said = ALL.poll(&mut pando.admin(), Some(cookie));
+    let told = said.iter().filter(|it| matches!(it, Said::Entry(..)));
+    assert_eq!(told.count(), 2, "{said:?}");
+}

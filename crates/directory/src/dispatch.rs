@@ -11,8 +11,8 @@ use crate::operation::controls::Controls;
 use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, bulk_update, compare, delete, dynamic, extended, follow, limits, modify, modify_dn,
-    must_change, new_password, password_modify, position, proxy, search, transaction,
+    add, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow, limits, modify,
+    modify_dn, must_change, new_password, password_modify, position, proxy, search, transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
@@ -225,6 +225,8 @@ fn dispatch_extended(
             parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
             return Ok(Flow::Waiting);
         }
+        extended::Kind::Compact => compaction::begin(parts, context, id, out)?,
+        extended::Kind::CancelCompaction => compaction::cancel(parts, context, id, out)?,
         extended::Kind::StartBulkUpdate(asked) => {
             bulk_update::start(context, session, id, &asked, out)?;
         }

@@ -7,6 +7,7 @@ use crate::operation::follow::Follower;
 use crate::stop::Stop;
 use crate::write::{Bundle, Write};
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What the caller must do after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
@@ -30,6 +31,33 @@ pub enum Flow {
 pub trait Mailbox: Send + Sync {
     /// Keeps the completions and wakes the serving thread once. Must not block.
     fn deliver(&self, completions: Vec<Completion>);
+
+    /// Wakes the serving thread, should it wait: nothing has come for it, but it is to call
+    /// [`crate::Worker::sleep`] again, since it holds what others want to be free. Must not block.
+    fn wake(&self) {}
+}
+
+/// The mailboxes of all serving threads.
+#[derive(Default)]
+pub(crate) struct Mailboxes(Mutex<Vec<Weak<dyn Mailbox>>>);
+
+impl Mailboxes {
+    pub fn add(&self, mailbox: &Arc<dyn Mailbox>) {
+        self.lock().push(Arc::downgrade(mailbox));
+    }
+
+    /// Wakes those there are still.
+    pub fn wake(&self) {
+        let mut all = self.lock();
+        all.retain(|it| it.strong_count() > 0);
+        all.iter()
+            .filter_map(Weak::upgrade)
+            .for_each(|it| it.wake());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Mailbox>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The end of a write or of a slow password check, on its way back to the session that asked.

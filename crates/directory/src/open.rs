@@ -4,11 +4,12 @@ use crate::catalog::{CONFIG_NAME, Catalog, NamingContext};
 use crate::changes::{Keeper, Keeping};
 use crate::clock::{Clock, SystemClock};
 use crate::commit::{LocalLog, Record};
+use crate::compact::Compaction;
 use crate::config;
 use crate::execute::{Execution, META_TIME};
 use crate::expiry::Schedule;
 use crate::feed::Feed;
-use crate::flow::Mailbox;
+use crate::flow::{Mailbox, Mailboxes};
 use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::monitor::{Front, Monitor};
@@ -27,7 +28,7 @@ use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
-use store::{IndexKinds, IndexSet, Journal, Store};
+use store::{IndexKinds, IndexSet, Journal, Snapshot, Store};
 
 /// The key of the paging key.
 pub(crate) const META_COOKIE_KEY: &[u8] = b"cookie-key";
@@ -169,6 +170,8 @@ pub(crate) struct Shared {
     pub writer: Writer,
     pub monitor: Arc<Monitor>,
     pub unindexed: Arc<Running>,
+    pub compaction: Arc<Compaction>,
+    mailboxes: Arc<Mailboxes>,
 }
 
 /// What an operator asks first.
@@ -252,9 +255,7 @@ impl Directory {
         let mut catalog = config::load(&snapshot, &dictionary)?;
         catalog.limits = limits(&catalog.schema, options)?;
         let cookie_key = cookie_key(snapshot.meta(META_COOKIE_KEY)?)?;
-        let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
-        let time_us = time_us.map_or(0, u64::from_be_bytes);
-        let log = LocalLog::new(snapshot.position()?, time_us);
+        let log = order_of(&snapshot)?;
         let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;
         drop(reader);
         let password_type = catalog.known.user_password.type_id;
@@ -275,6 +276,7 @@ impl Directory {
         let hashes = HashPool::start(options.hash_threads, settings).map_err(start)?;
         let feed = Arc::new(Feed::default());
         let monitor = Arc::new(Monitor::new(options.clock.now_us()));
+        let (compaction, mailboxes) = (Arc::default(), Arc::default());
         let desk = Desk {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
@@ -288,6 +290,8 @@ impl Directory {
             reclaiming: Reclaiming::default(),
             name: cookie_key.log(),
             monitor: Arc::clone(&monitor),
+            compaction: Arc::clone(&compaction),
+            mailboxes: Arc::clone(&mailboxes),
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
@@ -304,6 +308,8 @@ impl Directory {
             writer,
             monitor,
             unindexed: Arc::default(),
+            compaction,
+            mailboxes,
         };
         Ok(Directory {
             shared: Arc::new(shared),
@@ -316,6 +322,7 @@ impl Directory {
     /// No more read transactions can be had.
     pub fn worker(&self, mailbox: Arc<dyn Mailbox>) -> Result<Worker, Failure> {
         let reader = self.shared.store.reader()?;
+        self.shared.mailboxes.add(&mailbox);
         Ok(Worker::new(Arc::clone(&self.shared), reader, mailbox))
     }
 
@@ -381,6 +388,13 @@ impl Shared {
 fn tags(entries_max: usize, ttl_ms: u64) -> Result<VerifiedCache, Failure> {
     let tags = VerifiedCache::new(entries_max, ttl_ms);
     tags.map_err(|error| Failure::Configuration(format!("no random bytes: {error}")))
+}
+
+/// The order as the newest state has it.
+fn order_of(snapshot: &Snapshot<'_>) -> Result<LocalLog, Failure> {
+    let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
+    let time_us = time_us.map_or(0, u64::from_be_bytes);
+    Ok(LocalLog::new(snapshot.position()?, time_us))
 }
 
 fn cookie_key(stored: Option<&[u8]>) -> Result<CookieKey, Failure> {

@@ -10,7 +10,7 @@ use crate::record;
 use crate::stop::Failure;
 use std::path::Path;
 use std::time::Instant;
-use store::{Recovery, Store};
+use store::{IndexSet, IndexState, Recovery, Store};
 
 /// What a recovery found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,7 @@ fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
 }
 
 /// Executes records that were executed before, on a copy of the state that they were executed on.
+#[derive(Debug)]
 pub(crate) struct Replayer {
     catalog: Catalog,
     /// The position of the last record that changed something.
@@ -114,6 +115,30 @@ impl Replayer {
             catalog: config::load(&snapshot, &dictionary)?,
             position: snapshot.position()?,
         })
+    }
+
+    /// Builds the indexes that are not complete and removes those that are to go, one slice of
+    /// entries; returns whether none is left.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn build_indexes(&mut self, store: &Store, entries: usize) -> Result<bool, Failure> {
+        let states = store.reader()?.snapshot()?.index_states()?;
+        let open = |it: &IndexState| !(it.building | it.dropping | it.pending).is_empty();
+        if !states.iter().any(open) {
+            return Ok(true);
+        }
+        let mut batch = store.begin(&self.catalog.indexes)?;
+        let progress = batch.build_indexes(entries)?;
+        let states = batch.snapshot().index_states()?;
+        batch.commit()?;
+        self.catalog.indexes = IndexSet::from_states(self.catalog.schema.clone(), &states);
+        Ok(progress.is_finished())
+    }
+
+    /// The indexes as they stand.
+    pub fn indexes(&self) -> &IndexSet {
+        &self.catalog.indexes
     }
 
     /// Executes and commits one record; returns how many writes it has and what came of them.

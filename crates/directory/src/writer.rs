@@ -9,6 +9,8 @@
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
+mod building;
+mod compaction;
 mod notes;
 mod reclaim;
 mod rehearsal;
@@ -18,10 +20,11 @@ use crate::catalog::Catalog;
 use crate::changes::{Keeper, Outcome};
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
+use crate::compact::Compaction;
 use crate::execute::Done;
 use crate::expiry::Schedule;
 use crate::feed::Feed;
-use crate::flow::{Completion, Finished, Mailbox, Settled};
+use crate::flow::{Completion, Finished, Mailbox, Mailboxes, Settled};
 use crate::monitor::Monitor;
 use crate::operation::position;
 use crate::record;
@@ -36,7 +39,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{IndexSet, Journal, Progress, Snapshot, Store};
+use store::{Journal, Snapshot, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
@@ -75,6 +78,8 @@ struct State {
     stopping: bool,
     /// The writer waits: whoever brings the next write has to wake it.
     sleeping: bool,
+    /// There is something else to look after.
+    called: bool,
 }
 
 /// What the writer thread works with.
@@ -97,6 +102,10 @@ pub(crate) struct Desk {
     pub name: [u8; 16],
     /// Who is told how commits and builds go.
     pub monitor: Arc<Monitor>,
+    /// The compaction under way, if there is one.
+    pub compaction: Arc<Compaction>,
+    /// The serving threads.
+    pub mailboxes: Arc<Mailboxes>,
 }
 
 impl Writer {
@@ -139,6 +148,11 @@ impl Writer {
             state.sleeping = false;
             self.queue.wake.notify_one();
         }
+    }
+
+    /// There is something else to look after than writes.
+    pub fn call(&self) {
+        self.queue.call();
     }
 
     /// How many writes wait.
@@ -188,7 +202,7 @@ impl Queue {
             if state.stopping {
                 return None;
             }
-            if work_left {
+            if std::mem::take(&mut state.called) || work_left {
                 return Some(Vec::new());
             }
             state.sleeping = true;
@@ -211,17 +225,27 @@ impl Queue {
         }
     }
 
+    fn call(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.called = true;
+        if state.sleeping {
+            state.sleeping = false;
+            self.wake.notify_one();
+        }
+    }
+
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Desk {
-    fn run(mut self, queue: &Queue) {
+    fn run(mut self, queue: &Arc<Queue>) {
         let mut building = self.has_unfinished_index();
         self.load_expiry();
         self.load_reclaiming();
         while let Some(group) = queue.take(building || self.reclaiming.is_due(), self.due_in()) {
+            building |= self.compact(queue);
             self.remove_expired();
             // Takes its turn whether or not others come.
             self.reclaim_some(!group.is_empty());
@@ -234,6 +258,7 @@ impl Desk {
             while !rest.is_empty() {
                 let count = self.next_group(rest);
                 let (now, later) = rest.split_at(count);
+                self.compaction.keep_pace();
                 self.write(now);
                 rest = later;
             }
@@ -241,6 +266,7 @@ impl Desk {
             building = self.has_unfinished_index() && self.build_indexes(INDEX_SLICE_BETWEEN);
             self.reclaiming.try_again();
         }
+        self.end_compaction();
         if let Err(error) = self.journal.seal() {
             tracing::error!(%error, "the next start executes the log again");
         }
@@ -301,15 +327,20 @@ impl Desk {
     }
 
     /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
-    /// makes a checkpoint, which gives back what was pinned.
+    /// makes a checkpoint, which gives back what was pinned, and gives up a compaction.
     fn perform(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         match self.attempt(group) {
-            Err(Failure::Store(store::Error::Full)) if self.journal.is_behind() => {
+            Err(Failure::Store(store::Error::Full)) if self.can_make_room() => {
+                self.end_compaction();
                 self.journal.checkpoint()?;
                 self.attempt(group)
             }
             done => done,
         }
+    }
+
+    fn can_make_room(&self) -> bool {
+        self.journal.is_behind() || self.compaction.is_under_way()
     }
 
     /// Orders, executes and commits one group; on failure nothing has changed.
@@ -379,7 +410,9 @@ impl Desk {
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES
             + u64::from(applied.reclaimed) * RECLAIMED_CHURN_BYTES
             + COMMIT_CHURN_BYTES;
-        self.committed(churn + self.encoded.len() as u64);
+        let bytes = self.encoded.len() as u64;
+        self.committed(churn + bytes);
+        self.compaction.appended(bytes, self.journal.end());
         Ok((applied.results, record.position))
     }
 
@@ -464,58 +497,6 @@ impl Desk {
     fn tell_of_log(&self) {
         let commits = &self.monitor.commits;
         commits.logged(self.journal.state(), self.clock.now_us());
-    }
-
-    fn has_unfinished_index(&self) -> bool {
-        self.catalog
-            .load()
-            .indexes
-            .definitions
-            .iter()
-            .any(|it| !it.ready)
-    }
-
-    /// Indexes one slice of entries. Returns whether there is more to do.
-    fn build_indexes(&mut self, entries: usize) -> bool {
-        let done = self.try_build_indexes(entries);
-        match done {
-            Ok(more) => more,
-            Err(failure) => {
-                tracing::error!(%failure, "building an index stopped until the next write");
-                false
-            }
-        }
-    }
-
-    fn try_build_indexes(&mut self, entries: usize) -> Result<bool, Failure> {
-        let before = self.catalog.load_full();
-        let mut batch = self.store.begin(&before.indexes)?;
-        let progress = batch.build_indexes(entries)?;
-        let states = batch.snapshot().index_states()?;
-        let version = batch.snapshot().version();
-        batch.commit()?;
-        self.tell_of_build(&progress, version);
-        self.committed(entries as u64 * WRITE_CHURN_BYTES);
-        // After the commit: a search must not use an index that its snapshot has not finished. Read
-        // back, since a transaction that changed nothing leaves no version of its own.
-        let version = self.store.reader()?.snapshot()?.version();
-        let mut next = Catalog::clone(&before);
-        next.indexes = IndexSet::from_states(before.schema.clone(), &states);
-        next.least_version = version;
-        self.catalog.store(Arc::new(next));
-        Ok(!progress.is_finished())
-    }
-
-    fn tell_of_build(&self, progress: &Progress, version: u64) {
-        let now_us = self.clock.now_us();
-        let attribute = progress.attribute.as_deref();
-        let building = attribute.filter(|_| !progress.removing);
-        let commits = &self.monitor.commits;
-        commits.built(
-            building.map(|it| (it, progress.done, progress.total)),
-            now_us,
-        );
-        commits.remember(version, now_us);
     }
 }
 

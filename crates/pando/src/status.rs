@@ -1,7 +1,7 @@
 //! `pando status`: how a node or a server is doing, from `cn=monitor` of the process that serves,
 //! or from the database of a folder that nobody serves.
 
-mod doing;
+pub mod doing;
 pub mod figures;
 mod json;
 mod offline;

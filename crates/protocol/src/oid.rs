@@ -122,6 +122,11 @@ pub const BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.6";
 pub const INCREMENTAL_UPDATE_STYLE: &str = "1.3.6.1.1.17.7";
 /// Refresh of a dynamic entry (RFC 2589 §4), request and response name.
 pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
+/// Begins to compact the database that is served, of our own arc (docs/reference/oids.md); has no
+/// value.
+pub const COMPACT: &str = "2.25.264386329193173027935752912657775087103.4.1";
+/// Gives up the compaction under way; has no value.
+pub const CANCEL_COMPACTION: &str = "2.25.264386329193173027935752912657775087103.4.2";
 
 /// Feature: asking for all operational attributes with `+` (RFC 3673).
 pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";

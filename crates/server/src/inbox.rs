@@ -34,6 +34,8 @@ pub struct Contents<C> {
     pub sockets: Vec<Accepted>,
     pub completions: Vec<C>,
     pub stop: bool,
+    /// The thread is to look up, and may wait again.
+    pub called: bool,
 }
 
 impl<C> Default for Contents<C> {
@@ -42,13 +44,14 @@ impl<C> Default for Contents<C> {
             sockets: Vec::new(),
             completions: Vec::new(),
             stop: false,
+            called: false,
         }
     }
 }
 
 impl<C> Contents<C> {
     fn is_empty(&self) -> bool {
-        self.sockets.is_empty() && self.completions.is_empty() && !self.stop
+        self.sockets.is_empty() && self.completions.is_empty() && !self.stop && !self.called
     }
 }
 
@@ -93,6 +96,11 @@ impl<C> Inbox<C> {
         self.leave(|contents| contents.stop = true);
     }
 
+    /// Has the thread look up if it waits.
+    pub fn call(&self) {
+        self.leave(|contents| contents.called = true);
+    }
+
     fn leave(&self, put: impl FnOnce(&mut Contents<C>)) {
         let mut contents = self.lock();
         // Whoever filled the empty inbox has woken the thread, which has not looked yet.
@@ -125,5 +133,9 @@ impl<C> Inbox<C> {
 impl directory::Mailbox for Inbox<directory::Completion> {
     fn deliver(&self, completions: Vec<directory::Completion>) {
         self.completions(completions);
+    }
+
+    fn wake(&self) {
+        self.call();
     }
 }

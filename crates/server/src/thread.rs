@@ -158,6 +158,7 @@ impl<S: Service> Thread<S> {
                 sockets,
                 completions,
                 stop,
+                called: _,
             } = contents;
             self.execute_round(&mut self.desk.borrow_mut());
             self.complete(completions);

@@ -92,6 +92,12 @@ impl Keeper {
         }
     }
 
+    /// The log was sealed, and with it the file being written was synced: the next record begins
+    /// another, which the next log is told of.
+    pub fn begin_another(&mut self) {
+        self.file = None;
+    }
+
     fn try_keep(
         &mut self,
         position: u64,

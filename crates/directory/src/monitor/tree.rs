@@ -37,6 +37,7 @@ pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Fail
     put_statistics(&mut tree, &counters);
     let status = shared.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
+    put_compaction(&mut tree, shared);
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
@@ -180,6 +181,25 @@ fn put_database(
         entry.put("pandoStateDigest", [status.digest.as_str()]);
     });
     Ok(())
+}
+
+/// Nothing, when the database was not compacted since the start.
+fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
+    let Some(shown) = shared.compaction.shown() else {
+        return;
+    };
+    tree.put(&below("cn=Compaction"), "pandoMonitored", |entry| {
+        entry.put("pandoCompactionState", [shown.stage.text()]);
+        number(entry, "pandoCompactionBefore", shown.before);
+        if shown.total > 0 {
+            number(entry, "pandoCompactionDone", shown.done.min(shown.total));
+            number(entry, "pandoCompactionTotal", shown.total);
+        }
+        if shown.after > 0 {
+            number(entry, "pandoCompactionAfter", shown.after);
+            number(entry, "pandoCompactionPause", shown.pause_us);
+        }
+    });
 }
 
 fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64) {

@@ -7,7 +7,7 @@ use protocol::{
 };
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 10] = [
+pub(crate) const SUPPORTED: [&str; 12] = [
     oid::START_TLS,
     oid::PASSWORD_MODIFY,
     oid::WHO_AM_I,
@@ -18,6 +18,8 @@ pub(crate) const SUPPORTED: [&str; 10] = [
     oid::END_BULK_UPDATE,
     oid::BULK_UPDATE,
     oid::REFRESH,
+    oid::COMPACT,
+    oid::CANCEL_COMPACTION,
 ];
 
 /// Which extended operation was asked for.
@@ -34,6 +36,8 @@ pub(crate) enum Kind<'a> {
     BulkUpdate(&'a [u8]),
     EndBulkUpdate(extended::EndBulkUpdateRequest),
     Refresh(extended::RefreshRequest<'a>),
+    Compact,
+    CancelCompaction,
 }
 
 /// Whether an operation answers nothing that depends on writes of its session which still wait:
@@ -83,6 +87,11 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
         oid::REFRESH => {
             needed(request, "Refresh", extended::RefreshRequest::decode).map(Kind::Refresh)
         }
+        oid::COMPACT | oid::CANCEL_COMPACTION if request.value.is_some() => {
+            bad_value("compacting takes no value")
+        }
+        oid::COMPACT => Ok(Kind::Compact),
+        oid::CANCEL_COMPACTION => Ok(Kind::CancelCompaction),
         unknown => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
             format!("extended operation {unknown} is not known"),

@@ -7,6 +7,7 @@ pub(crate) mod assertion;
 pub(crate) mod assurance;
 pub(crate) mod bind;
 pub(crate) mod bulk_update;
+pub(crate) mod compaction;
 pub(crate) mod compare;
 pub(crate) mod controls;
 pub(crate) mod cost;

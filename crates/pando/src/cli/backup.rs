@@ -1,5 +1,6 @@
 //! Backing up, restoring and compacting, as typed.
 
+use super::Remote;
 use clap::{Args, ValueHint};
 use directory::changes::Point;
 use std::num::NonZeroUsize;
@@ -54,8 +55,21 @@ pub struct Verify {
 
 /// `pando compact`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A node that is served is compacted by the process that serves it, while reads \
+    and writes go on: a copy is made beside the database, brought up to date, and put in its \
+    place. Ctrl-C gives it up. A node that nobody serves is compacted by this command.\n\
+    Exit status: 0 done, 1 failed or given up, 2 wrong usage."
+)]
 pub struct Compact {
-    /// The node's folder; the server must not be running
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub dir: PathBuf,
+    /// The node's folder, served or not
+    #[arg(value_hint = ValueHint::DirPath, required_unless_present = "url",
+        conflicts_with = "url")]
+    pub dir: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+    /// Give up the compaction under way, whoever began it
+    #[arg(long)]
+    pub cancel: bool,
 }

@@ -36,6 +36,7 @@ pub fn now(figures: &Figures) -> Vec<String> {
         "pandoDeletedSubtrees",
         "deleted subtrees being cleared away",
     );
+    texts.extend(compaction(figures.at("cn=Compaction")));
     let indexes = figures.below("cn=Indexes");
     texts.extend(indexes.filter_map(|it| {
         let state = it.text("pandoIndexState");
@@ -43,6 +44,29 @@ pub fn now(figures: &Figures) -> Vec<String> {
         (state != "ready").then(|| format!("index of {attribute}: {state}{}", speed(it)))
     }));
     texts
+}
+
+fn compaction(it: &Shown) -> Option<String> {
+    let state = it.texts("pandoCompactionState").first()?;
+    if compaction_has_ended(state) {
+        return None;
+    }
+    let number = |attribute: &str| it.number(attribute);
+    let part = match (
+        number("pandoCompactionDone"),
+        number("pandoCompactionTotal"),
+    ) {
+        (Some(done), Some(total)) if total > 0 => {
+            format!(", {} %", u128::from(done) * 100 / u128::from(total))
+        }
+        _ => String::new(),
+    };
+    Some(format!("compaction: {state}{part}"))
+}
+
+/// Whether a state of a compaction is its last.
+pub fn compaction_has_ended(state: &str) -> bool {
+    matches!(state, "done" | "cancelled") || state.starts_with("failed")
 }
 
 fn under_way(it: &Shown) -> u64 {

@@ -44,10 +44,15 @@ impl Shown {
 }
 
 impl Figures {
-    /// Asks a server.
+    /// Asks a server for everything.
     pub fn ask(channel: &mut Channel) -> Result<Figures, Problem> {
+        Figures::ask_for(channel, BASE)
+    }
+
+    /// Asks a server for one entry and what is below it.
+    pub fn ask_for(channel: &mut Channel, base: &str) -> Result<Figures, Problem> {
         let answers = channel.call(&Request::Search(SearchRequest {
-            base: BASE,
+            base,
             scope: Scope::WholeSubtree,
             deref_aliases: DerefAliases::Never,
             size_limit: 0,

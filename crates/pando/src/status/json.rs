@@ -27,6 +27,7 @@ pub fn of(figures: &Figures) -> Map<String, Value> {
         }),
     );
     put("database", database(figures.at("cn=Database")));
+    put("compaction", compaction(figures.at("cn=Compaction")));
     put("writes", writes(figures.at("cn=Writes")));
     put("indexes", figures.below("cn=Indexes").map(index).collect());
     all
@@ -71,6 +72,21 @@ fn database(it: &Shown) -> Value {
         "followers": it.number("pandoFollowers"),
         "digest": it.text("pandoStateDigest"),
     })
+}
+
+/// The last one since the start; null if there was none.
+fn compaction(it: &Shown) -> Value {
+    match it.texts("pandoCompactionState").first() {
+        None => Value::Null,
+        Some(state) => json!({
+            "state": state,
+            "done_bytes": it.number("pandoCompactionDone"),
+            "total_bytes": it.number("pandoCompactionTotal"),
+            "before_bytes": it.number("pandoCompactionBefore"),
+            "after_bytes": it.number("pandoCompactionAfter"),
+            "pause_us": it.number("pandoCompactionPause"),
+        }),
+    }
 }
 
 fn writes(it: &Shown) -> Value {

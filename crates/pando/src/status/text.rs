@@ -26,6 +26,7 @@ pub fn of(figures: &Figures) -> Vec<String> {
         ),
     ));
     lines.push(database(figures.at("cn=Database")));
+    lines.extend(compaction(figures.at("cn=Compaction")));
     lines.extend(writes(figures.at("cn=Writes")));
     lines.push(indexes(figures));
     lines
@@ -121,6 +122,20 @@ fn database(it: &Shown) -> String {
         duration(number("pandoOldestReaderAge")),
     );
     line("database", &text)
+}
+
+/// The last compaction since the start, if there was one.
+fn compaction(it: &Shown) -> Option<String> {
+    let state = it.texts("pandoCompactionState").first()?;
+    let text = match it.number("pandoCompactionAfter") {
+        None => state.clone(),
+        Some(after) => format!(
+            "{state}: {} instead of {}",
+            HumanBytes(after),
+            HumanBytes(it.number("pandoCompactionBefore").unwrap_or(0))
+        ),
+    };
+    Some(line("compaction", &text))
 }
 
 fn writes(it: &Shown) -> Vec<String> {

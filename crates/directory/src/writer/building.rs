@@ -1,0 +1,67 @@
+//! Building indexes, slice by slice, between other writes and while there are none.
+
+use super::{Desk, WRITE_CHURN_BYTES};
+use crate::catalog::Catalog;
+use crate::stop::Failure;
+use std::sync::Arc;
+use store::{IndexSet, IndexState, Progress};
+
+impl Desk {
+    pub(super) fn has_unfinished_index(&self) -> bool {
+        self.catalog
+            .load()
+            .indexes
+            .definitions
+            .iter()
+            .any(|it| !it.ready)
+    }
+
+    /// Indexes one slice of entries. Returns whether there is more to do.
+    pub(super) fn build_indexes(&mut self, entries: usize) -> bool {
+        let done = self.try_build_indexes(entries);
+        match done {
+            Ok(more) => more,
+            Err(failure) => {
+                tracing::error!(%failure, "building an index stopped until the next write");
+                false
+            }
+        }
+    }
+
+    fn try_build_indexes(&mut self, entries: usize) -> Result<bool, Failure> {
+        let before = self.catalog.load_full();
+        let mut batch = self.store.begin(&before.indexes)?;
+        let progress = batch.build_indexes(entries)?;
+        let states = batch.snapshot().index_states()?;
+        let version = batch.snapshot().version();
+        batch.commit()?;
+        self.tell_of_build(&progress, version);
+        self.committed(entries as u64 * WRITE_CHURN_BYTES);
+        self.publish_indexes(&states)?;
+        Ok(!progress.is_finished())
+    }
+
+    /// Lets searches use the indexes of the newest state.
+    pub(super) fn publish_indexes(&self, states: &[IndexState]) -> Result<(), Failure> {
+        // After the commit: a search must not use an index that its snapshot has not finished. Read
+        // back, since a transaction that changed nothing leaves no version of its own.
+        let version = self.store.reader()?.snapshot()?.version();
+        let mut next = Catalog::clone(&self.catalog.load_full());
+        next.indexes = IndexSet::from_states(next.schema.clone(), states);
+        next.least_version = version;
+        self.catalog.store(Arc::new(next));
+        Ok(())
+    }
+
+    fn tell_of_build(&self, progress: &Progress, version: u64) {
+        let now_us = self.clock.now_us();
+        let attribute = progress.attribute.as_deref();
+        let building = attribute.filter(|_| !progress.removing);
+        let commits = &self.monitor.commits;
+        commits.built(
+            building.map(|it| (it, progress.done, progress.total)),
+            now_us,
+        );
+        commits.remember(version, now_us);
+    }
+}

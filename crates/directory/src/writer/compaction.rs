@@ -1,0 +1,119 @@
+//! What the writer does for a compaction: keeps the log for it, and puts the copy in the place of
+//! the database while no write is under way.
+//!
+//! The replacement goes by way of a closed folder. The log is sealed, so the old file stands for
+//! itself; then the copy, which has the same state and is synced, takes its name; then the next log
+//! is begun. Whatever ends the process in between, one of the two files is there, whole, with
+//! everything that was acknowledged.
+
+use super::{Desk, Queue};
+use crate::compact::online::{Ready, Work, start};
+use crate::compact::{Stage, Verdict};
+use crate::stop::Failure;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{IndexSet, Retired};
+
+/// How long a writer that is about to end, or has no room, waits for a compaction to be given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Desk {
+    /// Begins a compaction that was asked for, or takes over a copy that is ready. Returns whether
+    /// the database is another one now, with indexes that may have to be built.
+    pub(super) fn compact(&mut self, queue: &Arc<Queue>) -> bool {
+        if !self.compaction.is_under_way() {
+            self.journal.release();
+            return false;
+        }
+        if self.compaction.take_wanted()
+            && let Err(failure) = self.begin_compaction(queue)
+        {
+            self.journal.release();
+            tracing::error!(%failure, "the database could not be compacted");
+            self.compaction.ended(Stage::Failed(failure.to_string()));
+        }
+        let Some(ready) = self.compaction.take_ready() else {
+            return false;
+        };
+        let verdict = self.take_over(ready);
+        let replaced = matches!(verdict, Verdict::Replaced(_));
+        self.compaction.decide(verdict);
+        replaced
+    }
+
+    /// Gives up the compaction under way and waits until it holds nothing any more.
+    pub(super) fn end_compaction(&mut self) {
+        if !self.compaction.is_under_way() {
+            return;
+        }
+        match self.compaction.take_wanted() {
+            true => self.compaction.ended(Stage::Cancelled),
+            false => {
+                self.compaction.cancel();
+                self.compaction.await_end(PATIENCE);
+            }
+        }
+        self.journal.release();
+    }
+
+    fn begin_compaction(&mut self, queue: &Arc<Queue>) -> Result<(), Failure> {
+        self.journal.begin(self.clock.uuid())?;
+        let tail = self.journal.hold()?;
+        self.compaction.appended(0, self.journal.end());
+        let queue = Arc::clone(queue);
+        start(Work {
+            store: self.store.clone(),
+            tail,
+            compaction: Arc::clone(&self.compaction),
+            call: Box::new(move || queue.call()),
+        })
+    }
+
+    fn take_over(&mut self, mut ready: Box<Ready>) -> Verdict {
+        let started = Instant::now();
+        if let Err(failure) = ready.advance(self.journal.end(), &self.compaction) {
+            return Verdict::Failed(failure);
+        }
+        if !self.is_indexed_in(ready.replayer.indexes()) {
+            return Verdict::Again(ready);
+        }
+        let replaced = self.replace(*ready);
+        let pause_us = started.elapsed().as_micros() as u64;
+        self.compaction.show(|shown| shown.pause_us = pause_us);
+        match replaced {
+            Ok(retired) => Verdict::Replaced(retired),
+            Err(failure) => Verdict::Failed(failure),
+        }
+    }
+
+    /// Whether a copy has every index that searches use.
+    fn is_indexed_in(&self, copy: &IndexSet) -> bool {
+        let catalog = self.catalog.load();
+        let mut used = catalog.indexes.definitions.iter().filter(|it| it.ready);
+        used.all(|it| {
+            let mut kinds = it.kinds.iter();
+            kinds.all(|kind| copy.is_ready(it.type_id, kind))
+        })
+    }
+
+    fn replace(&mut self, ready: Ready) -> Result<Retired, Failure> {
+        let states = ready.copy.reader()?.snapshot()?.index_states()?;
+        ready.copy.sync()?;
+        self.journal.seal()?;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.begin_another();
+        }
+        let retired = self.store.replace_with(ready.copy)?;
+        // The copy has at least the indexes that searches use, so those before this catalog are
+        // right on it as well.
+        let published = self.publish_indexes(&states);
+        self.mailboxes.wake();
+        // The first write need not wait for it. If there is no room, that write says so.
+        let begun = self.journal.begin(self.clock.uuid());
+        if let Err(error) = published.and(begun.map_err(Failure::from)) {
+            tracing::error!(%error, "after the compacted copy took the place of the database");
+        }
+        self.tell_of_log();
+        Ok(retired)
+    }
+}

@@ -1,0 +1,305 @@
+//! Compacting a node that is served: clients notice nothing, and the disk gets its room back.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use kit::client::{Client, Modification};
+use kit::process::{Running, until};
+use kit::{Disk, Pando, SUFFIX, people, tools};
+use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
+use serde_json::Value;
+
+const PEOPLE: u32 = 1_500;
+
+fn name(number: u32) -> String {
+    format!("uid=p{number},{SUFFIX}")
+}
+
+/// A served node that keeps changes; of its people most are deleted again.
+fn with_free_pages() -> Pando {
+    let mut pando = Pando::init();
+    let settings = pando.node().join("pando.toml");
+    let read = fs::read_to_string(&settings).expect("the settings");
+    let read = read.replace("#keep_mib = 0", "keep_mib = 64");
+    fs::write(&settings, read).expect("written");
+    let person = |number: u32| {
+        format!(
+            "dn: {}\nobjectClass: inetOrgPerson\ncn: p{number}\nsn: Family {number}\n\
+             description: {}\n\n",
+            name(number),
+            "x".repeat(6_000)
+        )
+    };
+    let people: String = (0..PEOPLE).map(person).collect();
+    let file = pando.folder.write("people.ldif", people);
+    pando.run_on_node(&["import"], &[&text(&file)]).expect(0);
+    pando.serve();
+    let mut admin = pando.admin();
+    for number in 200..PEOPLE {
+        admin.delete(&name(number)).expect_success();
+    }
+    pando
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn length(pando: &Pando) -> u64 {
+    let database = pando.node().join("data/pando.mdb");
+    fs::metadata(database).expect("the database").len()
+}
+
+fn status(pando: &Pando) -> Value {
+    let answer = pando.run_on_node(&["status"], &["--format", "json"]);
+    serde_json::from_str(&answer.expect(0).out).expect("JSON")
+}
+
+/// Counts one value up, at most one write in flight; `done` is what was acknowledged.
+fn count_up(mut admin: Client, number: u32, enough: &AtomicBool, done: &AtomicU64) {
+    while !enough.load(Ordering::Relaxed) {
+        let next = done.load(Ordering::Relaxed) + 1;
+        let change = Modification::replace("title", &[&next.to_string()]);
+        admin.modify(&name(number), &[change]).expect_success();
+        done.store(next, Ordering::Relaxed);
+        // What was acknowledged is seen, on whichever file.
+        let entry = admin.read(&name(number)).expect("it is there");
+        assert_eq!(entry.text("title"), next.to_string());
+    }
+}
+
+/// Searches that must find all of it, always.
+fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
+    while !enough.load(Ordering::Relaxed) {
+        let found = client.search(SUFFIX, Scope::SingleLevel, "(uid=*)", &["uid"]);
+        found.outcome.clone().expect_success();
+        assert_eq!(found.entries.len(), 200);
+        let found = client.search(SUFFIX, Scope::WholeSubtree, "(uid=p17)", &["description"]);
+        assert_eq!(found.only().text("description").len(), 6_000);
+        looks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn writes_and_searches_go_on_and_the_file_becomes_small() {
+    let mut pando = with_free_pages();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let before = length(&pando);
+    let enough = AtomicBool::new(false);
+    let (done, looks) = ([const { AtomicU64::new(0) }; 3], AtomicU64::new(0));
+    thread::scope(|scope| {
+        let (pando, enough, looks) = (&pando, &enough, &looks);
+        for (number, done) in (0_u32..).zip(&done) {
+            let admin = pando.admin();
+            scope.spawn(move || count_up(admin, number, enough, done));
+        }
+        let client = pando.admin();
+        scope.spawn(move || look(client, enough, looks));
+        let count = || done.iter().map(|it| it.load(Ordering::Relaxed)).min();
+        for round in 0..3 {
+            let (written, looked) = (count(), looks.load(Ordering::Relaxed));
+            until("clients are at work", || {
+                let moved = count() > written.map(|it| it + 3);
+                (moved && looks.load(Ordering::Relaxed) > looked).then_some(())
+            });
+            let said = pando.run_on_node(&["compact"], &[]).expect(0);
+            assert!(said.out.contains(" instead of "), "{}", said.out);
+            assert!(said.err.contains("writes waited for 0."), "{}", said.err);
+            if round == 0 {
+                assert!(length(pando) < before / 3, "{} of {before}", length(pando));
+            }
+        }
+        enough.store(true, Ordering::Relaxed);
+    });
+    // The old files are closed, though nobody asks for anything.
+    let (process, data) = (pando.process().pid(), pando.node().join("data"));
+    let files = format!("/proc/{process}/fd");
+    until("no deleted file is open", || {
+        let open = fs::read_dir(&files).expect("of a running process");
+        let deleted = open.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
+        let mut deleted = deleted.filter(|it| it.to_string_lossy().ends_with("(deleted)"));
+        deleted.next().is_none().then_some(())
+    });
+    assert!(!data.join("compact").exists());
+    let shown = status(&pando);
+    assert_eq!(shown["compaction"]["state"], "done");
+    assert!(shown["compaction"]["pause_us"].as_u64() > Some(0));
+    let digest = shown["database"]["digest"].clone();
+    let mut admin = pando.admin();
+    for (number, done) in (0..).zip(&done) {
+        let entry = admin.read(&name(number)).expect("it is there");
+        let done = done.load(Ordering::Relaxed);
+        assert_eq!(entry.text("title"), done.to_string());
+    }
+    // Kept changes go on over the replacements: the backup made before leads to this state.
+    pando
+        .run_on_node(&["backup"], &[&backup, "--incremental"])
+        .expect(0);
+    let verified = pando.run(&["verify", &backup]).expect(0);
+    verified.says(digest.as_str().expect("a digest"));
+    pando.stop();
+    let checked = pando.run_on_node(&["check"], &[]).expect(0);
+    checked.says(digest.as_str().expect("a digest"));
+}
+
+#[test]
+fn backups_beside_a_compaction_are_whole() {
+    let mut pando = with_free_pages();
+    let enough = AtomicBool::new(false);
+    let done = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let (pando, enough, done) = (&pando, &enough, &done);
+        let (admin, node) = (pando.admin(), text(&pando.node()));
+        scope.spawn(move || count_up(admin, 3, enough, done));
+        let compacting = scope.spawn(move || {
+            let mut count = 0;
+            while !enough.load(Ordering::Relaxed) {
+                tools::run(kit::pando::program(), &["compact", &node], "").expect(0);
+                count += 1;
+            }
+            count
+        });
+        for round in 0..8 {
+            let marker = people::person(&format!("marker{round}"));
+            let mut marker = marker.clone();
+            marker.name = format!("uid=marker{round},{SUFFIX}");
+            pando.admin().add(&marker).expect_success();
+            let to = text(&pando.folder.join(&format!("backup{round}")));
+            pando.run_on_node(&["backup"], &[&to]).expect(0);
+            let verified = pando.run(&["verify", &to]).expect(0);
+            verified.says("no problem found");
+            let restored = text(&pando.folder.join(&format!("restored{round}")));
+            pando.run(&["restore", &to, &restored]).expect(0);
+            let found = pando.run(&["export", &restored, &marker.name]).expect(0);
+            found.says(&format!("uid: marker{round}"));
+        }
+        enough.store(true, Ordering::Relaxed);
+        assert!(compacting.join().expect("no panic") > 0);
+    });
+    pando.stop();
+    pando.assert_clean();
+}
+
+/// Sends several requests at once: the server meets the second while it is at the first.
+fn at_once(client: &mut Client, names: &[&str]) -> Vec<ResultCode> {
+    let mut ids = Vec::new();
+    for name in names {
+        let request = Request::Extended(ExtendedRequest { name, value: None });
+        ids.push(client.send(&request, &[]));
+    }
+    let answers = ids.into_iter();
+    answers
+        .map(|id| client.try_finish(id).expect("an answer").outcome.code)
+        .collect()
+}
+
+#[test]
+fn one_at_a_time_by_the_administrator_and_cancelled_on_request() {
+    let mut pando = with_free_pages();
+    pando
+        .client()
+        .extended(oid::COMPACT, None)
+        .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    let mut admin = pando.admin();
+    admin
+        .extended(oid::COMPACT, Some(b"now"))
+        .expect(ResultCode::PROTOCOL_ERROR);
+    admin
+        .extended(oid::CANCEL_COMPACTION, None)
+        .expect(ResultCode::NO_SUCH_OPERATION);
+    let refused = pando.run_on_node(&["compact"], &["--cancel"]).expect(1);
+    refused.says("not being compacted");
+    let (root, wanted) = (
+        admin.search("", Scope::BaseObject, "(objectClass=*)", &["+"]),
+        oid::COMPACT,
+    );
+    let extensions = root.only().texts("supportedExtension");
+    assert!(extensions.iter().any(|it| it == wanted), "{extensions:?}");
+
+    let asked = [oid::COMPACT, oid::COMPACT, oid::CANCEL_COMPACTION];
+    let (success, unwilling) = (ResultCode::SUCCESS, ResultCode::UNWILLING_TO_PERFORM);
+    assert_eq!(at_once(&mut admin, &asked), [success, unwilling, success]);
+    let ended = until("it has ended", || {
+        let state = status(&pando)["compaction"]["state"].clone();
+        ["done", "cancelled"]
+            .into_iter()
+            .find(|it| state.as_str() == Some(it))
+    });
+    assert_eq!(ended, "cancelled");
+    assert!(!pando.node().join("data/compact").exists());
+    assert!(length(&pando) > 8 << 20);
+
+    // A server that is stopped in the middle stops at once, and the next start tidies up.
+    assert_eq!(at_once(&mut admin, &[oid::COMPACT]), [success]);
+    assert!(pando.stop().success());
+    pando.serve();
+    assert!(!pando.node().join("data/compact").exists());
+    let url = pando.url();
+    let password = pando.folder.write("password", kit::PASSWORD);
+    let remote = [
+        "compact",
+        "--url",
+        &url,
+        "-D",
+        kit::ADMIN,
+        "-y",
+        &text(&password),
+    ];
+    pando.run(&remote).expect(0).says(" instead of ");
+    assert!(length(&pando) < 4 << 20);
+    pando.stop();
+    pando.assert_clean();
+}
+
+#[test]
+fn an_index_is_built_meanwhile_and_finds_everything() {
+    let mut pando = with_free_pages();
+    let (enough, done) = (AtomicBool::new(false), AtomicU64::new(0));
+    let ready = |client: &mut Client, attribute: &str| {
+        let index = client.read(&format!("cn={attribute},cn=indexes,cn=config"));
+        let state = index.expect("defined").text("pandoIndexState");
+        (state == "ready").then_some(())
+    };
+    thread::scope(|scope| {
+        let (pando, enough, done) = (&pando, &enough, &done);
+        let admin = pando.admin();
+        scope.spawn(move || count_up(admin, 3, enough, done));
+        let mut admin = pando.admin();
+        for attribute in ["sn", "title", "description"] {
+            let mut command = Command::new(kit::pando::program());
+            command.arg("compact").arg(pando.node());
+            let mut compacting = Running::start("pando compact", &mut command);
+            let kinds = "equality,substring";
+            pando
+                .run_on_node(&["index", "add"], &[attribute, kinds])
+                .expect(0);
+            assert!(compacting.wait().success(), "{}", compacting.log());
+            until("the index is ready", || ready(&mut admin, attribute));
+            let found = admin.search(SUFFIX, Scope::WholeSubtree, "(sn=family 19*)", &["1.1"]);
+            assert_eq!(found.entries.len(), 11);
+        }
+        enough.store(true, Ordering::Relaxed);
+    });
+    pando.stop();
+    pando.assert_clean();
+}
+
+#[test]
+fn without_room_it_is_refused_beforehand() {
+    let disk = Disk::new();
+    let mut pando = Pando::init_on(&disk);
+    pando.serve();
+    pando.admin().add(&people::unit("People")).expect_success();
+    let answer = pando.run_on_node(&["compact"], &[]);
+    // Where files are limited instead, the file system has room.
+    if disk.prefix()[0] == "nsenter" {
+        answer.expect(1).says("are free");
+    }
+    pando.admin().add(&people::person("ada")).expect_success();
+    pando.stop();
+    pando.assert_clean();
+}
