@@ -388,6 +388,11 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.context.catalog
     }
 
+    /// Where the entry may be kept if it is too large for the output.
+    pub fn spool(&self) -> Option<&Path> {
+        self.context.spool
+    }
+
     /// The DN as spelled.
     pub fn spelled_name(&self) -> Result<String, Stop> {
         let mut out = Vec::with_capacity(64);

@@ -12,7 +12,8 @@ use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow, limits, modify,
-    modify_dn, must_change, new_password, password_modify, position, proxy, search, transaction,
+    modify_dn, must_change, new_password, password_modify, position, proxy, read_entry, search,
+    transaction,
 };
 use crate::session::Session;
 use crate::stop::Stop;
@@ -187,6 +188,7 @@ pub(crate) fn resolve_update(
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
     };
+    read_entry::refuse_large(context, &write)?;
     new_password::check(parts, context, &mut write, false)?;
     Ok(Some(write))
 }

@@ -157,7 +157,7 @@ impl Projection {
             self.write_ranged(catalog, entry, out)?;
         }
         if let Some(matched) = matched {
-            return self.write_matched(catalog, entry, matched, out);
+            return self.write_matched(catalog, entry, (matched, members_max), out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
         match entry.user_attributes() {
@@ -192,7 +192,7 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        matched: &MatchedValues,
+        (matched, members_max): (&MatchedValues, u64),
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for (attribute, known) in self.selected(catalog, entry) {
@@ -201,7 +201,7 @@ impl Projection {
             matched.write(&catalog.schema, which, &known.text, values.iter(), out);
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, (Some(matched), u64::MAX), out)?;
+            self.write_linked(catalog, entry, (Some(matched), members_max), out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
@@ -227,7 +227,8 @@ impl Projection {
         }
     }
 
-    /// Values that are links.
+    /// Values that are links, without sets of more members than this; of those that single values
+    /// are wanted of, which are looked up.
     fn write_linked(
         &self,
         catalog: &Catalog,
@@ -239,12 +240,15 @@ impl Projection {
             let Some(known) = catalog.schema.known(set.number) else {
                 continue;
             };
-            if !self.selects(known) || set.count > members_max {
+            if !self.selects(known) {
                 continue;
             }
             let asked = matched.and_then(|it| it.equal_to(set.number));
             if let (Some(forms), false) = (asked, self.types_only) {
                 write_equal(entry, &set, &known.text, &forms, out)?;
+                continue;
+            }
+            if set.count > members_max {
                 continue;
             }
             let start = out.len();

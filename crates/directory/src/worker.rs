@@ -192,6 +192,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Followed {
         let (before, sent) = (out.len(), follower.sent());
+        let inside = follower.is_inside_message();
         // First: what is committed behind the new snapshot must call again.
         follower.looks();
         self.reader.reset();
@@ -199,6 +200,10 @@ impl Worker {
         self.counters.entries.add(follower.sent() - sent);
         followed.unwrap_or_else(|stop| {
             out.truncate(before);
+            if inside {
+                // A result in the middle of a message would be part of it.
+                return Followed::Broken;
+            }
             let id = follower.message_id();
             response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
             Followed::Ended

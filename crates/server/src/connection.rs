@@ -9,7 +9,8 @@
 //! - requests are executed in the order in which they came. Two exceptions, both of RFC 4511:
 //!   Abandon, Cancel and Unbind are looked for ahead of a parked search; writes may be submitted
 //!   while earlier ones wait for their place in the order;
-//! - a search that stays holds nothing up: it has a turn when the output is sent and there is news;
+//! - a search that stays holds nothing up: it has a turn when the output is sent and there is news.
+//!   Only while it sends a message in parts everything else waits;
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and what one message yields;
 //! - an idle connection owns no buffer.
 
@@ -115,9 +116,9 @@ impl<S: Service> Connection<S> {
         if self.state == State::Closed {
             return;
         }
-        if self.parked.is_some() || self.stalled || !self.input.is_empty() {
+        if !self.is_free() || !self.input.is_empty() {
             self.input.extend_from_slice(bytes);
-            if self.parked.is_none() && !self.stalled {
+            if self.is_free() {
                 self.execute_input(service, rules, out);
             } else {
                 self.more = true;
@@ -134,6 +135,13 @@ impl<S: Service> Connection<S> {
     /// Goes on with a parked search or with messages left in the input. Call it when the output
     /// has been sent and [`Connection::can_proceed`].
     pub fn proceed(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
+        if self.followers.is_inside() {
+            self.tell_news(service, out);
+            if self.followers.is_inside() || self.state == State::Closed {
+                return;
+            }
+            out.extend(std::mem::take(self.followers.aside()));
+        }
         if let Some(Parked { id, cursor }) = self.parked.take() {
             let step = service.resume(&mut self.session, cursor, out);
             self.follow(id, step);
@@ -143,7 +151,7 @@ impl<S: Service> Connection<S> {
         }
         self.look_ahead(service, rules, out);
         self.tell_news(service, out);
-        if self.parked.is_none() && self.more && !self.stalled {
+        if self.is_free() && self.more {
             self.execute_input(service, rules, out);
             self.look_ahead(service, rules, out);
         }
@@ -156,8 +164,12 @@ impl<S: Service> Connection<S> {
             self.followers.news(id);
             return;
         }
-        // A search begins when nothing waits, so nothing completes in the middle of its messages.
-        debug_assert!(!self.is_inside_message());
+        // Another search begins when nothing waits, so nothing completes inside its messages.
+        debug_assert!(!self.parked_is_inside());
+        let out = match self.followers.is_inside() {
+            true => self.followers.aside(),
+            false => out,
+        };
         let step = service.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
         // A completed search never parks under an id of its own: what completes is a write, a
@@ -184,7 +196,7 @@ impl<S: Service> Connection<S> {
     pub fn stop_executing(&mut self) {
         if self.state == State::Open || self.state == State::StartTls {
             self.state = State::Ending;
-            self.followers.clear();
+            self.followers.end();
             self.input = Vec::new();
             self.stalled = false;
             self.more = false;
@@ -239,11 +251,12 @@ impl<S: Service> Connection<S> {
 
     /// Whether requests that come now would be executed at once.
     pub fn takes_requests(&self) -> bool {
-        self.state == State::Open
-            && self.parked.is_none()
-            && !self.stalled
-            && !self.more
-            && self.input.is_empty()
+        self.state == State::Open && self.is_free() && !self.more && self.input.is_empty()
+    }
+
+    /// Whether nothing holds the next request up.
+    fn is_free(&self) -> bool {
+        self.parked.is_none() && !self.stalled && !self.followers.is_inside()
     }
 
     /// Whether more bytes should be read, given whether all output has been sent.
@@ -270,7 +283,7 @@ impl<S: Service> Connection<S> {
 
     /// Whether nothing that was begun is unfinished.
     pub fn is_quiet(&self) -> bool {
-        self.parked.is_none() && self.waiting == 0
+        self.parked.is_none() && self.waiting == 0 && !self.followers.is_inside()
     }
 
     /// Whether the connection closes when all output has been sent.
@@ -435,7 +448,9 @@ impl<S: Service> Connection<S> {
         match service.follow(&mut self.session, &mut follower, out) {
             Followed::Ended => self.bundle.answered(),
             Followed::More => self.followers.give_back(id, follower, true),
+            Followed::Inside => self.followers.give_back_inside(id, follower),
             Followed::CaughtUp => self.followers.give_back(id, follower, false),
+            Followed::Broken => self.state = State::Closed,
         }
     }
 
@@ -548,6 +563,10 @@ impl<S: Service> Connection<S> {
     /// Whether a part of a message is in the output and the rest is still to come: nothing may be
     /// put in between.
     fn is_inside_message(&self) -> bool {
+        self.followers.is_inside() || self.parked_is_inside()
+    }
+
+    fn parked_is_inside(&self) -> bool {
         let parked = self.parked.as_ref();
         parked.is_some_and(|it| S::is_inside_message(&it.cursor))
     }

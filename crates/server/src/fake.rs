@@ -64,10 +64,13 @@ impl FakeCursor {
 }
 
 /// A search that stays, begun by the base `follow`: says one entry at each turn, and
-/// takes two turns to begin with.
+/// takes two turns to begin with. Of the base `follow halves` each entry comes in two parts.
 pub struct FakeFollower {
     id: MessageId,
     said: bool,
+    halves: bool,
+    /// The second part.
+    rest: Vec<u8>,
 }
 
 /// A write that is done; of the kind of a search, news for it.
@@ -152,8 +155,13 @@ impl Service for Fake {
                     write_result(out, id, ResultKind::Bind, &success, &[]);
                 }
             }
-            Request::Search(it) if it.base == "follow" => {
-                return Step::Follow(FakeFollower { id, said: false });
+            Request::Search(it) if it.base.starts_with("follow") => {
+                return Step::Follow(FakeFollower {
+                    id,
+                    said: false,
+                    halves: it.base == "follow halves",
+                    rest: Vec::new(),
+                });
             }
             Request::Search(it) => return self.search(FakeCursor::of(id, it.base), out),
             Request::Compare(_) => {
@@ -217,8 +225,16 @@ impl Service for Fake {
         out: &mut Vec<u8>,
     ) -> Followed {
         self.log.push(format!("follow {}", follower.id));
-        let mark = protocol::begin_search_entry(out, follower.id, b"news");
-        protocol::finish_search_entry(out, mark, &[]);
+        if follower.rest.is_empty() {
+            let start = out.len();
+            let mark = protocol::begin_search_entry(out, follower.id, b"news");
+            protocol::finish_search_entry(out, mark, &[]);
+            if follower.halves {
+                follower.rest = out.split_off(start + (out.len() - start) / 2);
+                return Followed::Inside;
+            }
+        }
+        out.append(&mut follower.rest);
         // What there is at the beginning takes two turns.
         if std::mem::replace(&mut follower.said, true) {
             Followed::CaughtUp

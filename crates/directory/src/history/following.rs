@@ -101,7 +101,7 @@ impl World {
         let follower = self.follower.as_mut().expect("a search stays");
         loop {
             match self.worker.follow(&self.session, follower, out) {
-                Followed::More => {}
+                Followed::More | Followed::Inside => {}
                 end => return end,
             }
         }

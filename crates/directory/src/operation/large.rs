@@ -9,8 +9,10 @@
 use crate::context::{Context, VisibleEntry};
 use crate::cursor::Cursor;
 use crate::operation::extras::Extras;
+use crate::operation::matched_values::MatchedValues;
 use crate::operation::search::{Needs, Step, park};
 use crate::operation::spool::Spool;
+use crate::projection::Projection;
 use crate::stop::{Failure, Stop};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::AttributeNumber;
@@ -49,6 +51,8 @@ pub(crate) struct LargeSet {
     pub text: String,
     /// Bytes of its values in the spool.
     bytes: u64,
+    /// It is there even if no value is (RFC 3876 §2).
+    even_empty: bool,
 }
 
 #[derive(Debug)]
@@ -68,7 +72,7 @@ enum Piece {
 }
 
 /// What became of it.
-enum Gone {
+pub(crate) enum Gone {
     /// Not yet.
     NotYet,
     /// All of it is in the output.
@@ -83,29 +87,60 @@ pub(crate) fn begin(
     cursor: &Cursor,
     entry: &VisibleEntry<'_, '_>,
 ) -> Result<Option<Box<Large>>, Stop> {
-    let Some(folder) = context.spool else {
-        return Ok(None);
-    };
     let extras = cursor.extras.as_ref();
-    let sends_values =
-        |it: &Extras| it.counting.is_none() && it.explaining.is_none() && it.matched.is_none();
+    let sends_values = |it: &Extras| it.counting.is_none() && it.explaining.is_none();
     if !extras.is_none_or(|it| sends_values(it)) {
         return Ok(None);
     }
-    let (catalog, projection) = (context.catalog, &cursor.projection);
-    let sets = projection.large_sets(catalog, entry, LARGE_FROM)?;
+    let wanted = (&cursor.projection, matched(cursor));
+    let Some(mut large) = selected(entry, cursor.id, wanted)? else {
+        return Ok(None);
+    };
+    if let Some(extras) = extras {
+        extras.write_rights(context, entry, &mut large.attributes);
+        large.controls = extras.controls_of(context, entry)?;
+    }
+    Ok(Some(large))
+}
+
+/// What is selected of an entry, on its way, if there are large attributes among it.
+fn selected(
+    entry: &VisibleEntry<'_, '_>,
+    message: MessageId,
+    (projection, matched): (&Projection, Option<&MatchedValues>),
+) -> Result<Option<Box<Large>>, Stop> {
+    let Some(folder) = entry.spool() else {
+        return Ok(None);
+    };
+    let catalog = entry.catalog();
+    let mut sets = projection.large_sets(catalog, entry, LARGE_FROM)?;
+    if let Some(matched) = matched {
+        // Single values are looked up.
+        sets.retain(|it| matched.equal_to(it.number).is_none());
+        sets.iter_mut().for_each(|it| it.even_empty = true);
+    }
     if sets.is_empty() {
         return Ok(None);
     }
     let mut attributes = Vec::new();
-    projection.write_some(catalog, entry, (None, LARGE_FROM), &mut attributes)?;
-    if let Some(extras) = extras {
-        extras.write_rights(context, entry, &mut attributes);
+    projection.write_some(catalog, entry, (matched, LARGE_FROM), &mut attributes)?;
+    Ok(Some(Box::new(Large::new(
+        entry, message, attributes, sets, folder,
+    )?)))
+}
+
+/// Begins with an entry of a search that stays, if it is large.
+pub(crate) fn followed(
+    entry: &VisibleEntry<'_, '_>,
+    message: MessageId,
+    projection: &Projection,
+    controls: &[OwnedControl],
+) -> Result<Option<Box<Large>>, Stop> {
+    let mut large = selected(entry, message, (projection, None))?;
+    if let Some(large) = &mut large {
+        large.controls = controls.to_vec();
     }
-    let controls = extras.map_or_else(|| Ok(Vec::new()), |it| it.controls_of(context, entry))?;
-    let parts = (attributes, controls);
-    let large = Large::new(entry, cursor.id, parts, sets, folder)?;
-    Ok(Some(Box::new(large)))
+    Ok(large)
 }
 
 /// Goes on with the large entry of a search for one slice. `None`: it is sent, or gone, and the
@@ -119,7 +154,7 @@ pub(crate) fn go_on(
     let Some(mut large) = cursor.large.take() else {
         return Ok(None);
     };
-    match large.step(context, out)? {
+    match large.step(context, matched(cursor), out)? {
         Gone::Sent => {
             cursor.sent += 1;
             context.count_entry();
@@ -138,6 +173,11 @@ pub(crate) fn go_on(
     }
 }
 
+/// The filter on values of a search, if it has one.
+fn matched(cursor: &Cursor) -> Option<&MatchedValues> {
+    cursor.extras.as_ref()?.matched.as_ref()
+}
+
 impl LargeSet {
     /// A set to be gathered.
     pub fn new(number: AttributeNumber, set: SetId, text: &str) -> LargeSet {
@@ -146,16 +186,21 @@ impl LargeSet {
             set,
             text: text.to_owned(),
             bytes: 0,
+            even_empty: false,
         }
+    }
+
+    fn is_shown(&self) -> bool {
+        self.even_empty || self.bytes > 0
     }
 }
 
 impl Large {
     /// Begins with an entry. `attributes` are those that are not large, encoded.
-    pub fn new(
+    fn new(
         entry: &VisibleEntry<'_, '_>,
         message: MessageId,
-        (attributes, controls): (Vec<u8>, Vec<OwnedControl>),
+        attributes: Vec<u8>,
         sets: Vec<LargeSet>,
         folder: &Path,
     ) -> Result<Large, Stop> {
@@ -166,7 +211,7 @@ impl Large {
             message,
             name,
             attributes,
-            controls,
+            controls: Vec::new(),
             sets,
             spool: Spool::new(folder),
             phase: Phase::Gathering {
@@ -183,9 +228,14 @@ impl Large {
     }
 
     /// Gathers or sends for one slice.
-    fn step(&mut self, context: &Context<'_>, out: &mut Vec<u8>) -> Result<Gone, Stop> {
+    pub fn step(
+        &mut self,
+        context: &Context<'_>,
+        matched: Option<&MatchedValues>,
+        out: &mut Vec<u8>,
+    ) -> Result<Gone, Stop> {
         if let Phase::Gathering { .. } = self.phase {
-            match self.gather(context)? {
+            match self.gather(context, matched)? {
                 Gone::Sent => {
                     let pieces = self.pieces();
                     self.phase = Phase::Sending { pieces };
@@ -198,7 +248,12 @@ impl Large {
     }
 
     /// `Sent` when everything is gathered.
-    fn gather(&mut self, context: &Context<'_>) -> Result<Gone, Stop> {
+    fn gather(
+        &mut self,
+        context: &Context<'_>,
+        matched: Option<&MatchedValues>,
+    ) -> Result<Gone, Stop> {
+        let schema = &context.catalog.schema;
         let mut turns = GATHERED;
         let Some(entry) = context.entry(self.entry)? else {
             return Ok(Gone::Vanished);
@@ -227,10 +282,17 @@ impl Large {
             let start = self.spool.len();
             let (mut failed, mut over) = (None, false);
             let spool = &mut self.spool;
+            let known = schema.known(set.number).map(|it| it.type_id);
+            let is_wanted = |value: &[u8]| match (matched, known) {
+                (Some(it), Some(type_id)) => it.matches(schema, (type_id, Some(set.number)), value),
+                _ => true,
+            };
             context.members_after(set.set, *after, &mut |member, value| {
                 *after = member;
                 let put = |out: &mut Vec<u8>| ber::put_octets(out, ber::OCTET_STRING, value);
-                failed = spool.append(put).err();
+                if is_wanted(value) {
+                    failed = spool.append(put).err();
+                }
                 turns -= 1;
                 over = turns == 0;
                 match failed.is_some() || over {
@@ -255,7 +317,7 @@ impl Large {
     fn pieces(&mut self) -> Vec<Piece> {
         let mut attributes = self.attributes.len() as u64;
         let mut heads = Vec::new();
-        for it in self.sets.iter().filter(|it| it.bytes > 0) {
+        for it in self.sets.iter().filter(|it| it.is_shown()) {
             let mut head = Vec::new();
             let mut description = Vec::new();
             ber::put_octets(&mut description, ber::OCTET_STRING, it.text.as_bytes());
@@ -276,7 +338,7 @@ impl Large {
             [begin, std::mem::take(&mut self.attributes)].concat(),
         )];
         let mut from = 0;
-        let sets = self.sets.iter().filter(|it| it.bytes > 0);
+        let sets = self.sets.iter().filter(|it| it.is_shown());
         for (it, head) in sets.zip(heads) {
             pieces.push(Piece::Bytes(head));
             pieces.push(Piece::Spool(from, from + it.bytes));

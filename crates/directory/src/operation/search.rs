@@ -217,6 +217,12 @@ pub(crate) fn step(
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
+    if cursor.large.is_some() {
+        let later = large::go_on(context, needs, cursor, out)?;
+        if let Some(later) = later {
+            return Ok(later);
+        }
+    }
     if let Some(extras) = &mut cursor.extras {
         if let Some(position) = &mut extras.position {
             position.position = context.position()?;
@@ -226,12 +232,6 @@ pub(crate) fn step(
         }
         if let Some(explaining) = &mut extras.explaining {
             explaining.slice_begins(needs.clock);
-        }
-    }
-    if cursor.large.is_some() {
-        let later = large::go_on(context, needs, cursor, out)?;
-        if let Some(later) = later {
-            return Ok(later);
         }
     }
     let ran = run(context, needs, cursor, out)?;
@@ -343,12 +343,6 @@ fn offer(
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
         return Ok(Some(end));
     }
-    if entry.has_links() {
-        cursor.large = large::begin(context, cursor, entry)?;
-        if cursor.large.is_some() {
-            return Ok(None);
-        }
-    }
     send(context, cursor, entry, out)?;
     Ok(None)
 }
@@ -372,13 +366,20 @@ pub(super) fn is_wanted(
     !of_other_kind && filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) == Truth::True
 }
 
-/// Appends an entry to the output.
+/// Appends an entry to the output, or begins with one that is sent in parts: until that is done,
+/// nothing else can be.
 pub(super) fn send(
     context: &Context<'_>,
     cursor: &mut Cursor,
     entry: &VisibleEntry<'_, '_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
+    if entry.has_links() {
+        cursor.large = large::begin(context, cursor, entry)?;
+        if cursor.large.is_some() {
+            return Ok(());
+        }
+    }
     let catalog = context.catalog;
     cursor.buffer.clear();
     entry.write_name(&mut cursor.buffer)?;

@@ -92,6 +92,14 @@ fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
     (one && ready).then_some(base)
 }
 
+/// How the entries of one form were delivered.
+enum Flushed {
+    All,
+    Ended(Ended),
+    /// A large one is being sent; these are for later.
+    Begun(std::vec::IntoIter<Box<[u8]>>),
+}
+
 /// Runs one slice of a walk.
 pub(super) fn walk(
     context: &Context<'_>,
@@ -109,10 +117,15 @@ pub(super) fn walk(
     let backwards = sorted.order.is_reverse();
     for row in context.order_rows(it.base, start, backwards)? {
         let row = row?;
-        if row.form != it.form
-            && let Some(ended) = flush(context, cursor, sorted, out)?
-        {
-            return Ok(Progress::Ended(ended));
+        if row.form != it.form {
+            match flush(context, cursor, sorted, out)? {
+                Flushed::All => {}
+                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Begun(rest) => {
+                    sorted.phases.push_front(Phase::Walk(it));
+                    return Ok(Progress::Paused(Phase::Send(rest)));
+                }
+            }
         }
         if slice.is_full(out) || slice.is_over() {
             return Ok(Progress::Paused(Phase::Walk(it)));
@@ -142,14 +155,18 @@ pub(super) fn walk(
             if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
                 return Ok(Progress::Ended(ended));
             }
+            if cursor.large.is_some() {
+                return Ok(Progress::Paused(Phase::Walk(it)));
+            }
         } else if sorted.kept.push(key) == Err(TooMany) {
             return Ok(Progress::Ended(Ended::TooMany));
         }
     }
-    if let Some(ended) = flush(context, cursor, sorted, out)? {
-        return Ok(Progress::Ended(ended));
-    }
-    Ok(Progress::Done)
+    Ok(match flush(context, cursor, sorted, out)? {
+        Flushed::All => Progress::Done,
+        Flushed::Ended(ended) => Progress::Ended(ended),
+        Flushed::Begun(rest) => Progress::Paused(Phase::Send(rest)),
+    })
 }
 
 /// The key of a row's entry; `None` when the search does not want it here.
@@ -188,14 +205,18 @@ fn flush(
     cursor: &mut Cursor,
     sorted: &mut Sorted,
     out: &mut Vec<u8>,
-) -> Result<Option<Ended>, Stop> {
+) -> Result<Flushed, Stop> {
     if sorted.kept.is_empty() {
-        return Ok(None);
+        return Ok(Flushed::All);
     }
-    for key in sorted.kept.take() {
+    let mut keys = sorted.kept.take().into_iter();
+    while let Some(key) = keys.next() {
         if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
-            return Ok(Some(ended));
+            return Ok(Flushed::Ended(ended));
+        }
+        if cursor.large.is_some() {
+            return Ok(Flushed::Begun(keys));
         }
     }
-    Ok(None)
+    Ok(Flushed::All)
 }

@@ -29,7 +29,7 @@ pub(crate) struct Sorted {
     critical: bool,
     pub(super) regions: Vec<Region>,
     pub(super) goal: Goal,
-    phases: VecDeque<Phase>,
+    pub(super) phases: VecDeque<Phase>,
     pub(super) kept: Kept,
     pub(super) scratch: Scratch,
     /// The state of the directory the search began with: while it is the same, what was found to
@@ -338,7 +338,7 @@ impl Sorted {
         slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) {
+        while !slice.is_full(out) && cursor.large.is_none() {
             let Some(key) = keys.next() else {
                 return Ok(Progress::Done);
             };
@@ -357,7 +357,7 @@ impl Sorted {
         slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) {
+        while !slice.is_full(out) && cursor.large.is_none() {
             let Some(id) = ids.next() else {
                 return Ok(Progress::Done);
             };
@@ -388,7 +388,7 @@ impl Sorted {
         Ok(self.offer(context, cursor, id, out)?.map(Ended::Limit))
     }
 
-    /// Sends an entry that matched when it was looked at.
+    /// Sends an entry that matched when it was looked at, or begins to.
     fn offer(
         &self,
         context: &Context<'_>,

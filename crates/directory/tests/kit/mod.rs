@@ -31,6 +31,8 @@ pub struct Client {
     last_id: i32,
     /// The search that was begun last and stays.
     pub follower: Option<Box<Follower>>,
+    /// The most bytes that were answered in one step.
+    pub most_at_once: usize,
 }
 
 #[derive(Default)]
@@ -48,9 +50,6 @@ impl Mailbox for Inbox {
 
 /// An entry as a search returned it: the DN, then attributes with their values as text.
 pub type Found = (String, Vec<(String, Vec<String>)>);
-
-/// One encoded response.
-pub type ResponseMessageBytes = Vec<u8>;
 
 /// Everything a request was answered with.
 pub struct Answer {
@@ -137,6 +136,7 @@ impl Client {
             inbox,
             last_id: 0,
             follower: None,
+            most_at_once: 0,
         }
     }
 
@@ -173,7 +173,10 @@ impl Client {
         let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
         let mut out = Vec::new();
         let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
+        let mut before = 0;
         loop {
+            self.most_at_once = self.most_at_once.max(out.len() - before);
+            before = out.len();
             flow = match flow {
                 Flow::Waiting => {
                     let mut arrived = self.inbox.arrived.lock().unwrap();
@@ -191,7 +194,7 @@ impl Client {
                 }
                 Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
                 Flow::Follow(mut follower) => {
-                    while self.follow(&mut follower, &mut out) == Followed::More {}
+                    self.follow(&mut follower, &mut out);
                     self.follower = Some(follower);
                     break;
                 }
@@ -202,27 +205,26 @@ impl Client {
         answer(&out)
     }
 
-    /// What the search that stays says next: message by message, and whether it has ended.
-    pub fn news(&mut self) -> (Vec<ResponseMessageBytes>, Followed) {
+    /// What the search that stays says next, and whether it has ended.
+    pub fn news(&mut self) -> (Answer, Followed) {
         let mut follower = self.follower.take().expect("a search stays");
         let mut out = Vec::new();
-        let mut followed = Followed::More;
-        while followed == Followed::More {
-            followed = self.follow(&mut follower, &mut out);
-        }
+        let followed = self.follow(&mut follower, &mut out);
         self.worker.sleep();
         self.follower = Some(follower);
-        let mut messages = Vec::new();
-        let mut rest = out.as_slice();
-        while let Some(length) = frame(rest, usize::MAX).unwrap() {
-            messages.push(rest[..length].to_vec());
-            rest = &rest[length..];
-        }
-        (messages, followed)
+        (answer(&out), followed)
     }
 
+    /// Lets a search that stays say all it has to say.
     fn follow(&mut self, follower: &mut Follower, out: &mut Vec<u8>) -> Followed {
-        self.worker.follow(&self.session, follower, out)
+        loop {
+            let before = out.len();
+            let followed = self.worker.follow(&self.session, follower, out);
+            self.most_at_once = self.most_at_once.max(out.len() - before);
+            if !matches!(followed, Followed::More | Followed::Inside) {
+                return followed;
+            }
+        }
     }
 
     pub fn bind(&mut self, name: &str, password: &str) -> LdapResult {

@@ -4,6 +4,7 @@
 use super::{Follower, Kind, cookie};
 use crate::context::VisibleEntry;
 use crate::history::Moment;
+use crate::operation::large;
 use crate::stop::Stop;
 use protocol::control::{
     ChangeType, EntryChangeNotification, SyncDone, SyncInfo, SyncState, SyncStateValue,
@@ -86,20 +87,26 @@ impl Follower {
         })
     }
 
-    /// An entry with what the client selected of it.
+    /// An entry with what the client selected of it; or the beginning of one that is sent in parts.
     pub(super) fn put_with(
         &mut self,
         entry: &VisibleEntry<'_, '_>,
         controls: &[OwnedControl],
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
+        self.silent = 0;
+        if entry.has_links() {
+            self.large = large::followed(entry, self.id, &self.projection, controls)?;
+            if self.large.is_some() {
+                return Ok(());
+            }
+        }
         self.buffer.clear();
         entry.write_name(&mut self.buffer)?;
         let mark = response::begin_search_entry(out, self.id, &self.buffer);
         self.projection.write(entry.catalog(), entry, None, out)?;
         response::finish_search_entry(out, mark, controls);
         self.sent += 1;
-        self.silent = 0;
         Ok(())
     }
 

@@ -49,6 +49,8 @@ pub(crate) fn begin(
         learned: Moment::default(),
         walk: None,
         lost: None,
+        large: None,
+        base_lost: None,
         gone: Vec::new(),
         unchanged: Vec::new(),
         silent: 0,

@@ -4,7 +4,8 @@
 //! Both run in slices beside the other operations of their connection. A refresh brings the client
 //! to the state of one moment; from there on the history is read, change by change, as far as the
 //! snapshot goes. A client that does not keep up costs nothing but its place: when the history no
-//! longer reaches back to it, it is told to refresh.
+//! longer reaches back to it, it is told to refresh. An entry of very many members is sent in parts
+//! (`large.rs`), and everything else waits until it is.
 //!
 //! What is kept of the content is the set of its entries' ids, a bit each, so that a change which
 //! takes an entry out of the content can be told from one that never concerned the client.
@@ -21,6 +22,7 @@ pub(crate) use begin::begin;
 use crate::context::{Context, VisibleEntry};
 use crate::feed::Listener;
 use crate::history::{Change, Detail, Extent, Moment, Occasion};
+use crate::operation::large::{Gone as Progress, Large};
 use crate::operation::search::Needs;
 use crate::operation::slice::Slice;
 use crate::projection::Projection;
@@ -28,7 +30,7 @@ use crate::session::Session;
 use crate::stop::Stop;
 use answer::Gone;
 use policy::Subject;
-use protocol::control::PersistentSearch;
+use protocol::control::{ChangeType, PersistentSearch};
 use protocol::{LdapResult, MessageId, ResultCode};
 use roaring::RoaringTreemap;
 use schema::{Name, Truth};
@@ -62,6 +64,10 @@ pub struct Follower {
     walk: Option<Walk>,
     /// Entries of a deleted subtree, still to be told.
     lost: Option<Lost>,
+    /// An entry that is being sent in parts: nothing can be told before the end of it.
+    large: Option<Box<Large>>,
+    /// How the base went, told after that entry.
+    base_lost: Option<ChangeType>,
     gone: Vec<Gone>,
     unchanged: Vec<[u8; 16]>,
     /// Changes since the client last got a cookie.
@@ -144,8 +150,13 @@ pub enum Followed {
     Ended,
     /// There is more to say: go on when the client can take more.
     More,
+    /// The same, and a part of a message may be in the output: nothing else may go there before the
+    /// rest of it.
+    Inside,
     /// Everything is told: go on when the directory has changed.
     CaughtUp,
+    /// A message that was begun cannot be finished: the connection must be closed.
+    Broken,
 }
 
 impl Follower {
@@ -168,6 +179,11 @@ impl Follower {
     /// Whose rights it has.
     pub(crate) fn subject(&self, session: &Session) -> Rc<Subject> {
         Rc::clone(self.subject.as_ref().unwrap_or(&session.subject))
+    }
+
+    /// Whether a part of a message may have been sent.
+    pub(crate) fn is_inside_message(&self) -> bool {
+        self.large.as_ref().is_some_and(|it| it.is_inside())
     }
 
     /// The follower is about to take a new snapshot.
@@ -292,6 +308,9 @@ impl Follower {
         needs: &Needs<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Followed, Stop> {
+        if let Some(followed) = self.send_large(context, needs, out)? {
+            return Ok(followed);
+        }
         if !self.asked.schema.is_same(&context.catalog.schema) {
             self.resolve(context, needs)?;
         }
@@ -305,11 +324,41 @@ impl Follower {
             if let Some(ended) = done {
                 return Ok(ended);
             }
-            if slice.is_over() || slice.is_full(out) {
+            if self.large.is_some() || slice.is_over() || slice.is_full(out) {
                 self.check_time(needs)?;
                 return Ok(Followed::More);
             }
         }
+    }
+
+    /// Goes on with an entry that is sent in parts; `None` when there is none.
+    fn send_large(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Followed>, Stop> {
+        let Some(mut large) = self.large.take() else {
+            return Ok(None);
+        };
+        match large.step(context, None, out)? {
+            Progress::NotYet => {}
+            Progress::Sent => {
+                self.sent += 1;
+                return Ok(None);
+            }
+            // That it was deleted is told in its turn.
+            Progress::Vanished => return Ok(None),
+        }
+        let inside = large.is_inside();
+        self.large = Some(large);
+        if inside {
+            return Ok(Some(Followed::Inside));
+        }
+        if !self.is_persisting() {
+            self.check_time(needs)?;
+        }
+        Ok(Some(Followed::More))
     }
 
     /// RFC 4533 §3.5.4: the time limit is for the refresh.

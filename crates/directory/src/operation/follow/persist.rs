@@ -1,7 +1,7 @@
 //! Telling changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
 
 use super::*;
-use protocol::control::{ChangeType, EntryChangeNotification, SyncState};
+use protocol::control::{EntryChangeNotification, SyncState};
 
 /// How far what lies below the entry of a change has been told.
 enum Below {
@@ -24,11 +24,13 @@ impl Follower {
             let text = "this search is too far behind: more happened than is remembered";
             return Ok(self.stop(ResultCode::E_SYNC_REFRESH_REQUIRED, text, out));
         }
-        let (mut lost, mut over) = (None, false);
-        match self.persist_below(context, slice, out)? {
-            Below::Told => {}
-            Below::More => over = true,
-            Below::BaseLost => lost = Some(ChangeType::Delete),
+        let (mut lost, mut over) = (self.base_lost.take(), false);
+        if lost.is_none() {
+            match self.persist_below(context, slice, out)? {
+                Below::Told => {}
+                Below::More => over = true,
+                Below::BaseLost => lost = Some(ChangeType::Delete),
+            }
         }
         if !over && lost.is_none() {
             context.changes_after(self.at, |occasion, change| {
@@ -40,6 +42,11 @@ impl Follower {
                 self.at = occasion.moment;
                 if self.loses_base(context, &change)? {
                     lost = Some(change.kind);
+                }
+                if self.large.is_some() {
+                    (self.base_lost, over) = (lost.take(), true);
+                }
+                if over || lost.is_some() {
                     return Ok(false);
                 }
                 match self.persist_below(context, slice, out)? {
@@ -60,7 +67,9 @@ impl Follower {
                 Ok(self.stop(ResultCode::E_SYNC_REFRESH_REQUIRED, text, out))
             }
             None => {
-                self.put_gone(out);
+                if self.large.is_none() {
+                    self.put_gone(out);
+                }
                 Ok(if over {
                     Followed::More
                 } else {

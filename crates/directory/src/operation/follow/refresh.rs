@@ -34,6 +34,10 @@ impl Follower {
             after = met.id;
             if let Some(entry) = met.entry {
                 self.scan_one(context, &entry, purpose, out)?;
+                over = self.large.is_some();
+                if over {
+                    break;
+                }
             }
         }
         if over {
@@ -135,7 +139,7 @@ impl Follower {
                 }
                 told = occasion.moment;
                 self.delta_one(context, &change, occasion.moment, &mut seen, out)?;
-                over = !self.delta_walk(context, slice, &mut seen, out)?;
+                over = self.large.is_some() || !self.delta_walk(context, slice, &mut seen, out)?;
                 Ok(!over)
             })?;
         }
@@ -264,6 +268,10 @@ impl Follower {
                 && context.in_region(&entry, &walk.region())?
             {
                 each(self, &entry, out)?;
+                over = self.large.is_some();
+                if over {
+                    break;
+                }
             }
         }
         if over {

@@ -75,3 +75,69 @@ fn no_notice_is_given_in_the_middle_of_a_message() {
     assert_eq!(world.out.len(), half);
     assert!(world.connection.is_closed());
 }
+
+/// A connection whose search that stays has sent half of an entry.
+fn half_told() -> World {
+    let mut world = World::new();
+    world.receive(&[say::search(2, "follow halves"), say::delete(3)]);
+    world
+        .connection
+        .proceed(&mut world.service, &world.rules, &mut world.out);
+    assert!(world.connection.is_inside_message() && !world.out.is_empty());
+    world
+}
+
+/// The write that waits is done.
+fn complete_write(world: &mut World) {
+    let done = Done {
+        session: 7,
+        id: 3,
+        kind: ResultKind::Delete,
+    };
+    world
+        .connection
+        .complete(&mut world.service, done, &mut world.out);
+}
+
+#[test]
+fn everything_waits_for_the_rest_of_an_entry_that_is_told() {
+    let mut world = half_told();
+    let half = world.out.len();
+    // A write ends, and requests come.
+    complete_write(&mut world);
+    let requests = [say::compare(4), say::search(5, "1"), say::abandon(6, 2)].concat();
+    world
+        .connection
+        .receive(&mut world.service, &world.rules, &requests, &mut world.out);
+    assert_eq!(world.out.len(), half);
+    assert!(!world.connection.wants_input(true) && !world.connection.takes_requests());
+    assert!(!world.connection.is_quiet());
+    let said = heard_after(&mut world);
+    assert_eq!(said[..2], ["entry 2", "delete 3 success"], "{said:?}");
+    let others: Vec<&String> = said.iter().filter(|it| !it.contains("entry 2")).collect();
+    let expected = ["delete 3 success", "compare 4 compareTrue", "entry 5", "done 5 success"];
+    assert_eq!(others, expected);
+    // Abandoned behind its entry: there is no more of it.
+    assert!(!world.connection.is_following());
+}
+
+#[test]
+fn a_server_that_stops_finishes_the_entry_and_says_no_more() {
+    let mut world = half_told();
+    complete_write(&mut world);
+    world.connection.stop_executing();
+    assert!(!world.connection.is_closed() && world.connection.can_proceed());
+    let said = heard_after(&mut world);
+    assert_eq!(said, ["entry 2", "delete 3 success"]);
+    assert!(world.connection.is_quiet());
+    world
+        .connection
+        .farewell(&mut world.service, "the end", &mut world.out);
+    assert!(heard(&world.out)[0].starts_with("notice"));
+    let mut world = half_told();
+    let half = world.out.len();
+    world
+        .connection
+        .farewell(&mut world.service, "the end", &mut world.out);
+    assert!(world.out.len() == half && world.connection.is_closed());
+}
