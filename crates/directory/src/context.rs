@@ -660,7 +660,7 @@ impl ValueSource for VisibleEntry<'_, '_> {
         if self.has_links()
             && let Ok(Some(set)) = self.linked_set(number)
         {
-            return self.has_linked(set.set, normal).ok();
+            return self.has_linked(&set, normal).ok();
         }
         self.any_value(number, test)
     }

@@ -394,7 +394,7 @@ fn write_equal(
 ) -> Result<(), Stop> {
     let mut values: Vec<Vec<u8>> = Vec::new();
     for form in forms {
-        if let Some(member) = entry.member_of_form(set.set, form)? {
+        if let Some(member) = entry.member_of_form(set, form)? {
             let mut value = Vec::new();
             entry.write_member(member, &mut value)?;
             values.push(value);

@@ -57,7 +57,10 @@ pub use index::estimate::{IndexEstimate, estimate_index};
 pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
 pub use journal::{Journal, JournalState, LogTail, Recovery};
-pub use link::{Holder, LinkedSet, Members, SetId, is_linked_type};
+pub use link::{
+    Holder, LinkKind, LinkedSet, Members, SetId, TEXTS_IN_ROW_MAX, becomes_links, is_linked_type,
+    link_kind, make_member_form,
+};
 pub use lmdb::Statistics;
 pub use lock::LOCK_FILE;
 pub use plan::{Advice, FilterPart, Plan, advise, filter_parts, plan};

@@ -1,4 +1,5 @@
-//! Links: values that name entries, kept by entry id outside the entry that holds them.
+//! Links: values that name entries, kept by entry id outside the entry that holds them; and long
+//! lists of texts that name members otherwise, kept in the same way.
 //!
 //! The values of one attribute of one entry are a *set*, which has an id of its own. Its members
 //! are ids: of entries, or of texts that name no entry. Three tables hold that: `linkset` what
@@ -49,11 +50,54 @@ pub struct Holder {
     pub set: SetId,
 }
 
-/// Whether values of a type are kept as links, where its description has no options: the types that
+/// What the values of a type are that are kept as links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// Names: each value is the entry of that name, or a text until there is one.
+    Names,
+    /// Texts that name no entry, whatever they say. They are kept as links when an attribute has
+    /// more than [`TEXTS_IN_ROW_MAX`] of them.
+    Texts,
+}
+
+/// Values of texts up to which they stay in the row of their entry: a row of some kilobytes is
+/// rewritten as fast as links are changed, and read faster.
+pub const TEXTS_IN_ROW_MAX: usize = 256;
+
+/// The byte before forms of texts, which no name begins with: a text is never taken for a name.
+const TEXT_MARK: u8 = 1;
+
+/// How values of a type are kept as links, where its description has no options: the types that
 /// groups name their members with.
 #[inline]
+pub fn link_kind(schema: &Schema, type_id: TypeId) -> Option<LinkKind> {
+    match schema.type_of(type_id).name() {
+        "member" | "uniqueMember" => Some(LinkKind::Names),
+        "memberUid" => Some(LinkKind::Texts),
+        _ => None,
+    }
+}
+
+/// Whether values of a type may be kept as links.
+#[inline]
 pub fn is_linked_type(schema: &Schema, type_id: TypeId) -> bool {
-    matches!(schema.type_of(type_id).name(), "member" | "uniqueMember")
+    link_kind(schema, type_id).is_some()
+}
+
+/// Whether so many values of a type become links.
+pub fn becomes_links(schema: &Schema, type_id: TypeId, values: usize) -> bool {
+    match link_kind(schema, type_id) {
+        Some(LinkKind::Names) => true,
+        Some(LinkKind::Texts) => values > TEXTS_IN_ROW_MAX,
+        None => false,
+    }
+}
+
+/// Makes of the normal form of a value the form under which it is known as a member.
+pub fn make_member_form(schema: &Schema, type_id: TypeId, form: &mut Vec<u8>) {
+    if link_kind(schema, type_id) == Some(LinkKind::Texts) {
+        form.insert(0, TEXT_MARK);
+    }
 }
 
 /// What a link contributes to the digest of the state.

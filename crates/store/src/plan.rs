@@ -17,7 +17,7 @@ pub use parts::{FilterPart, filter_parts};
 
 use std::fmt;
 
-use schema::{Filter, Schema, TypeId};
+use schema::{AttributeNumber, Filter, Schema, TypeId};
 
 use crate::candidates::Candidates;
 use crate::error::Error;
@@ -63,6 +63,12 @@ pub(crate) enum Step {
         type_id: TypeId,
         normal: Box<[u8]>,
         side: Side,
+        estimate: u64,
+    },
+    /// The entries that have links of an attribute.
+    Owners {
+        base: AttributeNumber,
+        type_id: TypeId,
         estimate: u64,
     },
     /// Holders of any of these.
@@ -223,6 +229,9 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
                 name(*type_id)
             ));
         }
+        Step::Owners {
+            type_id, estimate, ..
+        } => out.push_str(&format!("links of {} ({estimate})", name(*type_id))),
         Step::Union(parts) => explain_parts("any of", parts, name, out),
         Step::Intersection(parts) => explain_parts("all of", parts, name, out),
     }

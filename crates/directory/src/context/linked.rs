@@ -1,4 +1,4 @@
-//! Values that are links: the sets of an entry as values, by name.
+//! Values that are links: the sets of an entry as values, by name or as texts.
 //!
 //! Members that are detached, and so deleted for everybody, are left out.
 
@@ -86,15 +86,19 @@ impl VisibleEntry<'_, '_> {
     }
 
     /// Whether a set has a value of this normal form.
-    pub fn has_linked(&self, set: SetId, normal: &[u8]) -> Result<bool, Stop> {
+    pub fn has_linked(&self, set: &LinkedSet, normal: &[u8]) -> Result<bool, Stop> {
         Ok(self.member_of_form(set, normal)?.is_some())
     }
 
     /// The member of a set that has this normal form.
-    pub fn member_of_form(&self, set: SetId, normal: &[u8]) -> Result<Option<EntryId>, Stop> {
-        let snapshot = self.context.snapshot;
-        for member in snapshot.members_named(normal)? {
-            if snapshot.has_member(set, member)? {
+    pub fn member_of_form(&self, set: &LinkedSet, normal: &[u8]) -> Result<Option<EntryId>, Stop> {
+        let (snapshot, schema) = (self.context.snapshot, &self.context.catalog.schema);
+        let mut form = normal.to_vec();
+        if let Some(known) = schema.known(set.number) {
+            store::make_member_form(schema, known.type_id, &mut form);
+        }
+        for member in snapshot.members_named(&form)? {
+            if snapshot.has_member(set.set, member)? {
                 return Ok(Some(member));
             }
         }

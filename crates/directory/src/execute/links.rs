@@ -1,19 +1,19 @@
-//! Execution on links: values of `member` and `uniqueMember`, which are entry ids in sets outside
-//! the entry (docs/adr/0021).
+//! Execution on links: values of `member` and `uniqueMember`, and many of `memberUid`, which are ids
+//! in sets outside the entry (docs/adr/0021, docs/adr/0023).
 //!
 //! A change is worked out first, on an [`Edit`], and carried out when nothing can be refused any
 //! more: what a client gave becomes the id of the entry it names, or of a text.
 
 use super::Execution;
 use super::draft::{Draft, DraftValues};
-use crate::operation::values::normal;
+use crate::operation::values::member_form;
 use crate::stop::Stop;
 use crate::write::Modification;
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};
 use schema::{AttributeNumber, Name, Schema, TypeId};
 use std::collections::{BTreeMap, HashMap};
-use store::{EntryId, EntryView, LinkedSet, SetId, Snapshot, is_linked_type};
+use store::{EntryId, EntryView, LinkedSet, SetId, Snapshot, becomes_links, is_linked_type};
 
 /// The set of one attribute, being changed.
 #[derive(Debug, Clone)]
@@ -118,13 +118,13 @@ impl Given<'_, '_> {
     /// The normal form of a value, and the ids it may be a member under.
     fn resolve(&self, type_id: TypeId, value: &[u8]) -> Result<(Vec<u8>, Vec<EntryId>), Stop> {
         let mut form = Vec::new();
-        normal(self.schema, type_id, value, &mut form);
+        member_form(self.schema, type_id, value, &mut form);
         let ids = self.snapshot.members_named(&form)?.collect();
         Ok((form, ids))
     }
 }
 
-/// Whether values of a description are kept as links in an entry of this name.
+/// Whether values of a description may be kept as links in an entry of this name.
 fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
     let Some(known) = schema.known(number) else {
         return false;
@@ -166,11 +166,13 @@ impl<'e> Draft<'e> {
     }
 
     /// The set of an attribute whose values are links in this entry, to be changed: with the values
-    /// that the row has of it from before there were links.
+    /// that the row has of it, from before there were links or while there were few. `more` values
+    /// are about to be added.
     fn edit(
         &mut self,
         given: &Given<'_, '_>,
         number: AttributeNumber,
+        more: usize,
     ) -> Result<Option<&mut Edit>, Stop> {
         if let Some(at) = self.links.iter().position(|it| it.number == number) {
             return Ok(Some(&mut self.links[at]));
@@ -180,8 +182,13 @@ impl<'e> Draft<'e> {
         }
         let known = given.schema.known(number);
         let type_id = known.expect("the number was just looked up").type_id;
+        let stored = self.attributes.iter().position(|it| it.number == number);
+        let count = stored.map_or(0, |at| self.attributes[at].values.iter().count());
+        if !becomes_links(given.schema, type_id, count + more) {
+            return Ok(None);
+        }
         let mut edit = Edit::empty(number, type_id);
-        if let Some(at) = self.attributes.iter().position(|it| it.number == number) {
+        if let Some(at) = stored {
             let stored = self.attributes.remove(at);
             for value in stored.values.iter() {
                 edit.add(given, value)?;
@@ -212,7 +219,7 @@ impl<'e> Draft<'e> {
         });
         let numbers: Vec<AttributeNumber> = changed.map(|it| it.number).collect();
         for number in numbers {
-            self.edit(given, number)?;
+            self.edit(given, number, 0)?;
         }
         Ok(())
     }
@@ -226,7 +233,11 @@ pub(super) fn apply(
     number: AttributeNumber,
     permissive: bool,
 ) -> Result<bool, Stop> {
-    let Some(edit) = draft.edit(given, number)? else {
+    let more = match change.operation {
+        ChangeOperation::Add | ChangeOperation::Replace => change.given.values.len(),
+        ChangeOperation::Delete | ChangeOperation::Increment => 0,
+    };
+    let Some(edit) = draft.edit(given, number, more)? else {
         return Ok(false);
     };
     let text = || given.schema.spelled(&change.given.description);

@@ -98,7 +98,7 @@ impl Composer {
                 given[which] = true;
             }
             let kind = (slot.type_id, slot.number);
-            if links::is_linked(schema, kind, &entry.name.rdn) {
+            if links::is_linked(schema, kind, &entry.name.rdn, || entry.count(at)) {
                 let Group { start, end, .. } = *group;
                 let given = entry.values[start..end].iter().map(|it| &*it.1);
                 let apart = entry.extras.iter().filter(|it| it.0 == at);

@@ -6,22 +6,24 @@
 
 use super::names::hash;
 use super::table::NameTable;
-use crate::operation::values::normal;
+use crate::operation::values::member_form;
 use crate::stop::Failure;
 use schema::{AttributeNumber, Name, ResolvedRdn, Schema, TypeId};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use store::{BulkLoader, EntryId, EntryView, Snapshot, is_linked_type};
+use store::{BulkLoader, EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
 
-/// Whether values of a type and number become links in an entry of this RDN.
+/// Whether values of a type and number become links in an entry of this RDN, so many as they are.
 pub(super) fn is_linked(
     schema: &Schema,
     (type_id, number): (TypeId, AttributeNumber),
     rdn: &ResolvedRdn,
+    count: impl FnOnce() -> usize,
 ) -> bool {
     is_linked_type(schema, type_id)
+        && becomes_links(schema, type_id, count())
         && schema.known(number).is_some_and(|it| it.base == number)
         && !rdn.values.iter().any(|(it, _)| it.type_id == type_id)
 }
@@ -37,7 +39,7 @@ pub(super) fn put<'v>(
     let mut form = Vec::new();
     let mut count = 0_u64;
     for value in values {
-        normal(schema, type_id, value, &mut form);
+        member_form(schema, type_id, value, &mut form);
         put_value(hash(&Name::from_bytes(&form)), value, block);
         count += 1;
     }
@@ -70,7 +72,7 @@ pub(super) fn put_stored(
                 (Some(view), _) => name_of(&view, &mut value)?,
                 (None, Some(text)) => {
                     value.extend_from_slice(text);
-                    normal(schema, known.type_id, text, &mut form);
+                    member_form(schema, known.type_id, text, &mut form);
                     hash(&Name::from_bytes(&form))
                 }
                 (None, None) => continue,
@@ -191,7 +193,7 @@ impl Waiting {
                     continue;
                 }
                 if let Some(known) = schema.known(number) {
-                    normal(schema, known.type_id, &text, &mut form);
+                    member_form(schema, known.type_id, &text, &mut form);
                 }
                 let given = texts.entry(hash);
                 members.push(*given.or_insert_with(|| loader.add_text(&text, &form)));

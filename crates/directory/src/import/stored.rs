@@ -28,7 +28,8 @@ pub(super) fn links_of(
     let kind = |it: &StoredAttribute<'_>| {
         let known = schema.known(it.number)?;
         let kind = (known.type_id, it.number);
-        links::is_linked(schema, kind, rdn).then_some(kind)
+        let count = || it.values().into_iter().count();
+        links::is_linked(schema, kind, rdn, count).then_some(kind)
     };
     if view.attributes().all(|it| kind(&it).is_none()) {
         return Ok((block, false));

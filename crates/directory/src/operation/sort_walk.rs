@@ -8,7 +8,7 @@ use crate::operation::slice::Slice;
 use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
 use crate::stop::Stop;
 use schema::AttributeNumber;
-use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, order_form};
+use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
 /// A walk over an ordering index.
 #[derive(Debug)]
@@ -89,7 +89,8 @@ fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
         .catalog
         .indexes
         .is_ready(type_id, IndexKind::Ordering);
-    (one && ready).then_some(base)
+    // Links are in no such index.
+    (one && ready && !is_linked_type(schema, type_id)).then_some(base)
 }
 
 /// How the entries of one form were delivered.

@@ -70,6 +70,12 @@ pub(crate) fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut V
     }
 }
 
+/// The form under which a value is known as a member of a group.
+pub(crate) fn member_form(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
+    normal(schema, type_id, value, out);
+    store::make_member_form(schema, type_id, out);
+}
+
 /// Refuses a list that holds the same value twice (RFC 4511 §4.1.7).
 fn refuse_repeated(
     schema: &Schema,

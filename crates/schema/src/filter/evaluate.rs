@@ -261,9 +261,15 @@ fn extensible<E: ValueSource + ?Sized>(
         return leads_there.into();
     }
     for selector in &assertion.selectors {
-        let found = any(selector, entry, &mut |value| {
-            assertion.matches(schema, value, scratch)
-        });
+        let own = schema.type_of(selector.type_id).equality == Some(assertion.rule);
+        let test = &mut |value: &[u8]| assertion.matches(schema, value, scratch);
+        let found = match own && assertion.rule.kind == RuleKind::Equality {
+            // The same as the plain assertion.
+            true => any_by(selector, entry, test, |number, test| {
+                entry.equal_value(number, &assertion.normal, test)
+            }),
+            false => any(selector, entry, test),
+        };
         if found == Truth::True {
             return Truth::True;
         }

@@ -23,8 +23,19 @@ pub(super) struct Links {
     sets: Vec<SetId>,
     /// Member and place of the set, as one number in the order of rows.
     reverse: Vec<u64>,
-    /// Rows of `linkset`.
+    /// Rows of `linkset` that say whose sets are.
     rows: Vec<(Vec<u8>, Vec<u8>)>,
+    texts: Texts,
+}
+
+/// Texts that are members: there may be many millions.
+#[derive(Debug, Default)]
+struct Texts {
+    /// Their ids, ascending, and where their rows end.
+    ends: Vec<(EntryId, usize)>,
+    rows: Vec<u8>,
+    /// The keys that lead to them.
+    hashes: Vec<rows::HashKey>,
 }
 
 impl BulkLoader {
@@ -85,9 +96,10 @@ impl BulkLoader {
     /// The id of a text that names no entry, as a member. Each text is added once.
     pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> EntryId {
         let id = self.next_id();
-        let rows = &mut self.links.rows;
-        rows.push((rows::text_key(id).to_vec(), rows::text_value(text, normal)));
-        rows.push((rows::hash_key(normal, id).to_vec(), Vec::new()));
+        let texts = &mut self.links.texts;
+        texts.rows.extend(rows::text_value(text, normal));
+        texts.ends.push((id, texts.rows.len()));
+        texts.hashes.push(rows::hash_key(normal, id));
         id
     }
 
@@ -106,18 +118,15 @@ pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
         sets,
         mut reverse,
         mut rows,
+        texts,
     } = std::mem::take(&mut loader.links);
     let tables = loader.store.shared.tables;
     rows.sort_unstable();
     for (at, (key, value)) in rows.iter().enumerate() {
-        loader
-            .transaction()?
-            .put(tables.linkset, key, value, Put::Append)?;
-        if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
-            loader.commit()?;
-        }
+        put_row(loader, at, key, value)?;
     }
     drop(rows);
+    put_texts(loader, texts)?;
     reverse.sort_unstable();
     let mut last = None;
     for (at, link) in reverse.iter().enumerate() {
@@ -139,4 +148,29 @@ pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
         }
     }
     loader.commit()
+}
+
+/// Texts stand behind what says whose sets are, and the keys that lead to them behind them.
+fn put_texts(loader: &mut BulkLoader, texts: Texts) -> Result<(), Error> {
+    let mut start = 0;
+    for (at, (id, end)) in texts.ends.iter().enumerate() {
+        put_row(loader, at, &rows::text_key(*id), &texts.rows[start..*end])?;
+        start = *end;
+    }
+    let mut hashes = texts.hashes;
+    hashes.sort_unstable();
+    for (at, key) in hashes.iter().enumerate() {
+        put_row(loader, at, key, &[])?;
+    }
+    Ok(())
+}
+
+/// Appends the row at a place among those of its kind to `linkset`.
+fn put_row(loader: &mut BulkLoader, at: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
+    let table = loader.store.shared.tables.linkset;
+    loader.transaction()?.put(table, key, value, Put::Append)?;
+    if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
+        loader.commit()?;
+    }
+    Ok(())
 }

@@ -8,7 +8,9 @@
 use crate::error::Error;
 use crate::id::{EntryId, ID_BYTES};
 use crate::index::keys::HashedKey;
+use crate::index_set::IndexKind;
 use crate::lmdb::{Found, Table, Transaction};
+use schema::AttributeNumber;
 
 /// Bytes of a bucket's key.
 pub(crate) const BUCKET_BYTES: usize = 5;
@@ -25,6 +27,12 @@ pub(crate) fn bucket(key: &HashedKey) -> [u8; BUCKET_BYTES] {
     let [base_high, base_low] = key.base.to_be_bytes();
     let [first, second, ..] = key.hash.to_be_bytes();
     [key.kind as u8, base_high, base_low, first, second]
+}
+
+/// What the buckets of an attribute begin with; its postings do, too.
+pub(crate) fn prefix(kind: IndexKind, base: AttributeNumber) -> [u8; 3] {
+    let [high, low] = base.0.to_be_bytes();
+    [kind as u8, high, low]
 }
 
 /// The item of a holder; with [`EntryId::ROOT`] the mark that stands before all holders.

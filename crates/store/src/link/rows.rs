@@ -187,8 +187,11 @@ pub(crate) fn hash_prefix(normal: &[u8]) -> [u8; 9] {
     key
 }
 
+/// A key that leads from a normal form to a text.
+pub(crate) type HashKey = [u8; 9 + ID_BYTES];
+
 /// The key that leads from a normal form to a text.
-pub(crate) fn hash_key(normal: &[u8], id: EntryId) -> [u8; 9 + ID_BYTES] {
+pub(crate) fn hash_key(normal: &[u8], id: EntryId) -> HashKey {
     let mut key = [0; 9 + ID_BYTES];
     key[..9].copy_from_slice(&hash_prefix(normal));
     key[9..].copy_from_slice(&id.packed());

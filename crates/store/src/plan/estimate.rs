@@ -230,10 +230,7 @@ impl Planner<'_> {
         let Some(bases) = self.bases(&assertion.selector, IndexKind::Approximate) else {
             return self.holding(&assertion.selector);
         };
-        if self.has_links(&assertion.selector)? {
-            return Ok(Step::Everything);
-        }
-        let mut steps = Vec::new();
+        let mut steps = self.beside(&assertion.selector)?;
         for (base, type_id) in bases {
             let kind = IndexKind::Approximate;
             steps.push(self.hashed(kind, base, type_id, hash_of_whole(&assertion.normal))?);
@@ -249,17 +246,28 @@ impl Planner<'_> {
 
     /// The entries that hold the attribute: what an assertion without an index of its own needs.
     pub(super) fn holding(&self, selector: &Selector) -> Result<Step, Error> {
-        if is_object_class(self.indexes, selector) || self.has_links(selector)? {
+        if is_object_class(self.indexes, selector) {
             return Ok(Step::Everything);
         }
         let Some(bases) = self.bases(selector, IndexKind::Presence) else {
-            return Ok(Step::Everything);
+            return match self.covers_links(selector) && self.only_links(selector)? {
+                true => self.owners(selector),
+                false => Ok(Step::Everything),
+            };
         };
-        let mut steps = Vec::new();
+        let mut steps = self.beside(selector)?;
         for (base, type_id) in bases {
             steps.push(self.posting(IndexKind::Presence, base, type_id, 0)?);
         }
         Ok(union(steps))
+    }
+
+    /// What must be looked at beside an index of values in rows.
+    fn beside(&self, selector: &Selector) -> Result<Vec<Step>, Error> {
+        match self.covers_links(selector) {
+            true => Ok(vec![self.owners(selector)?]),
+            false => Ok(Vec::new()),
+        }
     }
 
     pub(super) fn substrings(&self, assertion: &SubstringAssertion) -> Result<Step, Error> {
@@ -271,7 +279,7 @@ impl Planner<'_> {
             return self.holding(&assertion.selector);
         }
         grams.truncate(GRAMS_MAX);
-        let mut unions = Vec::new();
+        let mut unions = self.beside(&assertion.selector)?;
         for (base, type_id) in bases {
             let mut steps = Vec::with_capacity(grams.len());
             for gram in &grams {

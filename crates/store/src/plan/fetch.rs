@@ -67,6 +67,14 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             })?;
             Candidates::from_set(set)
         }
+        Step::Owners { base, .. } => {
+            let mut ids = Vec::new();
+            snapshot.each_owner(*base, |owner| {
+                ids.extend(owner);
+                true
+            })?;
+            Candidates::from_ids(ids)
+        }
         Step::Union(parts) => {
             let mut all = Candidates::None;
             for part in parts {
@@ -126,6 +134,7 @@ impl Step {
             } => ids.len() as u64,
             Step::Bucket { estimate, .. }
             | Step::Posting { estimate, .. }
+            | Step::Owners { estimate, .. }
             | Step::Order { estimate, .. } => *estimate,
             Step::Union(parts) => parts
                 .iter()

@@ -1,15 +1,22 @@
 //! Planning assertions about values that are kept as links.
+//!
+//! Equality is looked up from the member's side. For all else the owners of sets of the attribute
+//! are the candidates, beside what an index finds among the values in rows.
 
-use schema::{Name, Selector};
+use schema::{AttributeNumber, KnownAttribute, Name, Selector};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::estimate::{Bases, Planner, found, union};
 use super::{Step, Why};
 use crate::error::Error;
 use crate::id::EntryId;
+use crate::index::equality;
 use crate::index_set::IndexKind;
-use crate::link::is_linked_type;
-use crate::snapshot::Lookup;
+use crate::link::{TEXT_MARK, is_linked_type, make_member_form, rows};
+use crate::snapshot::{Lookup, Snapshot};
+
+/// Rows of sets that an estimate looks at before it gives up and guesses.
+const COUNTED_MAX: usize = 16_384;
 
 impl Planner<'_> {
     /// Whether an assertion covers a type whose values may be links.
@@ -22,9 +29,61 @@ impl Planner<'_> {
                     .any(|known| is_linked_type(schema, known.type_id)))
     }
 
-    /// The same where there are links at all: indexes do not know their values.
-    pub(super) fn has_links(&self, selector: &Selector) -> Result<bool, Error> {
-        Ok(self.covers_links(selector) && self.snapshot.has_any_links()?)
+    /// The attributes among those selected whose values may be links.
+    fn linked_attributes(&self, selector: &Selector) -> impl Iterator<Item = &KnownAttribute> {
+        let schema = &self.indexes.schema;
+        let known = selector.numbers.iter().filter_map(|it| schema.known(*it));
+        known.filter(|it| it.base == it.number && is_linked_type(schema, it.type_id))
+    }
+
+    /// The owners of sets of these attributes.
+    pub(super) fn owners(&self, selector: &Selector) -> Result<Step, Error> {
+        let mut steps = Vec::new();
+        for known in self.linked_attributes(selector) {
+            let mut looked_at = 0;
+            let mut estimate = 0;
+            self.snapshot.each_owner(known.number, |owner| {
+                looked_at += 1;
+                estimate += u64::from(owner.is_some());
+                looked_at < COUNTED_MAX
+            })?;
+            if looked_at == COUNTED_MAX {
+                // Nobody knows; a third of all entries is the customary guess.
+                estimate = estimate.max(self.snapshot.entry_count()? / 3);
+            }
+            if estimate > 0 {
+                steps.push(Step::Owners {
+                    base: known.number,
+                    type_id: known.type_id,
+                    estimate,
+                });
+            }
+        }
+        Ok(union(steps))
+    }
+
+    /// Whether it is known, without an index made for it, that no row has a value of these
+    /// attributes: all of them are links, and their equality indexes are empty.
+    pub(super) fn only_links(&self, selector: &Selector) -> Result<bool, Error> {
+        let linked: Vec<AttributeNumber> =
+            (self.linked_attributes(selector)).map(|it| it.number).collect();
+        if linked.len() != selector.numbers.len() {
+            return Ok(false);
+        }
+        let Some(bases) = self.bases(selector, IndexKind::Equality) else {
+            return Ok(false);
+        };
+        for (base, _) in bases {
+            let prefix = equality::prefix(IndexKind::Equality, base);
+            for table in [self.snapshot.tables.index, self.snapshot.tables.posting] {
+                let mut cursor = self.snapshot.transaction.cursor(table)?;
+                let row = cursor.seek(&prefix)?;
+                if row.is_some_and(|(key, _)| key.starts_with(&prefix)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// The holders of a name, as a link or in the row.
@@ -35,10 +94,17 @@ impl Planner<'_> {
             steps.push(self.hashed(IndexKind::Equality, *base, *type_id, hash)?);
         }
         let mut ids = Vec::new();
-        for member in self.snapshot.members_named(normal)? {
-            let holders = self.snapshot.holders_of(member)?.into_iter();
-            let wanted = holders.filter(|it| bases.iter().any(|(base, _)| *base == it.number));
-            ids.extend(wanted.map(|it| it.id));
+        let schema = &self.indexes.schema;
+        for (base, type_id) in bases {
+            if !is_linked_type(schema, *type_id) {
+                continue;
+            }
+            let mut form = normal.to_vec();
+            make_member_form(schema, *type_id, &mut form);
+            for member in self.snapshot.members_named(&form)? {
+                let holders = self.snapshot.holders_of(member)?.into_iter();
+                ids.extend(holders.filter(|it| it.number == *base).map(|it| it.id));
+            }
         }
         ids.sort_unstable();
         ids.dedup();
@@ -47,7 +113,7 @@ impl Planner<'_> {
     }
 }
 
-impl crate::snapshot::Snapshot<'_> {
+impl Snapshot<'_> {
     /// What a normalised name may stand for as a member: the entry of the name, and a text that
     /// was given while there was none.
     ///
@@ -68,19 +134,33 @@ impl crate::snapshot::Snapshot<'_> {
         Ok(entry.into_iter().chain(text))
     }
 
-    /// Whether there are links at all.
-    ///
-    /// # Errors
-    /// What LMDB says.
-    pub fn has_any_links(&self) -> Result<bool, Error> {
+    /// Goes through the sets of all entries, in the order of ids, until `each` has enough: shows it
+    /// the owner of each set of this attribute, and `None` for a set of another.
+    pub(crate) fn each_owner(
+        &self,
+        number: AttributeNumber,
+        mut each: impl FnMut(Option<EntryId>) -> bool,
+    ) -> Result<(), Error> {
         let mut cursor = self.transaction.cursor(self.tables.linkset)?;
-        Ok(cursor.next()?.is_some())
+        let mut row = cursor.next()?;
+        while let Some((key, value)) = row
+            && let Some((id, set)) = rows::of_owned(key, value)?
+        {
+            if !each(Some(id).filter(|_| set.number == number)) {
+                break;
+            }
+            row = cursor.next()?;
+        }
+        Ok(())
     }
 }
 
-/// Whether a normal form is a name without a bit string behind it, which stands after `00 03`
+/// Whether a normal form is a name, and one without a bit string behind it, which stands after `00 03`
 /// (RFC 4517 §3.3.21).
 fn is_name(normal: &[u8]) -> bool {
+    if normal.first() == Some(&TEXT_MARK) {
+        return false;
+    }
     let mut at = 0;
     while at + 1 < normal.len() {
         match normal[at..at + 2] {
