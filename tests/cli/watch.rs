@@ -162,6 +162,11 @@ fn searches_are_explained_wherever_the_node_is() {
     let one = pando.run_on_node(&["explain"], &["-b", people, "-s", "one", "(sn=*)"]);
     let one = one.expect(0);
     assert!(one.out.contains("entries of the region"), "{}", one.out);
+    let page = ["--sort", "-sn,cn", "--page", "1", "(sn=*)"];
+    let page = pando.run_on_node(&["explain"], &page).expect(0);
+    for part in ["sorted in memory by sn", "1 found"] {
+        assert!(page.out.contains(part), "{part} in {}", page.out);
+    }
     let answer = pando.run_on_node(&["explain"], &["(cn=ada"]);
     one_line(answer, 2, &["filter"]);
     let answer = pando.run(&["explain", "--url", &url, filter]);

@@ -5,7 +5,9 @@
 mod kit;
 
 use kit::{Answer, Client};
-use protocol::control::Explanation;
+use protocol::control::{
+    Explanation, MatchingEntryCountRequest, PagedResults, SortKey, SortRequest,
+};
 use protocol::{OwnedControl, ResultCode, Scope, oid};
 
 const BASE: &str = "dc=example,dc=com";
@@ -20,14 +22,12 @@ fn control() -> OwnedControl {
 }
 
 fn explain(client: &mut Client, filter: &str) -> Answer {
-    let answer = client.search_with(
-        BASE,
-        Scope::WholeSubtree,
-        filter,
-        &["1.1"],
-        |_| (),
-        &[control()],
-    );
+    explain_with(client, filter, &[control()])
+}
+
+fn explain_with(client: &mut Client, filter: &str, controls: &[OwnedControl]) -> Answer {
+    let scope = Scope::WholeSubtree;
+    let answer = client.search_with(BASE, scope, filter, &["1.1"], |_| (), controls);
     assert!(answer.entries.is_empty(), "{:?}", answer.entries);
     answer
 }
@@ -126,23 +126,82 @@ fn only_the_administrator_has_searches_explained() {
     let base = (Scope::BaseObject, "(objectClass=*)");
     let virtual_one = client.search_with("cn=monitor", base.0, base.1, &[], |_| (), &[control()]);
     assert_eq!(virtual_one.result.code, ResultCode::UNWILLING_TO_PERFORM);
-    let sorted = OwnedControl::with_value(oid::SORT_REQUEST, true, |out| {
-        protocol::control::SortRequest {
-            keys: vec![protocol::control::SortKey {
-                attribute: "sn",
-                ordering_rule: None,
-                reverse: false,
-            }],
-        }
-        .encode(out);
-    });
-    let both = client.search_with(
-        BASE,
-        Scope::WholeSubtree,
-        "(cn=*)",
-        &[],
-        |_| (),
-        &[control(), sorted],
-    );
+    let count = MatchingEntryCountRequest {
+        examined_max: 10,
+        ..MatchingEntryCountRequest::default()
+    };
+    let oid = oid::MATCHING_ENTRY_COUNT_REQUEST;
+    let count = OwnedControl::with_value(oid, true, |out| count.encode(out));
+    let both = explain_with(&mut client, "(cn=*)", &[control(), count]);
     assert_eq!(both.result.code, ResultCode::UNWILLING_TO_PERFORM);
+}
+
+fn sort(attribute: &str, reverse: bool) -> OwnedControl {
+    let key = SortKey {
+        attribute,
+        ordering_rule: None,
+        reverse,
+    };
+    OwnedControl::with_value(oid::SORT_REQUEST, true, |out| {
+        SortRequest { keys: vec![key] }.encode(out);
+    })
+}
+
+fn page(size: u32) -> OwnedControl {
+    let value = PagedResults { size, cookie: &[] };
+    OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| value.encode(out))
+}
+
+/// What the explanation among the controls of an answer says.
+fn explained(answer: &Answer) -> Explanation<'_> {
+    assert_eq!(answer.result.code, ResultCode::SUCCESS);
+    let mut controls = answer.controls.iter();
+    let control = controls.find(|(name, _)| name == oid::EXPLAIN);
+    Explanation::decode(control.unwrap().1.as_deref().unwrap()).unwrap()
+}
+
+#[test]
+fn orders_and_pages_are_explained() {
+    let mut client = crowd();
+    // A page ends the search as it would.
+    let answer = explain_with(&mut client, "(uid=*)", &[control(), page(10)]);
+    let found = explained(&answer);
+    assert_eq!(found.matched, 10);
+    assert!(found.examined < 20, "{}", found.examined);
+    let has = |oid: &str| answer.controls.iter().any(|(name, _)| name == oid);
+    assert!(has(oid::PAGED_RESULTS));
+    // Without an index all of them are sorted; the least ten are the page.
+    for (controls, matched) in [
+        (vec![control(), sort("sn", false)], u64::from(PEOPLE)),
+        (vec![control(), sort("sn", true), page(10)], 10),
+    ] {
+        let answer = explain_with(&mut client, "(uid=*)", &controls);
+        let found = explained(&answer);
+        assert_eq!(found.matched, matched);
+        assert!(found.tested > u64::from(PEOPLE) && found.microseconds > 0);
+        let plan = found.regions[0].plan;
+        assert!(plan.ends_with("sorted in memory by sn"), "{plan}");
+        assert!(answer.controls.iter().any(|(name, _)| name == oid::SORT_RESPONSE));
+    }
+    let index = [
+        ("objectClass", &["pandoIndex"][..]),
+        ("pandoIndexAttribute", &["sn"]),
+        ("pandoIndexKind", &["ordering"]),
+    ];
+    let dn = "cn=sn,cn=indexes,cn=config";
+    assert_eq!(client.add(dn, &index).code, ResultCode::SUCCESS);
+    loop {
+        let (scope, wanted) = (Scope::BaseObject, ["pandoIndexState"]);
+        let answer = client.search(dn, scope, "(objectClass=*)", &wanted);
+        if answer.values("pandoIndexState") == ["ready"] {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    let answer = explain_with(&mut client, "(uid=*)", &[control(), sort("sn", false), page(10)]);
+    let found = explained(&answer);
+    assert_eq!(found.matched, 10);
+    assert!(found.examined < 30, "{}", found.examined);
+    let plan = found.regions[0].plan;
+    assert!(plan.ends_with("in the order of the ordering index of sn"), "{plan}");
 }

@@ -7,7 +7,9 @@ use crate::reach::Target;
 use crate::report::{Problem, note, say};
 use indicatif::HumanCount;
 use protocol::ber::Reader;
-use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
+use protocol::control::{
+    ExplainedPart, ExplainedRegion, Explanation, PagedResults, SortKey, SortRequest,
+};
 use protocol::{
     DerefAliases, Filter, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope,
     SearchRequest, oid, parse_filter,
@@ -37,12 +39,7 @@ pub fn explain(it: &Explain) -> Result<(), Problem> {
         None => first_context(&mut channel)?,
     };
     let request = request(&base, it.scope, &encoded)?;
-    let control = OwnedControl {
-        oid: oid::EXPLAIN.into(),
-        critical: true,
-        value: None,
-    };
-    let answers = channel.call_with(&request, &[control])?;
+    let answers = channel.call_with(&request, &controls(it))?;
     let last = answers.last().map(Vec::as_slice).unwrap_or_default();
     let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
     let Response::SearchDone(result) = &message.response else {
@@ -79,6 +76,29 @@ fn connect(url: &str, remote: &Remote) -> Result<Channel, Problem> {
         ));
     };
     Channel::connect(&target, name, &first_line(file)?)
+}
+
+/// The control that asks for an explanation, and those of what is to be explained.
+fn controls(it: &Explain) -> Vec<OwnedControl> {
+    let mut controls = vec![OwnedControl::new(oid::EXPLAIN, true)];
+    if !it.sort.is_empty() {
+        let keys = it.sort.iter().map(|key| SortKey {
+            attribute: key.strip_prefix('-').unwrap_or(key),
+            ordering_rule: None,
+            reverse: key.starts_with('-'),
+        });
+        let keys = keys.collect();
+        controls.push(OwnedControl::with_value(oid::SORT_REQUEST, true, |out| {
+            SortRequest { keys }.encode(out);
+        }));
+    }
+    if let Some(size) = it.page {
+        let page = PagedResults { size, cookie: &[] };
+        controls.push(OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| {
+            page.encode(out);
+        }));
+    }
+    controls
 }
 
 fn request<'r>(

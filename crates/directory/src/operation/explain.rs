@@ -1,12 +1,13 @@
 //! Explain: how a search is carried out, instead of what it finds. For the administrator.
 //!
-//! The search runs as it would without the control; only, what it finds is counted and not sent.
+//! The search runs as it would without the control, also in an order and in pages; only, what it
+//! finds is counted and not sent.
 
 use crate::advice;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
-use crate::operation::controls::{Controls, SearchControls};
+use crate::operation::controls::SearchControls;
 use crate::stop::Stop;
 use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
 use protocol::{OwnedControl, ResultCode, oid};
@@ -40,7 +41,7 @@ struct Explained {
 pub(crate) fn begin(
     context: &Context<'_>,
     cursor: &mut Cursor,
-    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    asked: &SearchControls<'_>,
 ) -> Result<(), Stop> {
     if !context.sees_monitor() {
         return Stop::refuse(
@@ -48,11 +49,10 @@ pub(crate) fn begin(
             "only the administrator may have searches explained",
         );
     }
-    let others = asked.count.is_some() || asked.sort.is_some() || asked.view.is_some();
-    if others || controls.page.is_some() {
+    if asked.count.is_some() {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
-            "explain excludes paged results, sorting, virtual list views and matching entry counts",
+            "explain excludes matching entry counts",
         );
     }
     let mut explaining = Explaining::default();
@@ -68,7 +68,10 @@ pub(crate) fn begin(
             plan: plan.explain(schema),
             estimate: plan.estimate(),
             scan: plan.is_scan(),
-            advice: advice::texts(context, &cursor.filter)?,
+            advice: match plan.is_scan() {
+                true => advice::texts(context, &cursor.filter)?,
+                false => Vec::new(),
+            },
             parts: context.filter_parts(&cursor.filter)?,
         });
     }
@@ -77,14 +80,37 @@ pub(crate) fn begin(
     Ok(())
 }
 
-impl Explaining {
-    pub fn slice_begins(&mut self, clock: &dyn Clock) {
-        self.slice_began_us = clock.now_us();
-    }
+/// What is known of a search, if it is explained.
+#[inline]
+pub(crate) fn of(cursor: &mut Cursor) -> Option<&mut Explaining> {
+    cursor.extras.as_mut()?.explaining.as_deref_mut()
+}
 
-    pub fn slice_ends(&mut self, clock: &dyn Clock) {
-        self.took_us += clock.now_us().saturating_sub(self.slice_began_us);
+/// Notes how the entries come into their order, or that they do not.
+pub(crate) fn note_order(cursor: &mut Cursor, order: &str) {
+    let explaining = of(cursor);
+    for region in explaining.into_iter().flat_map(|it| &mut it.regions) {
+        region.plan.push_str("; ");
+        region.plan.push_str(order);
     }
+}
+
+/// A slice of work begins.
+pub(crate) fn slice_begins(cursor: &mut Cursor, clock: &dyn Clock) {
+    if let Some(explaining) = of(cursor) {
+        explaining.slice_began_us = clock.now_us();
+    }
+}
+
+/// The same slice ends.
+pub(crate) fn slice_ends(cursor: &mut Cursor, clock: &dyn Clock) {
+    if let Some(explaining) = of(cursor) {
+        let took_us = clock.now_us().saturating_sub(explaining.slice_began_us);
+        explaining.took_us += took_us;
+    }
+}
+
+impl Explaining {
 
     /// The control at the result.
     pub fn control(&self, examined: u64) -> OwnedControl {

@@ -172,13 +172,16 @@ fn begin_with(
         cursor.extras.get_or_insert_default().rights = Some(Box::new(rights));
     }
     if asked.explains {
-        explain::begin(context, cursor, (controls, asked))?;
+        explain::begin(context, cursor, asked)?;
     }
     if let Some(count) = asked.count_alone(controls.page.is_some())? {
         count::begin(context, cursor, count)?;
     } else if asked.sort.is_some() || asked.view.is_some() {
         let asked = (controls, asked);
         let begun = sorted::begin(context, needs, request, asked, cursor, out)?;
+        if let Begun::Unsorted = begun {
+            explain::note_order(cursor, "not sorted");
+        }
         return Ok(!matches!(begun, Begun::Answered));
     }
     Ok(true)
@@ -223,6 +226,7 @@ pub(crate) fn step(
             return Ok(later);
         }
     }
+    explain::slice_begins(cursor, needs.clock);
     if let Some(extras) = &mut cursor.extras {
         if let Some(position) = &mut extras.position {
             position.position = context.position()?;
@@ -230,16 +234,9 @@ pub(crate) fn step(
         if let Some(sorted) = extras.sorted.take() {
             return sorted::step(context, needs, cursor, sorted, out);
         }
-        if let Some(explaining) = &mut extras.explaining {
-            explaining.slice_begins(needs.clock);
-        }
     }
     let ran = run(context, needs, cursor, out)?;
-    if let Some(extras) = &mut cursor.extras
-        && let Some(explaining) = &mut extras.explaining
-    {
-        explaining.slice_ends(needs.clock);
-    }
+    explain::slice_ends(cursor, needs.clock);
     if cursor.limits.examined >= cost::EXAMINED_MIN && !matches!(ran, Ran::Paused) {
         cost::note(context, needs, cursor)?;
     }
@@ -331,13 +328,7 @@ fn offer(
         }
         return Ok(None);
     }
-    let wanted = is_wanted(context, cursor, area.region.base, entry);
-    if let Some(extras) = &mut cursor.extras
-        && let Some(explaining) = &mut extras.explaining
-    {
-        explaining.tested += 1;
-    }
-    if !wanted {
+    if !is_wanted(context, cursor, area.region.base, entry) {
         return Ok(None);
     }
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
@@ -355,6 +346,9 @@ pub(super) fn is_wanted(
     entry: &VisibleEntry<'_, '_>,
 ) -> bool {
     let catalog = context.catalog;
+    if let Some(explaining) = explain::of(cursor) {
+        explaining.tested += 1;
+    }
     let of_other_kind =
         (catalog.has_referrals && !cursor.manage_dsa_it && entry.has_class("referral"))
             || (cursor.deref_searching
@@ -393,7 +387,11 @@ pub(super) fn send(
             // The entry is known to be one that the client could have.
             out.truncate(mark.start());
             extras.counting.iter_mut().for_each(|it| it.note());
-            extras.explaining.iter_mut().for_each(|it| it.matched += 1);
+            if let Some(explaining) = &mut extras.explaining {
+                // Pages and limits are as long as they would be.
+                explaining.matched += 1;
+                cursor.sent += 1;
+            }
             return Ok(());
         }
         Some(extras) => {

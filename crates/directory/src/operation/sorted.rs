@@ -14,7 +14,7 @@ use crate::operation::slice::Slice;
 use crate::operation::sort_key::{Order, Scratch, Unsorted};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
-use crate::operation::{limits, page, sort_pages, unindexed};
+use crate::operation::{explain, limits, page, sort_pages, unindexed};
 use crate::stop::Stop;
 use protocol::control::SortResponse;
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, SearchRequest, oid, response};
@@ -159,6 +159,9 @@ pub(crate) fn begin(
         version: context.version(),
     };
     sorted.plan(context, cursor)?;
+    if explain::of(cursor).is_some() {
+        explain::note_order(cursor, &sorted.words(context));
+    }
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
 }
@@ -190,6 +193,7 @@ pub(crate) fn step(
                     }
                 }
             }
+            explain::slice_ends(cursor, needs.clock);
             finish(cursor, &sorted, None);
             // What is left are references: they have no order.
             return search::step(context, needs, cursor, out);
@@ -204,11 +208,13 @@ pub(crate) fn step(
             Progress::Done => {}
             Progress::Then(phase) => sorted.phases.push_front(phase),
             Progress::Paused(phase) => {
+                explain::slice_ends(cursor, needs.clock);
                 sorted.phases.push_front(phase);
                 cursor.extras.get_or_insert_default().sorted = Some(sorted);
                 return search::park(needs, cursor, out);
             }
             Progress::Ended(ended) => {
+                explain::slice_ends(cursor, needs.clock);
                 return sorted.end(context, needs, cursor, ended, out);
             }
         }
@@ -251,6 +257,17 @@ impl Sorted {
         }
         self.phases = phases;
         Ok(())
+    }
+
+    /// How the order is made, in words.
+    fn words(&self, context: &Context<'_>) -> String {
+        let schema = &context.catalog.schema;
+        let first = self.order.first_type().map(|it| schema.type_of(it).name());
+        let first = first.unwrap_or_default();
+        match self.phases.iter().any(|it| matches!(it, Phase::Walk(_))) {
+            true => format!("in the order of the ordering index of {first}"),
+            false => format!("sorted in memory by {first}"),
+        }
     }
 
     /// How many keys are of interest, one more than are sent: `None` for all.
