@@ -1,7 +1,7 @@
 //! A full disk: writes are refused with a clear code, reads go on, writes resume with room.
 
 use kit::process::until;
-use kit::{Client, Disk, Entry, Outcome, Pando, SUFFIX, people};
+use kit::{Client, Disk, Entry, Outcome, Pando, SUFFIX, people, tools};
 use protocol::{ResultCode, Scope};
 
 /// A person with 8 KB of text, so that a small disk is soon full.
@@ -65,6 +65,52 @@ fn writes_stop_and_resume_reads_go_on() {
     let mut client = pando.admin();
     assert_eq!(names(&mut client).len(), acknowledged + 1);
     client.delete(&one).expect_success();
+    pando.stop();
+    pando.assert_clean();
+}
+
+/// A backup by rotation is refused before it writes anything, and keeps those before it.
+#[test]
+fn a_backup_is_refused_when_room_is_short() {
+    let disk = Disk::new();
+    if !disk.has_an_end() {
+        return;
+    }
+    let mut pando = Pando::init_on(&disk);
+    pando.serve();
+    let mut client = pando.admin();
+    let folder = disk.path().join("backups");
+    let to = folder.to_string_lossy().into_owned();
+    let keep = ["--keep", "1"];
+    let backup = |pando: &Pando| pando.run_on_node(&["backup"], &[&[&*to][..], &keep].concat());
+    let first = backup(&pando).expect(0).out;
+    let inside = |words: &[&str]| {
+        let prefix = disk.prefix();
+        let all: Vec<&str> = prefix
+            .iter()
+            .map(String::as_str)
+            .chain(words.iter().copied())
+            .collect();
+        tools::run(all[0], &all[1..], "").expect(0).out
+    };
+    // What an interrupted backup left goes first, but that is not enough.
+    let partial = format!("{to}/20250101000000Z.partial");
+    inside(&["mkdir", &partial]);
+    let filler = format!("{to}/filler");
+    let fill = "head -c 64M /dev/zero >\"$0\"; true";
+    inside(&["sh", "-c", fill, &filler]);
+    let refused = backup(&pando);
+    assert_eq!(refused.status, 1, "{}", refused.err);
+    assert!(
+        refused.err.contains("the backup may take"),
+        "{}",
+        refused.err
+    );
+    inside(&["rm", &filler]);
+    let listed = inside(&["ls", &to]);
+    let first = first.trim().rsplit('/').next().expect("a path");
+    assert_eq!(listed.trim(), first);
+    client.add(&large(1)).expect_success();
     pando.stop();
     pando.assert_clean();
 }

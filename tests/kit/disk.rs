@@ -65,6 +65,11 @@ impl Disk {
         }
     }
 
+    /// Whether the file system itself ends, rather than files on it.
+    pub fn has_an_end(&self) -> bool {
+        matches!(self.kind, Kind::Namespace(_))
+    }
+
     /// The folder that is the disk, as seen by commands behind [`Disk::prefix`].
     pub fn path(&self) -> PathBuf {
         self.folder.join("disk")

@@ -95,6 +95,14 @@ impl Source {
         written
     }
 
+    /// Bytes that [`Source::extend`] adds to a backup at most.
+    ///
+    /// # Errors
+    /// It is no backup, or what is kept cannot be looked at.
+    pub fn increment_bytes(&self, backup: &Path) -> Result<u64, Failure> {
+        increment::bytes(&self.0, backup)
+    }
+
     /// Adds what changed since to a backup of this node; `None` when nothing did.
     ///
     /// # Errors

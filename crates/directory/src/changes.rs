@@ -71,5 +71,13 @@ fn files(folder: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
+/// Bytes of the files in a folder that may hold changes after a position.
+pub(crate) fn bytes_after(folder: &Path, after: u64) -> std::io::Result<u64> {
+    let found = files(folder)?;
+    let skipped = found.iter().filter(|it| it.0 <= after + 1).count();
+    let rest = found.iter().skip(skipped.saturating_sub(1));
+    rest.map(|(_, path)| Ok(path.metadata()?.len())).sum()
+}
+
 #[cfg(test)]
 mod tests;

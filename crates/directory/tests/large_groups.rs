@@ -69,7 +69,12 @@ fn counts(answer: &Answer) -> Vec<(String, usize)> {
     };
     let entries = answer.entries.iter();
     entries
-        .map(|(name, attributes)| (name[3..name.find(',').unwrap()].to_owned(), count(attributes)))
+        .map(|(name, attributes)| {
+            (
+                name[3..name.find(',').unwrap()].to_owned(),
+                count(attributes),
+            )
+        })
         .collect()
 }
 
@@ -212,7 +217,8 @@ fn who_follows_the_directory_gets_it_in_parts() {
     expect(&answer, &[("a", 1), ("b", MANY), ("c", 2)]);
     // Each entry comes with its state, also the large one.
     assert!(answer.entry_controls.iter().all(|it| it.len() == 1));
-    let one = (ChangeOperation::Add, "member", &[&*dn("new")][..]);
+    let new = dn("new");
+    let one = (ChangeOperation::Add, "member", &[&*new][..]);
     success(&client.modify(&dn("b"), &[one]));
     success(&client.modify(&dn("a"), &[one]));
     let (answer, followed) = client.news();
@@ -246,7 +252,14 @@ fn the_base_of_a_followed_search_may_be_large_and_go() {
         value.encode(out);
     });
     let controls = [persistent];
-    client.search_with(&base, Scope::BaseObject, every, &["member"], |_| (), &controls);
+    client.search_with(
+        &base,
+        Scope::BaseObject,
+        every,
+        &["member"],
+        |_| (),
+        &controls,
+    );
     let renamed = client.rename_with(&base, "cn=bb", None, &[]);
     success(&renamed.result);
     let (answer, followed) = client.news();
@@ -261,9 +274,12 @@ fn a_copy_in_the_response_of_an_update_is_never_large() {
     let mut client = groups();
     let copy = |oid: &'static str, attributes: &[&'static str]| {
         let attributes = attributes.to_vec();
-        OwnedControl::with_value(oid, false, |out| ReadEntryRequest { attributes }.encode(out))
+        OwnedControl::with_value(oid, false, |out| {
+            ReadEntryRequest { attributes }.encode(out)
+        })
     };
-    let one = (ChangeOperation::Add, "member", &[&*dn("new")][..]);
+    let new = dn("new");
+    let one = (ChangeOperation::Add, "member", &[&*new][..]);
     for oid in [oid::PRE_READ, oid::POST_READ] {
         for selection in ["*", "member"] {
             let refused = client.modify_with(&dn("b"), &[one], &[copy(oid, &[selection])]);

@@ -69,7 +69,9 @@ fn plan(client: &mut Client, filter: &str) -> String {
     let scope = Scope::WholeSubtree;
     let answer = client.search_with(BASE, scope, filter, &["1.1"], |_| (), &[explain]);
     let value = answer.controls[0].1.as_deref().unwrap();
-    Explanation::decode(value).unwrap().regions[0].plan.to_owned()
+    Explanation::decode(value).unwrap().regions[0]
+        .plan
+        .to_owned()
 }
 
 fn check(client: Client) {
@@ -107,7 +109,7 @@ fn a_group_grows_and_shrinks_and_stays_the_same_to_see() {
     for part in all.chunks(90) {
         let part: Vec<&str> = part.iter().map(String::as_str).collect();
         assert_eq!(change(&mut client, Delete, &part), ResultCode::SUCCESS);
-        part.iter().for_each(|it| drop(expected.remove(*it)));
+        expected.retain(|it| !part.contains(&it.as_str()));
         if !expected.is_empty() {
             assert_eq!(shown(&mut client), expected);
         }
@@ -142,7 +144,10 @@ fn a_uid_that_reads_like_a_name_is_none() {
     let renamed = client.rename_with("cn=ada,dc=example,dc=com", "cn=eve", None, &[]);
     success(&renamed.result);
     assert_eq!(shown(&mut client), all.iter().cloned().collect());
-    assert_eq!(found(&mut client, "(memberUid=cn=ada,dc=example,dc=com)"), [GROUP]);
+    assert_eq!(
+        found(&mut client, "(memberUid=cn=ada,dc=example,dc=com)"),
+        [GROUP]
+    );
     assert_eq!(found(&mut client, "(memberUid=dc=x)"), [GROUP]);
     assert!(found(&mut client, "(memberUid=cn=eve,dc=example,dc=com)").is_empty());
     assert_eq!(found(&mut client, "(member=dc=x)").len(), 1);
@@ -168,9 +173,15 @@ fn filters_find_groups_by_links_and_rows() {
     let member = "cn=names,dc=example,dc=com";
     success(&client.add(
         member,
-        &[("objectClass", &["groupOfNames"]), ("member", &["cn=p1,dc=example,dc=com"])],
+        &[
+            ("objectClass", &["groupOfNames"]),
+            ("member", &["cn=p1,dc=example,dc=com"]),
+        ],
     ));
-    assert_eq!(plan(&mut client, "(member=*)"), "links of member (1); about 1 candidates");
+    assert_eq!(
+        plan(&mut client, "(member=*)"),
+        "links of member (1); about 1 candidates"
+    );
     assert_eq!(found(&mut client, "(member=*)"), [member]);
     assert_eq!(found(&mut client, "(memberUid=*)"), [GROUP]);
     assert!(plan(&mut client, "(memberUid=*)").contains("links of memberUid (1)"));

@@ -37,6 +37,9 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     };
     let above = above(&to);
     fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
+    if it.keep.is_some() {
+        remove_interrupted(&it.to)?;
+    }
     require_room(above, bytes, "backup")?;
     let started = Instant::now();
     let manifest = watched(bytes, "", |meter| source.write(&to, Some(&settings), meter))?;
@@ -55,6 +58,8 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
 
 /// Adds what changed since to a backup.
 fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
+    let bytes = source.increment_bytes(backup).map_err(Problem::failed)?;
+    require_room(backup, bytes, "increment")?;
     let started = Instant::now();
     let Some(added) = watched(0, "", |meter| source.extend(backup, meter))? else {
         note("nothing has changed since");
@@ -201,19 +206,33 @@ fn is_name(name: &str) -> bool {
     end == "Z" && digits.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// Removes the oldest backups, and what interrupted ones left.
-fn rotate(folder: &Path, keep: usize) -> Result<(), Problem> {
-    let mut whole: Vec<PathBuf> = Vec::new();
+/// What stands in a folder of backups and has a name that passes a test.
+fn named(folder: &Path, test: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Problem> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| Problem::file(folder, error))? {
         let path = entry?.path();
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or("");
-        if is_name(name) {
-            whole.push(path);
-        } else if name.strip_suffix(".partial").is_some_and(is_name) {
-            fs::remove_dir_all(&path).map_err(|error| Problem::file(&path, error))?;
+        if test(name) {
+            found.push(path);
         }
     }
-    whole.sort();
+    found.sort();
+    Ok(found)
+}
+
+/// Removes what interrupted backups left, before the next one asks for room.
+fn remove_interrupted(folder: &Path) -> Result<(), Problem> {
+    for path in named(folder, |it| {
+        it.strip_suffix(".partial").is_some_and(is_name)
+    })? {
+        fs::remove_dir_all(&path).map_err(|error| Problem::file(&path, error))?;
+    }
+    Ok(())
+}
+
+/// Removes the oldest backups.
+fn rotate(folder: &Path, keep: usize) -> Result<(), Problem> {
+    let whole = named(folder, is_name)?;
     for path in whole.iter().take(whole.len().saturating_sub(keep)) {
         fs::remove_dir_all(path).map_err(|error| Problem::file(path, error))?;
         note(format_args!("{} removed", path.display()));

@@ -14,7 +14,6 @@ use crate::passwd::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, say};
 use figures::Figures;
-use protocol::{DerefAliases, Filter, Request, Response, ResponseMessage, Scope, SearchRequest};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -107,24 +106,6 @@ fn ask_server(
 
 /// What the root DSE calls the server.
 fn version(channel: &mut Channel) -> Result<String, Problem> {
-    let answers = channel.call(&Request::Search(SearchRequest {
-        base: "",
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
-        attributes: vec!["vendorVersion"],
-    }))?;
-    for answer in &answers {
-        let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else {
-            continue;
-        };
-        let value = attributes.iter().flat_map(|it| it.values).next();
-        let version = value.map(|it| String::from_utf8_lossy(it).into_owned());
-        return Ok(version.unwrap_or_else(|| "an LDAP server that does not say which".to_owned()));
-    }
-    Err(Problem::failed("the server showed no root DSE"))
+    let version = channel.first_value("", "vendorVersion")?;
+    Ok(version.unwrap_or_else(|| "an LDAP server that does not say which".to_owned()))
 }

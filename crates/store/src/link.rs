@@ -65,7 +65,7 @@ pub enum LinkKind {
 pub const TEXTS_IN_ROW_MAX: usize = 256;
 
 /// The byte before forms of texts, which no name begins with: a text is never taken for a name.
-const TEXT_MARK: u8 = 1;
+pub(crate) const TEXT_MARK: u8 = 1;
 
 /// How values of a type are kept as links, where its description has no options: the types that
 /// groups name their members with.

@@ -459,3 +459,33 @@ fn a_database_is_read_into_memory_as_far_as_it_may_be() {
     assert_eq!(store.warm_up(used - 1, &|| true).unwrap(), None);
     assert_eq!(store.warm_up(used, &|| false).unwrap(), Some(0));
 }
+
+#[test]
+fn an_index_build_goes_on_where_a_process_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, indexes) = small(folder.path());
+    let mut batch = store.begin(&indexes).unwrap();
+    batch.set_index("mail", EVERY_KIND).unwrap();
+    batch.commit().unwrap();
+    let (mut done, mut slices) = (0, 0);
+    loop {
+        let mut batch = store.begin(&indexes).unwrap();
+        let progress = batch.build_indexes(1).unwrap();
+        batch.commit().unwrap();
+        if progress.done < done || progress.is_finished() {
+            break;
+        }
+        assert!(progress.done > done, "{progress:?}");
+        done = progress.done;
+        slices += 1;
+        drop(store);
+        store = Store::open(folder.path()).unwrap();
+    }
+    assert!(slices > 2, "{slices}");
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    let states = snapshot.index_states().unwrap();
+    let indexes = store::IndexSet::from_states(indexes.schema.clone(), &states);
+    assert!(indexes.definitions.iter().all(|it| it.ready));
+    assert_sound(&snapshot, &indexes);
+}

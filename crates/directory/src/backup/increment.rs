@@ -11,6 +11,13 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use store::Store;
 
+/// Bytes that an increment of a backup takes at most.
+pub(super) fn bytes(store: &Store, backup: &Path) -> Result<u64, Failure> {
+    let after = Manifest::read(backup)?.last_position();
+    let folder = changes::folder(store.folder());
+    changes::bytes_after(&folder, after).map_err(file(&folder))
+}
+
 /// Adds what changed since to a backup; `None` when nothing did.
 pub(super) fn extend(
     store: &Store,

@@ -111,7 +111,6 @@ pub(crate) fn slice_ends(cursor: &mut Cursor, clock: &dyn Clock) {
 }
 
 impl Explaining {
-
     /// The control at the result.
     pub fn control(&self, examined: u64) -> OwnedControl {
         let explanation = Explanation {

@@ -79,7 +79,12 @@ pub struct Explain {
     #[arg(short, long, value_enum, default_value = "sub")]
     pub scope: ExplainScope,
     /// Sort by these attributes, `-` before those in reverse order: sn,-cn
-    #[arg(long, value_name = "KEYS", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "KEYS",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub sort: Vec<String>,
     /// Explain the first page of so many entries
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u32).range(1..))]

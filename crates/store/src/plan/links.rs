@@ -65,8 +65,9 @@ impl Planner<'_> {
     /// Whether it is known, without an index made for it, that no row has a value of these
     /// attributes: all of them are links, and their equality indexes are empty.
     pub(super) fn only_links(&self, selector: &Selector) -> Result<bool, Error> {
-        let linked: Vec<AttributeNumber> =
-            (self.linked_attributes(selector)).map(|it| it.number).collect();
+        let linked: Vec<AttributeNumber> = (self.linked_attributes(selector))
+            .map(|it| it.number)
+            .collect();
         if linked.len() != selector.numbers.len() {
             return Ok(false);
         }

@@ -115,7 +115,12 @@ fn everything_waits_for_the_rest_of_an_entry_that_is_told() {
     let said = heard_after(&mut world);
     assert_eq!(said[..2], ["entry 2", "delete 3 success"], "{said:?}");
     let others: Vec<&String> = said.iter().filter(|it| !it.contains("entry 2")).collect();
-    let expected = ["delete 3 success", "compare 4 compareTrue", "entry 5", "done 5 success"];
+    let expected = [
+        "delete 3 success",
+        "compare 4 compareTrue",
+        "entry 5",
+        "done 5 success",
+    ];
     assert_eq!(others, expected);
     // Abandoned behind its entry: there is no more of it.
     assert!(!world.connection.is_following());
