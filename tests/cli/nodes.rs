@@ -176,10 +176,19 @@ fn indexes_come_and_go() {
         .pando(&["index", "status", "node"])
         .expect(0)
         .says("description");
+    shell
+        .pando(&["index", "rebuild", "node", "description"])
+        .expect(0);
+    shell
+        .pando(&["index", "status", "node"])
+        .expect(0)
+        .says("equality,substring");
     shell.pando(&["check", "node"]).expect(0);
     shell
         .pando(&["index", "drop", "node", "description"])
         .expect(0);
+    let answer = shell.pando(&["index", "rebuild", "node", "description"]);
+    answer.expect(1).says("pando index status");
     let status = shell.pando(&["index", "status", "node"]).expect(0);
     assert!(!status.out.contains("description"), "{}", status.out);
     shell.pando(&["check", "node"]).expect(0);
@@ -222,6 +231,17 @@ fn an_index_is_built_while_it_serves() {
             .find(|line| line.starts_with("employeeNumber"))?
             .to_owned();
         line.contains("ready").then_some(())
+    });
+    // Built anew, it is as right, and answers are at every moment.
+    pando
+        .run_on_node(&["index", "rebuild"], &["employeeNumber"])
+        .expect(0);
+    kit::process::until("the index is ready again", || {
+        let found = tools.search(&["-b", SUFFIX, "(employeeNumber=4711)", "uid"]);
+        assert_eq!(found.expect(0).entries().len(), 1);
+        let status = pando.run_on_node(&["index", "status"], &[]).expect(0).out;
+        let own = |it: &&str| it.starts_with("employeeNumber") && it.contains("ready");
+        status.lines().find(own).map(|_| ())
     });
     for (filter, count) in [
         ("(employeeNumber=4711)", 1),

@@ -438,6 +438,14 @@ pub enum IndexAction {
         #[arg(long, value_enum, default_value = "text")]
         format: Report,
     },
+    /// Drop an index and build it anew, with the same kinds, while the server serves
+    Rebuild {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The attribute type
+        attribute: String,
+    },
     /// Drop an index
     Drop {
         /// The node's folder

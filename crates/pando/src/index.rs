@@ -1,4 +1,4 @@
-//! `pando index`: show, add and drop indexes. Definitions are entries below
+//! `pando index`: show, add, rebuild and drop indexes. Definitions are entries below
 //! `cn=indexes,cn=config`; the server builds new ones in the background.
 
 mod advise;
@@ -6,7 +6,7 @@ mod advise;
 use crate::channel::Channel;
 use crate::cli::IndexAction;
 use crate::init::parse_kinds;
-use crate::report::{Problem, say};
+use crate::report::{Problem, note, say};
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, ModifyRequest,
     PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
@@ -25,10 +25,8 @@ pub fn index(action: &IndexAction) -> Result<(), Problem> {
             kinds,
         } => add(dir, attribute, kinds),
         IndexAction::Advise { dir, format } => advise::advise(dir, *format),
-        IndexAction::Drop { dir, attribute } => {
-            let entry = entry_name(attribute);
-            Channel::open(dir)?.succeed(&Request::Delete(DeleteRequest { entry: &entry }))
-        }
+        IndexAction::Rebuild { dir, attribute } => rebuild(dir, attribute),
+        IndexAction::Drop { dir, attribute } => drop_from(&mut Channel::open(dir)?, attribute),
     }
 }
 
@@ -39,6 +37,33 @@ fn entry_name(attribute: &str) -> String {
 fn add(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
     let kinds = parse_kinds(kinds.iter().map(String::as_str))?;
     add_to(&mut Channel::open(dir)?, attribute, kinds)
+}
+
+fn drop_from(channel: &mut Channel, attribute: &str) -> Result<(), Problem> {
+    let entry = entry_name(attribute);
+    channel.succeed(&Request::Delete(DeleteRequest { entry: &entry }))
+}
+
+/// Its old rows are removed before new ones are made, so that nothing of them stays.
+fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
+    let mut channel = Channel::open(dir)?;
+    let found = definitions(&mut channel)?;
+    let own = found
+        .iter()
+        .find(|it| it[0].eq_ignore_ascii_case(attribute));
+    let Some([_, kinds, _]) = own else {
+        return Err(Problem::failed(format_args!(
+            "{attribute}: expected an attribute that has an index; pando index status shows them"
+        )));
+    };
+    let parsed = parse_kinds(kinds.split(','))?;
+    drop_from(&mut channel, attribute)?;
+    add_to(&mut channel, attribute, parsed).inspect_err(|_| {
+        note(format_args!(
+            "the index is dropped; add it again with: pando index add {} {attribute} {kinds}",
+            dir.display()
+        ));
+    })
 }
 
 /// Adds an index, or gives the one there is these kinds.
@@ -84,7 +109,17 @@ fn encode(attribute: &str, values: &[&[u8]]) -> Vec<u8> {
 }
 
 fn status(dir: &Path) -> Result<(), Problem> {
-    let mut channel = Channel::open(dir)?;
+    let found = definitions(&mut Channel::open(dir)?)?;
+    let heads = ["ATTRIBUTE", "KINDS", "STATE"].map(str::to_owned);
+    for [attribute, kinds, state] in std::iter::once(&heads).chain(&found) {
+        say(format_args!("{attribute:<28} {kinds:<32} {state}"))?;
+    }
+    Ok(())
+}
+
+/// The attribute of each index, its kinds with commas between them, and its state.
+fn definitions(channel: &mut Channel) -> Result<Vec<[String; 3]>, Problem> {
+    let wanted = ["pandoIndexAttribute", "pandoIndexKind", "pandoIndexState"];
     let answers = channel.call(&Request::Search(SearchRequest {
         base: "cn=indexes,cn=config",
         scope: Scope::SingleLevel,
@@ -93,12 +128,9 @@ fn status(dir: &Path) -> Result<(), Problem> {
         time_limit_s: 0,
         types_only: false,
         filter: Filter::Present("objectClass"),
-        attributes: vec!["pandoIndexAttribute", "pandoIndexKind", "pandoIndexState"],
+        attributes: wanted.to_vec(),
     }))?;
-    say(format_args!(
-        "{:<28} {:<32} {}",
-        "ATTRIBUTE", "KINDS", "STATE"
-    ))?;
+    let mut found = Vec::new();
     for answer in &answers {
         let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
         let Response::SearchEntry { attributes, .. } = message.response else {
@@ -117,12 +149,7 @@ fn status(dir: &Path) -> Result<(), Problem> {
                 .map(|it| it.collect::<Vec<_>>().join(","))
                 .unwrap_or_default()
         };
-        say(format_args!(
-            "{:<28} {:<32} {}",
-            values("pandoIndexAttribute"),
-            values("pandoIndexKind"),
-            values("pandoIndexState")
-        ))?;
+        found.push(wanted.map(values));
     }
-    Ok(())
+    Ok(found)
 }
