@@ -5,6 +5,7 @@
 mod bulk_update;
 mod controls;
 mod dynamic;
+mod exchange;
 mod extended;
 mod groups;
 mod password_policy;

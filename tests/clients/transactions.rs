@@ -27,13 +27,13 @@ fn served() -> (Pando, Client) {
     (pando, admin)
 }
 
-fn start(client: &mut Client) -> Vec<u8> {
+pub(super) fn start(client: &mut Client) -> Vec<u8> {
     let outcome = client.extended(oid::START_TRANSACTION, None);
     let outcome = outcome.expect_success();
     outcome.value.expect("an identifier")
 }
 
-fn end(client: &mut Client, identifier: &[u8], commit: bool) -> Outcome {
+pub(super) fn end(client: &mut Client, identifier: &[u8], commit: bool) -> Outcome {
     client.extended(oid::END_TRANSACTION, Some(&end_value(identifier, commit)))
 }
 
@@ -43,7 +43,7 @@ fn end_value(identifier: &[u8], commit: bool) -> Vec<u8> {
     value
 }
 
-fn part_of(identifier: &[u8]) -> OwnedControl {
+pub(super) fn part_of(identifier: &[u8]) -> OwnedControl {
     OwnedControl {
         oid: oid::TRANSACTION_SPECIFICATION.into(),
         critical: true,
