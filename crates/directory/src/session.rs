@@ -36,9 +36,9 @@ pub struct Session {
     pub(crate) waiting: u32,
     /// A write of this session is being hashed; later ones wait in `held` to keep their order.
     pub(crate) hashing: bool,
-    pub(crate) held: VecDeque<HeldWrite>,
+    pub(crate) held: Seldom<VecDeque<HeldWrite>>,
     /// Transactions that were started and not ended.
-    pub(crate) transactions: Transactions,
+    pub(crate) transactions: Seldom<Transactions>,
     /// Updates of transactions whose old password is being checked.
     pub(crate) checking: u32,
     /// The bulk update that was started and not ended.
@@ -53,6 +53,33 @@ pub(crate) struct HeldWrite {
     pub to_hash: bool,
 }
 
+/// What few of very many connections need: a word until it is used.
+#[derive(Debug)]
+pub(crate) struct Seldom<T>(Option<Box<T>>);
+
+impl<T> Default for Seldom<T> {
+    fn default() -> Self {
+        Seldom(None)
+    }
+}
+
+impl<T: Default> Seldom<T> {
+    /// What was made.
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
+
+    /// What was made, or is made now.
+    pub fn made(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
 impl Session {
     pub(crate) fn new(id: u64, peer: Peer, limits: &LimitSettings) -> Session {
         let subject = Rc::new(Subject::anonymous(peer.address, peer.secure));
@@ -64,8 +91,8 @@ impl Session {
             must_change: false,
             waiting: 0,
             hashing: false,
-            held: VecDeque::new(),
-            transactions: Transactions::default(),
+            held: Seldom::default(),
+            transactions: Seldom::default(),
             checking: 0,
             bulk_update: None,
         }
@@ -79,9 +106,15 @@ impl Session {
     /// The connection is now protected (after StartTLS). A transaction belongs to one security
     /// context (RFC 5805 §3.5).
     pub fn secured(&mut self) {
-        self.transactions.forget();
+        self.forget_transactions();
         self.peer.secure = true;
         Rc::make_mut(&mut self.subject).secure = true;
+    }
+
+    fn forget_transactions(&mut self) {
+        if let Some(transactions) = self.transactions.get_mut() {
+            transactions.forget();
+        }
     }
 
     /// A request of the bulk update was answered.
@@ -94,7 +127,7 @@ impl Session {
     /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1); it also aborts all
     /// transactions without notice (RFC 5805 §3.5) and ends a bulk update.
     pub(crate) fn forget_subject(&mut self, limits: &LimitSettings) {
-        self.transactions.forget();
+        self.forget_transactions();
         self.bulk_update = None;
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = (limits.anonymous, Whose::Anonymous);

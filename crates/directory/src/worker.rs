@@ -23,6 +23,7 @@ use crate::write::{Bundle, Submission};
 use policy::{Subject, VerifiedCache};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::{EntryId, Reader, Snapshot};
@@ -155,7 +156,11 @@ impl Worker {
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
             // It may have belonged to any of them.
-            None => session.transactions.abort_all(why, out),
+            None => {
+                if let Some(transactions) = session.transactions.get_mut() {
+                    transactions.abort_all(why, out);
+                }
+            }
         }
     }
 
@@ -403,7 +408,7 @@ impl Worker {
                 Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong")
             }
             (Some(identifier), true) => {
-                let done = session.transactions.fill(identifier, id, write);
+                let done = session.transactions.made().fill(identifier, id, write);
                 if done.is_ok() {
                     write_response(out, id, kind, &LdapResult::success().into(), &reply);
                 }
@@ -419,7 +424,7 @@ impl Worker {
             let result = stop.into_result();
             response::write_result(out, id, kind, &result, &[]);
             if let Some(identifier) = &transaction {
-                session.transactions.abort(identifier, &result, out);
+                session.transactions.made().abort(identifier, &result, out);
             }
             Flow::Done
         })
@@ -427,7 +432,7 @@ impl Worker {
 
     /// Submits the bundles that waited for a hash, up to the next one that needs hashing itself.
     fn release_held(&mut self, session: &mut Session) {
-        while let Some(held) = session.held.pop_front() {
+        while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
             if !held.to_hash {
                 self.shared.writer.submit(held.submission);
                 continue;
@@ -582,7 +587,7 @@ impl Parts<'_> {
                 reply,
                 mailbox,
             };
-            session.held.push_back(HeldWrite {
+            session.held.made().push_back(HeldWrite {
                 submission,
                 to_hash,
             });

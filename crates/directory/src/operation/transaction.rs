@@ -27,10 +27,13 @@ pub(crate) fn start(
     let limits = session.limits.0;
     let identifier = match chosen {
         Some(chosen) => {
-            let started = session.transactions.start_chosen(chosen, subject, &limits);
+            let started = session
+                .transactions
+                .made()
+                .start_chosen(chosen, subject, &limits);
             started.map(|()| chosen.into())?
         }
-        None => session.transactions.start(subject, &limits)?,
+        None => session.transactions.made().start(subject, &limits)?,
     };
     let success = LdapResult::success();
     response::write_extended_result(out, id, &success, None, Some(&identifier), &[]);
@@ -42,7 +45,10 @@ pub(crate) fn start(
 pub(crate) fn subject(session: &mut Session, identifier: &[u8]) -> Result<Rc<Subject>, Stop> {
     let limits = session.limits.0;
     let own = Rc::clone(&session.subject);
-    let transaction = session.transactions.of_update(identifier, &own, &limits)?;
+    let transaction = session
+        .transactions
+        .made()
+        .of_update(identifier, &own, &limits)?;
     Ok(Rc::clone(&transaction.subject))
 }
 
@@ -59,6 +65,7 @@ pub(crate) fn queue(
     refuse_rehearsal(&write)?;
     session
         .transactions
+        .made()
         .add(identifier, id, Some(write), &limits)?;
     write_response(out, id, kind, &LdapResult::success().into(), reply);
     Ok(())
@@ -73,7 +80,10 @@ pub(crate) fn queue_unchecked(
 ) -> Result<(), Stop> {
     let limits = session.limits.0;
     refuse_rehearsal(&change.write)?;
-    session.transactions.add(identifier, id, None, &limits)?;
+    session
+        .transactions
+        .made()
+        .add(identifier, id, None, &limits)?;
     change.transaction = Some(identifier.into());
     Ok(())
 }
@@ -97,7 +107,7 @@ pub(crate) fn end(
     (request, controls): (&EndTransactionRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    let (writes, ids) = session.transactions.end(request.identifier)?;
+    let (writes, ids) = session.transactions.made().end(request.identifier)?;
     if !request.commit || writes.is_empty() {
         // Nothing was written that could have a position, or be anywhere else.
         response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);
@@ -149,14 +159,15 @@ pub(crate) fn refused(
     for control in controls {
         if control.oid == oid::TRANSACTION_SPECIFICATION {
             let identifier = control.value.unwrap_or_default();
-            session.transactions.abort(identifier, why, out);
+            session.transactions.made().abort(identifier, why, out);
         }
     }
 }
 
 /// Refuses to cancel an update that waits in a transaction (RFC 3909 §2.2).
 pub(crate) fn refuse_cancel(session: &Session, target: MessageId) -> Result<(), Stop> {
-    if session.transactions.holds(target) {
+    let transactions = session.transactions.get();
+    if transactions.is_some_and(|it| it.holds(target)) {
         return Stop::refuse(
             ResultCode::CANNOT_CANCEL,
             "the operation is part of an open transaction: abort the transaction instead",
