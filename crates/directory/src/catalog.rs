@@ -23,6 +23,8 @@ pub(crate) const CONFIG_NAME: &str = "cn=config";
 pub(crate) struct Catalog {
     pub schema: Schema,
     pub indexes: IndexSet,
+    /// Rows of indexes are still to be added or removed.
+    pub indexing: bool,
     /// The first snapshot that has everything `indexes` calls ready.
     pub least_version: u64,
     pub access: Access,

@@ -23,7 +23,8 @@ use protocol::url::LdapUrl;
 use schema::{Definition, DefinitionKind, Name, Schema, TypeId, parse_definition};
 use smallvec::SmallVec;
 use store::{
-    Batch, EntryId, EntryView, IndexKinds, IndexSet, Lookup, Region, RegionScope, Snapshot,
+    Batch, EntryId, EntryView, IndexKinds, IndexSet, IndexState, Lookup, Region, RegionScope,
+    Snapshot,
 };
 
 /// The class of groups whose members a search finds.
@@ -54,7 +55,8 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let config = well_known(&schema, CONFIG_NAME);
     let subschema = well_known(&schema, SUBSCHEMA_NAME);
     let monitor = well_known(&schema, MONITOR_NAME);
-    let indexes = IndexSet::from_states(schema.clone(), &snapshot.index_states()?);
+    let states = snapshot.index_states()?;
+    let indexes = IndexSet::from_states(schema.clone(), &states);
     let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
     Ok(Catalog {
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
@@ -88,6 +90,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         rules: load_rules(snapshot, &schema, &known)?,
         policing: load_policing(snapshot, &schema, &config)?,
         indexes,
+        indexing: states.iter().any(IndexState::has_work),
         least_version: 0,
         known,
         computed,

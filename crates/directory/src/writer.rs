@@ -241,7 +241,7 @@ impl Queue {
 
 impl Desk {
     fn run(mut self, queue: &Arc<Queue>) {
-        let mut building = self.has_unfinished_index();
+        let mut building = self.catalog.load().indexing;
         self.load_expiry();
         self.load_reclaiming();
         while let Some(group) = queue.take(building || self.reclaiming.is_due(), self.due_in()) {
@@ -263,7 +263,7 @@ impl Desk {
                 rest = later;
             }
             self.settle_notes(queue);
-            building = self.has_unfinished_index() && self.build_indexes(INDEX_SLICE_BETWEEN);
+            building = self.catalog.load().indexing && self.build_indexes(INDEX_SLICE_BETWEEN);
             self.reclaiming.try_again();
         }
         self.end_compaction();

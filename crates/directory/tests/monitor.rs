@@ -205,3 +205,48 @@ fn connections_are_those_of_who_listens() {
     assert_eq!(listener.values("labeledURI"), ["ldap://127.0.0.1:389"]);
     assert_eq!(listener.values("monitorTotalListenerConnections"), ["9"]);
 }
+
+#[test]
+fn an_index_that_is_dropped_is_cleared_away_and_may_come_again() {
+    let mut client = Client::admin();
+    for n in 0..300 {
+        client.add_person(&format!("p{n}"));
+    }
+    let dn = "cn=sn,cn=indexes,cn=config";
+    let index = [
+        ("objectClass", &["pandoIndex"][..]),
+        ("pandoIndexAttribute", &["sn"]),
+        ("pandoIndexKind", &["equality", "substring"]),
+    ];
+    let state = |client: &mut Client| {
+        let name = format!("cn=sn,cn=Indexes,{MONITOR}");
+        let answer = client.search(&name, Scope::BaseObject, "(objectClass=*)", &["+"]);
+        match answer.entries.is_empty() {
+            true => None,
+            false => answer
+                .values("pandoIndexState")
+                .first()
+                .map(|it| (*it).to_owned()),
+        }
+    };
+    for again_at_once in [true, false] {
+        assert_eq!(client.add(dn, &index).code, ResultCode::SUCCESS);
+        while state(&mut client).as_deref() != Some("ready") {
+            std::thread::yield_now();
+        }
+        assert_eq!(client.delete_with(dn, &[]).result.code, ResultCode::SUCCESS);
+        if again_at_once {
+            continue;
+        }
+        // Without any other write.
+        while state(&mut client).is_some() {
+            std::thread::yield_now();
+        }
+    }
+    let data = client.folder.path().to_owned();
+    let folder = Arc::clone(&client.folder);
+    client.close();
+    let report = directory::check::check(&data).expect("checked");
+    assert_eq!(report.problems, Vec::<String>::new());
+    drop(folder);
+}

@@ -202,6 +202,11 @@ impl IndexState {
         }
     }
 
+    /// Whether rows are still to be added or removed.
+    pub fn has_work(&self) -> bool {
+        !(self.building | self.dropping | self.pending).is_empty()
+    }
+
     /// Whether there is nothing to remember about the attribute.
     pub(crate) fn is_none(&self) -> bool {
         (self.ready | self.building | self.dropping | self.pending).is_empty()

@@ -7,16 +7,8 @@ use std::sync::Arc;
 use store::{IndexSet, IndexState, Progress};
 
 impl Desk {
-    pub(super) fn has_unfinished_index(&self) -> bool {
-        self.catalog
-            .load()
-            .indexes
-            .definitions
-            .iter()
-            .any(|it| !it.ready)
-    }
-
-    /// Indexes one slice of entries. Returns whether there is more to do.
+    /// Does a slice of the work on indexes: adds keys of so many entries, or removes as many rows
+    /// of an index that was dropped. Returns whether there is more to do.
     pub(super) fn build_indexes(&mut self, entries: usize) -> bool {
         let done = self.try_build_indexes(entries);
         match done {
@@ -48,6 +40,7 @@ impl Desk {
         let version = self.store.reader()?.snapshot()?.version();
         let mut next = Catalog::clone(&self.catalog.load_full());
         next.indexes = IndexSet::from_states(next.schema.clone(), states);
+        next.indexing = states.iter().any(IndexState::has_work);
         next.least_version = version;
         self.catalog.store(Arc::new(next));
         Ok(())
