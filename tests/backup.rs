@@ -267,3 +267,50 @@ fn old_backups_go_in_rotation() {
         .run(&["verify", &text(&folder.join(&left[2]))])
         .expect(0);
 }
+
+#[test]
+fn a_backup_may_be_one_file_or_a_stream() {
+    let pando = served();
+    let export = pando.export();
+    let file = pando.folder.join("backup.zst");
+    let to = text(&file);
+    pando.run_on_node(&["backup", "--single"], &[&to]).expect(0);
+    pando.run_on_node(&["backup", "--single"], &[&to]).expect(1);
+    pando.run(&["verify", &to]).expect(0);
+    // As a stream, wherever that goes.
+    let node = text(&pando.node());
+    let program = kit::pando::program();
+    let out = std::process::Command::new(program)
+        .args(["backup", "--single", &node, "-"])
+        .output()
+        .expect("it runs");
+    assert!(out.status.success());
+    let stream = pando.folder.join("stream.zst");
+    fs::write(&stream, &out.stdout).expect("written");
+    for (backup, name) in [(&to, "one"), (&text(&stream), "other")] {
+        let restored = pando.folder.join(name);
+        pando.run(&["restore", backup, &text(&restored)]).expect(0);
+        let exported = pando.run(&["export", &text(&restored)]).expect(0).out;
+        assert_eq!(exported, export);
+        let settings = fs::read(restored.join("pando.toml")).expect("they came along");
+        assert_eq!(
+            settings,
+            fs::read(pando.node().join("pando.toml")).expect("they are there")
+        );
+    }
+    // Damage anywhere is found, and a file that is none of ours.
+    let whole = fs::read(&file).expect("read");
+    for at in [whole.len() / 2, whole.len() - 1, whole.len() - 12] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&file, &damaged).expect("written");
+        pando.run(&["verify", &to]).expect(1);
+    }
+    fs::write(&file, &whole[..whole.len() - 3]).expect("written");
+    pando.run(&["verify", &to]).expect(1);
+    fs::write(&file, b"short").expect("written");
+    pando.run(&["verify", &to]).expect(1);
+    pando
+        .run_on_node(&["backup", "--incremental"], &[&text(&stream)])
+        .expect(1);
+}

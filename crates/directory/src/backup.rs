@@ -3,15 +3,18 @@
 //! A backup is a folder: `pando.mdb.zst` and `manifest.toml`, and `pando.toml` if the node has
 //! one. It is made under another name and takes its own when it is whole and on the disk, so a
 //! folder of the right name is a whole backup. Increments are files beside them, which count when
-//! the manifest names them.
+//! the manifest names them. Or a backup is one file, of which the last part says what it must be
+//! (`single.rs`).
 
 mod hashing;
 mod increment;
 mod manifest;
 mod restore;
+mod single;
 
 pub use manifest::{Increment, Manifest};
 pub use restore::{Restored, restore};
+pub use single::settings_of;
 
 use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock, generalized_time};
@@ -82,15 +85,67 @@ impl Source {
         let written = self.fill(&partial, settings, meter).and_then(|manifest| {
             sync(&partial)?;
             fs::rename(&partial, to).map_err(file(to))?;
-            sync(
-                to.parent()
-                    .filter(|it| !it.as_os_str().is_empty())
-                    .unwrap_or(Path::new(".")),
-            )?;
+            sync(above(to))?;
             Ok(manifest)
         });
         if written.is_err() {
             let _ = fs::remove_dir_all(&partial);
+        }
+        written
+    }
+
+    /// Writes the backup as one file, wherever it goes; `settings` is a file that goes with it, if
+    /// it is there. The meter counts bytes of the database.
+    ///
+    /// # Errors
+    /// What cannot be read or written; [`Failure::Cancelled`]. What was written is of no use then.
+    pub fn write_to<W: Write>(
+        &self,
+        to: W,
+        name: &Path,
+        settings: Option<&Path>,
+        meter: &Meter,
+    ) -> Result<(W, Manifest), Failure> {
+        let made = time_now();
+        let position = self.0.reader()?.snapshot()?.position()?;
+        let (mut to, (database, stored)) = self.compress(to, name, meter)?;
+        let manifest = Manifest::new(made, position, database, stored);
+        let settings = match settings.filter(|it| it.is_file()) {
+            Some(settings) => fs::read(settings).map_err(file(settings))?,
+            None => Vec::new(),
+        };
+        single::write_end(&manifest, &settings, &mut to, name)?;
+        Ok((to, manifest))
+    }
+
+    /// The same into a file, which must not exist and has its name when it is whole.
+    ///
+    /// # Errors
+    /// As [`Source::write_to`]; nothing is left behind then.
+    pub fn write_file(
+        &self,
+        to: &Path,
+        settings: Option<&Path>,
+        meter: &Meter,
+    ) -> Result<Manifest, Failure> {
+        if to.exists() {
+            return Err(Failure::Input(format!(
+                "{}: expected a file that does not exist yet",
+                to.display()
+            )));
+        }
+        let partial = partial_name(to);
+        let write = || {
+            let content = File::create(&partial).map_err(file(&partial))?;
+            let (content, manifest) = self.write_to(content, &partial, settings, meter)?;
+            content.sync_all().map_err(file(&partial))?;
+            fs::rename(&partial, to).map_err(file(to))?;
+            sync(above(to))?;
+            Ok(manifest)
+        };
+        let written = write();
+        if written.is_err() {
+            let _ = fs::remove_file(&partial);
         }
         written
     }
@@ -123,30 +178,24 @@ impl Source {
         let position = self.0.reader()?.snapshot()?.position()?;
         let path = folder.join(CONTENT_FILE);
         let content = File::create(&path).map_err(file(&path))?;
-        let (database, stored) = self.compress(content, &path, meter)?;
+        let (content, (database, stored)) = self.compress(content, &path, meter)?;
+        content.sync_all().map_err(file(&path))?;
         if let Some(settings) = settings.filter(|it| it.is_file()) {
             let name = settings.file_name().unwrap_or_default();
             fs::copy(settings, folder.join(name)).map_err(file(settings))?;
         }
-        let manifest = Manifest {
-            pando: env!("CARGO_PKG_VERSION").to_owned(),
-            made,
-            position,
-            database,
-            stored,
-            increments: Vec::new(),
-        };
+        let manifest = Manifest::new(made, position, database, stored);
         manifest.write(folder)?;
         Ok(manifest)
     }
 
-    /// The database through a pipe into a compressed file.
-    fn compress(
+    /// The database through a pipe, compressed.
+    fn compress<W: Write>(
         &self,
-        content: File,
+        content: W,
         path: &Path,
         meter: &Meter,
-    ) -> Result<(Hashed, Hashed), Failure> {
+    ) -> Result<(W, (Hashed, Hashed)), Failure> {
         let (from, into) = io::pipe().map_err(file(path))?;
         std::thread::scope(|scope| {
             let copying = scope.spawn(move || self.0.copy_to(into.as_fd()));
@@ -161,21 +210,21 @@ impl Source {
                 // A broken pipe is only the echo of what was wrong at the other end.
                 (Err(failure), _) => Err(failure),
                 (_, Err(error)) => Err(error.into()),
-                (Ok(both), Ok(())) => {
+                (Ok(compressed), Ok(())) => {
                     self.0.require_same_holder()?;
-                    Ok(both)
+                    Ok(compressed)
                 }
             }
         })
     }
 }
 
-fn compress(
+fn compress<W: Write>(
     from: impl Read,
-    content: File,
+    content: W,
     path: &Path,
     meter: &Meter,
-) -> Result<(Hashed, Hashed), Failure> {
+) -> Result<(W, (Hashed, Hashed)), Failure> {
     let mut from = HashingReader::new(from);
     let output = HashingWriter::new(content);
     let mut encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
@@ -183,8 +232,7 @@ fn compress(
     copy(&mut from, &mut encoder, path, meter)?;
     let output = encoder.finish().map_err(file(path))?;
     let (content, stored) = output.finish();
-    content.sync_all().map_err(file(path))?;
-    Ok((from.finish(), stored))
+    Ok((content, (from.finish(), stored)))
 }
 
 /// Restores a backup with its increments into a folder `within`, checks every table, and removes
@@ -226,6 +274,12 @@ fn copy(
             Err(error) => return Err(file(path)(error)),
         }
     }
+}
+
+/// The folder that something stands in.
+fn above(path: &Path) -> &Path {
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty());
+    above.unwrap_or(Path::new("."))
 }
 
 fn partial_name(of: &Path) -> PathBuf {

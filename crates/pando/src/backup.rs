@@ -8,7 +8,7 @@ use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note, say};
 use directory::Failure;
 use directory::backup::{
-    Manifest, Source, restore as restore_database, time_now, verify as verify_backup,
+    Manifest, Source, restore as restore_database, settings_of, time_now, verify as verify_backup,
 };
 use directory::import::Meter;
 use server::settings::FILE_NAME;
@@ -31,6 +31,9 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     }
     let bytes = source.bytes().map_err(Problem::failed)?;
     let settings = it.dir.join(FILE_NAME);
+    if it.single {
+        return as_one_file(&source, (it.to.as_path(), bytes), &settings);
+    }
     let to = match it.keep {
         None => it.to.clone(),
         Some(_) => it.to.join(time_now()),
@@ -43,17 +46,39 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     require_room(above, bytes, "backup")?;
     let started = Instant::now();
     let manifest = watched(bytes, "", |meter| source.write(&to, Some(&settings), meter))?;
-    note(format_args!(
-        "{} backed up as {} in {}",
-        indicatif::HumanBytes(manifest.database.bytes),
-        indicatif::HumanBytes(manifest.stored.bytes),
-        pace(started, &manifest),
-    ));
+    note_backed_up(started, &manifest);
     say(to.display())?;
     match it.keep {
         Some(keep) => rotate(&it.to, keep.get()),
         None => Ok(()),
     }
+}
+
+/// Makes a backup that is one file, or goes to standard output.
+fn as_one_file(source: &Source, (to, bytes): (&Path, u64), settings: &Path) -> Result<(), Problem> {
+    let started = Instant::now();
+    let settings = Some(settings);
+    if to == Path::new("-") {
+        let out = io::stdout().lock();
+        let (_, manifest) = watched(bytes, "", |meter| source.write_to(out, to, settings, meter))?;
+        note_backed_up(started, &manifest);
+        return Ok(());
+    }
+    let above = above(to);
+    fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
+    require_room(above, bytes, "backup")?;
+    let manifest = watched(bytes, "", |meter| source.write_file(to, settings, meter))?;
+    note_backed_up(started, &manifest);
+    say(to.display())
+}
+
+fn note_backed_up(started: Instant, manifest: &Manifest) {
+    note(format_args!(
+        "{} backed up as {} in {}",
+        indicatif::HumanBytes(manifest.database.bytes),
+        indicatif::HumanBytes(manifest.stored.bytes),
+        pace(started, manifest),
+    ));
 }
 
 /// Adds what changed since to a backup.
@@ -95,12 +120,10 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
             let _ = fs::remove_dir(&it.dir);
         }
     })?;
-    let (kept, settings) = (it.backup.join(FILE_NAME), it.dir.join(FILE_NAME));
+    let settings = it.dir.join(FILE_NAME);
     if !settings.exists() {
-        let written = match kept.is_file() {
-            true => fs::copy(&kept, &settings).map(|_| ()),
-            false => fs::write(&settings, server::settings::sample()),
-        };
+        let kept = kept_settings(&it.backup)?;
+        let written = fs::write(&settings, kept);
         written.map_err(|error| Problem::file(&settings, error))?;
     }
     note(format_args!(
@@ -114,6 +137,20 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
         it.dir.display()
     ));
     Ok(())
+}
+
+/// The settings in a backup; those that a node begins with if it has none.
+fn kept_settings(backup: &Path) -> Result<Vec<u8>, Problem> {
+    let kept = backup.join(FILE_NAME);
+    let settings = match backup.is_file() {
+        true => settings_of(backup).map_err(Problem::failed)?,
+        false if kept.is_file() => fs::read(&kept).map_err(|error| Problem::file(&kept, error))?,
+        false => Vec::new(),
+    };
+    match settings.is_empty() {
+        true => Ok(server::settings::sample().into()),
+        false => Ok(settings),
+    }
 }
 
 /// Restores a backup into a temporary folder, checks it, and removes it again.

@@ -25,6 +25,12 @@ pub(super) fn extend(
     meter: &Meter,
 ) -> Result<Option<Increment>, Failure> {
     let mut manifest = Manifest::read(backup)?;
+    if backup.is_file() {
+        return Err(Failure::Input(format!(
+            "{}: expected a folder: a backup that is one file stays as it is",
+            backup.display()
+        )));
+    }
     let after = manifest.last_position();
     let made = time_now();
     let position = {

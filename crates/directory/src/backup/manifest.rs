@@ -75,17 +75,34 @@ struct Sum {
 }
 
 impl Manifest {
-    /// Reads the manifest of a backup.
+    /// The manifest of a backup that is being made.
+    pub(super) fn new(made: String, position: u64, database: Hashed, stored: Hashed) -> Manifest {
+        Manifest {
+            pando: env!("CARGO_PKG_VERSION").to_owned(),
+            made,
+            position,
+            database,
+            stored,
+            increments: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest of a backup, a folder or a file.
     ///
     /// # Errors
-    /// [`Failure::Input`] when the folder is no backup, or one of another format.
+    /// [`Failure::Input`] when it is no backup, or one of another format.
     pub fn read(backup: &Path) -> Result<Manifest, Failure> {
-        let path = backup.join(FILE);
+        let in_folder = backup.join(FILE);
+        let is_file = backup.is_file();
+        let path = if is_file { backup } else { in_folder.as_path() };
         let wrong = |what: &dyn std::fmt::Display| {
             let path = path.display();
             Failure::Input(format!("{path}: expected the manifest of a backup: {what}"))
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let text = match is_file {
+            true => super::single::manifest_of(backup)?,
+            false => std::fs::read_to_string(path).map_err(|error| wrong(&error))?,
+        };
         // The format first: another one may have other fields.
         let table: toml::Table = text.parse().map_err(|error| wrong(&error))?;
         let format = table.get("format").and_then(toml::Value::as_integer);
@@ -129,9 +146,8 @@ impl Manifest {
         last.map_or(self.position, |it| it.position)
     }
 
-    /// Writes it under its name, as a whole.
-    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
-        let path = folder.join(FILE);
+    /// It as text; `path` is what an error names.
+    pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let sum = |it: &Hashed| Sum {
             bytes: it.bytes,
             xxh3: format!("{:032x}", it.xxh3),
@@ -155,8 +171,14 @@ impl Manifest {
                 })
                 .collect(),
         };
-        let text = toml::to_string(&text)
-            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        toml::to_string(&text)
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+    }
+
+    /// Writes it under its name, as a whole.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(FILE);
+        let text = self.text(&path)?;
         let partial = super::partial_name(&path);
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(text.as_bytes())?;

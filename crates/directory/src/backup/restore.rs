@@ -11,7 +11,7 @@ use crate::import::Meter;
 use crate::recover::Replayer;
 use crate::stop::Failure;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use store::{DATABASE_FILE, Journal, Store};
 
@@ -196,9 +196,19 @@ fn decompress(
     target: &Path,
     meter: &Meter,
 ) -> Result<(), Failure> {
-    let path = backup.join(CONTENT_FILE);
+    let is_file = backup.is_file();
+    let path = match is_file {
+        true => backup.to_owned(),
+        false => backup.join(CONTENT_FILE),
+    };
     let content = File::open(&path).map_err(file(&path))?;
-    let stored = HashingReader::new(content);
+    // In a file of its own nothing follows the compressed content.
+    let bytes = if is_file {
+        manifest.stored.bytes
+    } else {
+        u64::MAX
+    };
+    let stored = HashingReader::new(content.take(bytes));
     let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
     let output = File::create(target).map_err(file(target))?;
     let mut output = HashingWriter::new(output);

@@ -12,9 +12,12 @@ pub struct Backup {
     /// The node's folder
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// The folder to make; it must not exist
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The folder to make, or with --single the file; it must not exist
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub to: PathBuf,
+    /// Make one file of it (`-`: write to standard output)
+    #[arg(long, conflicts_with_all = ["incremental", "keep"])]
+    pub single: bool,
     /// TO is a backup of this node: add to it what changed since. Needs kept changes
     /// (changes.keep_mib in pando.toml)
     #[arg(long, conflicts_with = "keep")]
