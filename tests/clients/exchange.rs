@@ -1,5 +1,5 @@
-//! All members of a group are exchanged for others, more than one request can hold: in as many steps
-//! as it takes, and for everybody else in one.
+//! All members of a group are exchanged for others, more than one request can hold: in as many
+//! steps as it takes, and for everybody else in one.
 
 use kit::client::{Entry, Modification};
 use kit::{Client, Pando, SUFFIX};

@@ -218,7 +218,8 @@ fn imports_and_exports_keep_them() {
     let mut ldif = String::new();
     for (name, count) in [("few", 3), ("many", MANY), ("more", MANY + 50)] {
         ldif.push_str(&format!(
-            "dn: cn={name},{BASE}\nobjectClass: groupOfEntries\nobjectClass: posixGroup\ngidNumber: 1\n"
+            "dn: cn={name},{BASE}\nobjectClass: groupOfEntries\nobjectClass: posixGroup\n\
+             gidNumber: 1\n"
         ));
         for uid in uids(0..count) {
             ldif.push_str(&format!("memberUid: {uid}\n"));

@@ -1,5 +1,5 @@
-//! Execution on links: values of `member` and `uniqueMember`, and many of `memberUid`, which are ids
-//! in sets outside the entry (docs/adr/0021, docs/adr/0023).
+//! Execution on links: values of `member` and `uniqueMember`, and many of `memberUid`, which are
+//! ids in sets outside the entry (docs/adr/0021, docs/adr/0026).
 //!
 //! A change is worked out first, on an [`Edit`], and carried out when nothing can be refused any
 //! more: what a client gave becomes the id of the entry it names, or of a text.

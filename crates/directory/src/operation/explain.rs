@@ -87,11 +87,14 @@ pub(crate) fn of(cursor: &mut Cursor) -> Option<&mut Explaining> {
 }
 
 /// Notes how the entries come into their order, or that they do not.
-pub(crate) fn note_order(cursor: &mut Cursor, order: &str) {
-    let explaining = of(cursor);
-    for region in explaining.into_iter().flat_map(|it| &mut it.regions) {
+pub(crate) fn note_order(cursor: &mut Cursor, order: impl FnOnce() -> String) {
+    let Some(explaining) = of(cursor) else {
+        return;
+    };
+    let order = order();
+    for region in &mut explaining.regions {
         region.plan.push_str("; ");
-        region.plan.push_str(order);
+        region.plan.push_str(&order);
     }
 }
 

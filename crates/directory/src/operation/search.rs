@@ -180,7 +180,7 @@ fn begin_with(
         let asked = (controls, asked);
         let begun = sorted::begin(context, needs, request, asked, cursor, out)?;
         if let Begun::Unsorted = begun {
-            explain::note_order(cursor, "not sorted");
+            explain::note_order(cursor, || "not sorted".to_owned());
         }
         return Ok(!matches!(begun, Begun::Answered));
     }

@@ -159,9 +159,7 @@ pub(crate) fn begin(
         version: context.version(),
     };
     sorted.plan(context, cursor)?;
-    if explain::of(cursor).is_some() {
-        explain::note_order(cursor, &sorted.words(context));
-    }
+    explain::note_order(cursor, || sorted.words(context));
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
 }

@@ -67,14 +67,7 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             })?;
             Candidates::from_set(set)
         }
-        Step::Owners { base, .. } => {
-            let mut ids = Vec::new();
-            snapshot.each_owner(*base, |owner| {
-                ids.extend(owner);
-                true
-            })?;
-            Candidates::from_ids(ids)
-        }
+        Step::Owners { base, .. } => owners(snapshot, *base)?,
         Step::Union(parts) => {
             let mut all = Candidates::None;
             for part in parts {
@@ -97,6 +90,16 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             left
         }
     })
+}
+
+/// The entries that have links of an attribute.
+fn owners(snapshot: &Snapshot<'_>, base: AttributeNumber) -> Result<Candidates, Error> {
+    let mut ids = Vec::new();
+    snapshot.each_owner(base, |owner| {
+        ids.extend(owner);
+        true
+    })?;
+    Ok(Candidates::from_ids(ids))
 }
 
 fn beyond(candidates: Candidates, after: EntryId) -> Candidates {

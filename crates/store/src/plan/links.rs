@@ -156,8 +156,8 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether a normal form is a name, and one without a bit string behind it, which stands after `00 03`
-/// (RFC 4517 §3.3.21).
+/// Whether a normal form is a name, and one without a bit string behind it, which stands after
+/// `00 03` (RFC 4517 §3.3.21).
 fn is_name(normal: &[u8]) -> bool {
     if normal.first() == Some(&TEXT_MARK) {
         return false;
