@@ -118,6 +118,60 @@ fn users_bind_with_plain_on_the_socket() {
     offered.says("supportedSASLMechanisms: PLAIN");
 }
 
+/// Debian's Cyrus SASL speaks for the user.
+#[test]
+fn users_bind_with_scram() {
+    let mut pando = Pando::init();
+    for mechanism in ["SCRAM-SHA-256", "SCRAM-SHA-512"] {
+        let settings = format!(
+            "listen = [\"ldap://127.0.0.1:0\"]\n\n[passwords]\nscheme = \"{{{mechanism}}}\"\n"
+        );
+        std::fs::write(pando.node().join("pando.toml"), settings).expect("written");
+        pando.serve_as_configured();
+        let mut admin = pando.admin();
+        for entry in kit::people::sample() {
+            admin.add(&entry);
+        }
+        let ada = format!("uid=ada,ou=People,{}", kit::SUFFIX);
+        let change = [kit::client::Modification::replace(
+            "userPassword",
+            &["secret"],
+        )];
+        admin.modify(&ada, &change).expect_success();
+        let kept = admin.read(&ada).expect("ada is there").text("userPassword");
+        assert!(kept.starts_with(&format!("{{{mechanism}}}")), "{kept}");
+        let url = pando.url();
+        let bind = |name: &str, password: &str| {
+            let args = [
+                "-Q", "-Y", mechanism, "-U", name, "-w", password, "-H", &url,
+            ];
+            kit::tools::run("ldapwhoami", &args, "")
+        };
+        bind("ada", "secret").expect(0).says("dn:uid=ada,ou=People");
+        bind("u:ada", "secret").expect(0);
+        for (name, password) in [("ada", "wrong"), ("edsger", "secret"), ("nobody", "secret")] {
+            bind(name, password).expect(49);
+        }
+        // A simple bind is checked against the same value.
+        pando.client().bind(&ada, "secret").expect_success();
+        let refused = pando.client().bind(&ada, "wrong");
+        refused.expect(protocol::ResultCode::INVALID_CREDENTIALS);
+        let root = [
+            "-x",
+            "-H",
+            &url,
+            "-b",
+            "",
+            "-s",
+            "base",
+            "supportedSASLMechanisms",
+        ];
+        let offered = kit::tools::run("ldapsearch", &root, "").expect(0);
+        offered.says(&format!("supportedSASLMechanisms: {mechanism}"));
+        pando.stop();
+    }
+}
+
 #[test]
 fn schema_is_shown_and_extended() {
     let shell = Shell::with_node();

@@ -35,7 +35,9 @@ pub(crate) fn dispatch(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let id = message.id;
+    let mut begun = None;
     if let Request::Bind(_) = &message.request {
+        begun = session.exchange.take();
         session.forget_subject(&parts.catalog.limits);
     }
     let mut controls = Controls::default();
@@ -57,7 +59,8 @@ pub(crate) fn dispatch(
                 identity: controls.authorization_identity,
                 policy: controls.password_policy,
             };
-            let outcome = bind::bind(&context, &parts.bind_desk(&session.peer), it, asked)?;
+            let desk = parts.bind_desk(&session.peer);
+            let outcome = bind::bind(&context, &desk, it, (asked, begun))?;
             return finish_bind(parts, session, id, (outcome, asked), out);
         }
         Request::Unbind => return Ok(Flow::Close),
@@ -337,6 +340,12 @@ fn finish_bind(
             parts.hash(session, id, Work::Verify(job))?;
             Ok(Flow::Waiting)
         }
+        bind::Outcome::Challenge(said, exchange) => {
+            session.exchange = Some(exchange);
+            let result = LdapResult::new(ResultCode::SASL_BIND_IN_PROGRESS, "");
+            response::write_bind_result(out, id, &result, Some(&said), &[]);
+            Ok(Flow::Done)
+        }
     }
 }
 
@@ -355,7 +364,8 @@ pub(crate) fn end_bind(
         session.become_subject(*subject, limits);
         session.must_change = verdict.must_change;
     }
-    response::write_result(out, id, ResultKind::Bind, &verdict.result, &controls);
+    let said = verdict.server_credentials.as_deref();
+    response::write_bind_result(out, id, &verdict.result, said, &controls);
     Ok(())
 }
 

@@ -162,6 +162,8 @@ pub(crate) struct Shared {
     pub verified: Arc<VerifiedCache>,
     /// Wrong passwords that were counted lately.
     pub wrong: VerifiedCache,
+    /// How new passwords are kept.
+    pub scheme: Scheme,
     pub cookie_key: CookieKey,
     /// What tells positions in the order of this directory's writes from those of others.
     pub log: [u8; 16],
@@ -261,8 +263,7 @@ impl Directory {
         let password_type = catalog.known.user_password.type_id;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
-        let wrong_max = if options.count_repeated { 0 } else { WRONG_MAX };
-        let wrong = tags(wrong_max, WRONG_TTL_MS)?;
+        let wrong = wrong_guesses(options)?;
         let start = |source| Failure::File {
             what: "starting a thread".to_owned(),
             source,
@@ -301,6 +302,7 @@ impl Directory {
             clock,
             verified,
             wrong,
+            scheme: options.password_scheme,
             log: cookie_key.log(),
             cookie_key,
             hashes,
@@ -382,6 +384,12 @@ impl Shared {
             deleted_subtrees: snapshot.detached_count()?,
         })
     }
+}
+
+/// A memory of wrong passwords, if they are to count once.
+fn wrong_guesses(options: &Options) -> Result<VerifiedCache, Failure> {
+    let most = if options.count_repeated { 0 } else { WRONG_MAX };
+    tags(most, WRONG_TTL_MS)
 }
 
 /// A memory of passwords that were tried.

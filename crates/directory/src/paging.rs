@@ -61,6 +61,14 @@ impl CookieKey {
         log
     }
 
+    /// A salt for a name that has none: the same on every server, always.
+    pub fn salt(&self, name: &[u8]) -> [u8; 16] {
+        let mut salt = [0; 16];
+        let whole = blake3::keyed_hash(&self.0, &[b"salt", name].concat());
+        salt.copy_from_slice(&whole.as_bytes()[..16]);
+        salt
+    }
+
     /// The cookie for a position.
     pub fn seal(&self, at: &PagePosition) -> Vec<u8> {
         let mut cookie = Vec::with_capacity(BODY_BYTES + TAG_BYTES);

@@ -1,6 +1,7 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
 use crate::operation::bulk_update;
+use crate::operation::sasl::Exchange;
 use crate::transactions::Transactions;
 use crate::write::Submission;
 use policy::{LimitSettings, Limits, Subject, Whose};
@@ -43,6 +44,8 @@ pub struct Session {
     pub(crate) checking: u32,
     /// The bulk update that was started and not ended.
     pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
+    /// The SASL exchange that the next bind goes on with.
+    pub(crate) exchange: Option<Box<Exchange>>,
 }
 
 /// A write that waits for an earlier one of its session to be hashed.
@@ -95,6 +98,7 @@ impl Session {
             transactions: Seldom::default(),
             checking: 0,
             bulk_update: None,
+            exchange: None,
         }
     }
 

@@ -562,6 +562,8 @@ impl Parts<'_> {
             verified: self.verified,
             wrong: &self.shared.wrong,
             writer: &self.shared.writer,
+            scheme: self.shared.scheme,
+            cookie_key: self.cookie_key,
             now_us: self.clock.now_us(),
         }
     }

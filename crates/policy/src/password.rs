@@ -12,6 +12,7 @@ mod base64;
 mod crypt;
 mod digest;
 mod pbkdf2;
+mod scram;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +22,8 @@ use std::str::FromStr;
 use subtle::ConstantTimeEq;
 
 use digest::Algorithm;
-use pbkdf2::Prf;
+pub use pbkdf2::Prf;
+pub use scram::ScramKeys;
 
 /// What verifying a stored value takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,7 @@ enum Form {
     Pbkdf2Binary,
     Pkcs5s2,
     Argon2,
+    Scram(Prf),
     /// Known by name, verified by somebody else or not at all.
     Foreign,
 }
@@ -75,9 +78,9 @@ const SCHEMES: &[(&str, Form)] = &[
     ("SASL", Form::Foreign),
     ("K5KEY", Form::Foreign),
     ("NS-MTA-MD5", Form::Foreign),
-    ("SCRAM-SHA-1", Form::Foreign),
-    ("SCRAM-SHA-256", Form::Foreign),
-    ("SCRAM-SHA-512", Form::Foreign),
+    ("SCRAM-SHA-1", Form::Scram(Prf::Sha1)),
+    ("SCRAM-SHA-256", Form::Scram(Prf::Sha256)),
+    ("SCRAM-SHA-512", Form::Scram(Prf::Sha512)),
     ("GOST_YESCRYPT", Form::Foreign),
     ("TOTP1", Form::Foreign),
     ("TOTP256", Form::Foreign),
@@ -106,7 +109,7 @@ pub fn cost(stored: &[u8]) -> Cost {
         None => Cost::Fast,
         Some((None | Some(Form::Cleartext | Form::Digest { .. } | Form::Foreign), _)) => Cost::Fast,
         Some((Some(Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary), _)) => Cost::Slow,
-        Some((Some(Form::Pkcs5s2 | Form::Argon2), _)) => Cost::Slow,
+        Some((Some(Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_)), _)) => Cost::Slow,
     }
 }
 
@@ -125,6 +128,17 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         Some(Form::Pbkdf2Binary) => pbkdf2::verify_binary(rest, given),
         Some(Form::Pkcs5s2) => pbkdf2::verify_pkcs5s2(rest, given),
         Some(Form::Argon2) => argon::verify(rest, given),
+        Some(Form::Scram(prf)) => {
+            ScramKeys::parse(prf, rest).is_some_and(|keys| keys.verify(given))
+        }
+    }
+}
+
+/// The keys that a stored value keeps for SCRAM with this digest, if it keeps some.
+pub fn scram_keys(stored: &[u8], prf: Prf) -> Option<ScramKeys> {
+    match split(stored)? {
+        (Some(Form::Scram(of)), rest) if of == prf => ScramKeys::parse(prf, rest),
+        _ => None,
     }
 }
 
@@ -174,6 +188,10 @@ pub enum Scheme {
     Pbkdf2Sha256,
     /// {PBKDF2-SHA512} with 210,000 rounds: about 80 ms.
     Pbkdf2Sha512,
+    /// {SCRAM-SHA-256} with 20,000 rounds: what the mechanism of that name needs; about 3 ms.
+    ScramSha256,
+    /// {SCRAM-SHA-512} with 20,000 rounds.
+    ScramSha512,
     /// {SSHA}: salted SHA-1. Fast, and as fast for whoever steals it.
     Ssha,
     /// {SSHA256}.
@@ -193,6 +211,8 @@ const NEW_SCHEMES: &[(Scheme, &str)] = &[
     (Scheme::Sha512Crypt, "{CRYPT}"),
     (Scheme::Pbkdf2Sha256, "{PBKDF2-SHA256}"),
     (Scheme::Pbkdf2Sha512, "{PBKDF2-SHA512}"),
+    (Scheme::ScramSha256, "{SCRAM-SHA-256}"),
+    (Scheme::ScramSha512, "{SCRAM-SHA-512}"),
     (Scheme::Ssha, "{SSHA}"),
     (Scheme::Ssha256, "{SSHA256}"),
     (Scheme::Ssha384, "{SSHA384}"),
@@ -280,6 +300,8 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
         Scheme::Sha512Crypt => crypt::hash_sha512(&salt, given),
         Scheme::Pbkdf2Sha256 => pbkdf2::hash(Prf::Sha256, 600_000, &salt, given),
         Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, 210_000, &salt, given),
+        Scheme::ScramSha256 => scram(Prf::Sha256, &salt, given),
+        Scheme::ScramSha512 => scram(Prf::Sha512, &salt, given),
         Scheme::Ssha => digest::hash(Algorithm::Sha1, &salt[..8], given),
         Scheme::Ssha256 => digest::hash(Algorithm::Sha256, &salt, given),
         Scheme::Ssha384 => digest::hash(Algorithm::Sha384, &salt, given),
@@ -291,6 +313,21 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
         Scheme::Bcrypt => format!("{{CRYPT}}{stored}"),
         _ => format!("{scheme}{stored}"),
     })
+}
+
+fn scram(prf: Prf, salt: &[u8], given: &[u8]) -> String {
+    ScramKeys::new(prf, scram::ITERATIONS, salt, given).print()
+}
+
+impl Scheme {
+    /// The digest of the SCRAM mechanism that values of this scheme serve.
+    pub fn scram(self) -> Option<Prf> {
+        match self {
+            Scheme::ScramSha256 => Some(Prf::Sha256),
+            Scheme::ScramSha512 => Some(Prf::Sha512),
+            _ => None,
+        }
+    }
 }
 
 /// A random password of `length` characters from an alphabet without look-alikes (RFC 3062 §2

@@ -223,6 +223,8 @@ pub enum Component {
     UpdateOperations,
     /// `time to live`.
     TimeToLive,
+    /// `SCRAM attribute`.
+    ScramAttribute,
 }
 
 impl Component {
@@ -279,6 +281,7 @@ impl Component {
             Component::SequenceNumber => "sequenceNumber",
             Component::UpdateOperations => "update operations",
             Component::TimeToLive => "time to live",
+            Component::ScramAttribute => "SCRAM attribute",
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Credentials of SASL mechanisms.
 
+mod scram;
+
+pub use scram::{ClientFinal, ClientFirst};
+
 use crate::DecodeError;
 use crate::error::saturated;
 

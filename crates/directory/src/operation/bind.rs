@@ -5,10 +5,11 @@ use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::operation::policed::{Case, Verdict};
 use crate::operation::sasl;
+use crate::paging::CookieKey;
 use crate::session::Peer;
 use crate::stop::Stop;
 use crate::writer::Writer;
-use policy::password::{self, Cost};
+use policy::password::{self, Cost, Scheme};
 use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};
 use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
 use schema::Name;
@@ -22,6 +23,8 @@ pub(crate) enum Outcome {
     Judged(Box<Verdict>),
     /// The password's hash is slow: check it elsewhere, then come back.
     Check(PasswordJob),
+    /// The mechanism has to say this first; the next bind goes on from there.
+    Challenge(Vec<u8>, Box<sasl::Exchange>),
 }
 
 /// What a bind works with.
@@ -31,6 +34,9 @@ pub(crate) struct Desk<'d> {
     /// Wrong passwords that were counted lately.
     pub wrong: &'d VerifiedCache,
     pub writer: &'d Writer,
+    /// How new passwords are kept.
+    pub scheme: Scheme,
+    pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
 
@@ -48,7 +54,7 @@ pub(crate) fn bind(
     context: &Context<'_>,
     desk: &Desk<'_>,
     request: &BindRequest<'_>,
-    asked: Asked,
+    (asked, begun): (Asked, Option<Box<sasl::Exchange>>),
 ) -> Result<Outcome, Stop> {
     if request.version != 3 {
         return Stop::refuse(
@@ -68,7 +74,14 @@ pub(crate) fn bind(
         Authentication::Sasl {
             mechanism,
             credentials,
-        } => sasl::bind(context, desk, mechanism, credentials, asked),
+        } => {
+            let given = sasl::Given {
+                mechanism,
+                credentials,
+                asked,
+            };
+            sasl::bind(context, desk, &given, begun)
+        }
         Authentication::Unknown(tag) => Stop::refuse(
             ResultCode::AUTH_METHOD_NOT_SUPPORTED,
             format!("authentication choice [{tag}] is not known; use simple or sasl"),
@@ -239,7 +252,10 @@ pub(crate) fn checked(
 }
 
 /// The entry that keeps the password of a name, and the subject it would become.
-fn candidate(context: &Context<'_>, name: Name) -> Result<Option<(EntryId, Subject)>, Stop> {
+pub(super) fn candidate(
+    context: &Context<'_>,
+    name: Name,
+) -> Result<Option<(EntryId, Subject)>, Stop> {
     if let Some(administrator) = &context.catalog.administrator
         && administrator.name == name
     {

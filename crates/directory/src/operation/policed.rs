@@ -25,6 +25,8 @@ pub(crate) struct Verdict {
     pub controls: Vec<OwnedControl>,
     /// Only the password may be changed.
     pub must_change: bool,
+    /// What a SASL mechanism says last.
+    pub server_credentials: Option<Vec<u8>>,
 }
 
 impl Verdict {
@@ -40,6 +42,7 @@ impl Verdict {
             result: LdapResult::new(code, ""),
             controls: Vec::new(),
             must_change: false,
+            server_credentials: None,
         }
     }
 }

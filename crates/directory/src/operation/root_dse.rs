@@ -4,6 +4,7 @@ use super::{controls, extended, sasl};
 use crate::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::session::Peer;
 use crate::virtual_entry::VirtualEntry;
+use policy::password::Scheme;
 
 /// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
 /// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), OpenLDAP's
@@ -24,7 +25,12 @@ const FEATURES: [&str; 10] = [
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.
-pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> VirtualEntry {
+pub(crate) fn root_dse(
+    catalog: &Catalog,
+    csn: &str,
+    (peer, scheme): (&Peer, Scheme),
+    tls: bool,
+) -> VirtualEntry {
     let mut entry = VirtualEntry::new(&catalog.schema);
     entry.put("objectClass", ["top"]);
     let contexts = catalog
@@ -47,10 +53,7 @@ pub(crate) fn root_dse(catalog: &Catalog, csn: &str, peer: &Peer, tls: bool) -> 
         operations.filter(|it| tls || *it != tls_oid),
     );
     entry.put("supportedFeatures", FEATURES);
-    entry.put(
-        "supportedSASLMechanisms",
-        sasl::mechanisms(peer).iter().copied(),
-    );
+    entry.put("supportedSASLMechanisms", sasl::mechanisms(peer, scheme));
     entry.put("vendorName", ["Pando"]);
     entry.put(
         "vendorVersion",

@@ -1,10 +1,16 @@
-//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN where nobody listens.
+//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN where nobody listens,
+//! SCRAM for accounts whose passwords are kept so that it can be done.
 
-use super::bind::{self, Asked, Desk, Given, Outcome};
+mod scram;
+
+pub(crate) use scram::Exchange;
+
+use super::bind::{self, Asked, Desk, Outcome};
 use super::proxy;
 use crate::context::Context;
 use crate::session::Peer;
 use crate::stop::Stop;
+use policy::password::Scheme;
 use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use protocol::sasl::Plain;
@@ -12,40 +18,73 @@ use protocol::sasl::Plain;
 const EXTERNAL: &str = "EXTERNAL";
 const PLAIN: &str = "PLAIN";
 
-/// The mechanisms a connection may use.
-pub(crate) fn mechanisms(peer: &Peer) -> &'static [&'static str] {
-    match (peer.unix_uid, peer.secure) {
-        (Some(_), _) => &[EXTERNAL, PLAIN],
-        (None, true) => &[PLAIN],
-        (None, false) => &[],
-    }
+/// The mechanisms a connection is told of. SCRAM is for accounts whose passwords are kept for it;
+/// on Unix sockets clients would take it for the best there is, and not be let in by the system.
+pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
+    let scram = scheme.scram().filter(|_| peer.unix_uid.is_none());
+    let plain = peer.secure || peer.unix_uid.is_some();
+    let all = [
+        peer.unix_uid.map(|_| EXTERNAL),
+        plain.then_some(PLAIN),
+        scram.map(scram::name),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-/// Decides a bind with a mechanism.
+/// What a bind with a mechanism brings.
+pub(super) struct Given<'r> {
+    pub mechanism: &'r str,
+    pub credentials: Option<&'r [u8]>,
+    pub asked: Asked,
+}
+
+/// Decides a bind with a mechanism. `begun` is what the bind before left off with.
 pub(super) fn bind(
     context: &Context<'_>,
     desk: &Desk<'_>,
-    mechanism: &str,
-    credentials: Option<&[u8]>,
-    asked: Asked,
+    given: &Given<'_>,
+    begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
-    let offered = mechanisms(desk.peer);
-    let known = offered.iter().find(|it| it.eq_ignore_ascii_case(mechanism));
-    match known {
-        Some(&EXTERNAL) => external(context, desk.peer, credentials),
-        Some(&PLAIN) => plain(context, desk, credentials, asked),
-        _ if mechanism.eq_ignore_ascii_case(PLAIN) => Stop::refuse(
-            ResultCode::CONFIDENTIALITY_REQUIRED,
-            "PLAIN is offered under TLS, where nobody can read the password",
-        ),
-        _ => {
-            let offered = offered.join(", ");
-            Stop::refuse(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                format!("SASL mechanism {mechanism} is not offered here; offered: [{offered}]"),
-            )
-        }
+    let named = |it: &str| it.eq_ignore_ascii_case(given.mechanism);
+    if let Some(prf) = scram::digest_of(given.mechanism) {
+        return scram::bind(context, desk, (prf, given), begun);
     }
+    if named(EXTERNAL) && desk.peer.unix_uid.is_some() {
+        return external(context, desk.peer, given.credentials);
+    }
+    if named(PLAIN) {
+        if !desk.peer.secure && desk.peer.unix_uid.is_none() {
+            return Stop::refuse(
+                ResultCode::CONFIDENTIALITY_REQUIRED,
+                "PLAIN is offered under TLS, where nobody can read the password",
+            );
+        }
+        return plain(context, desk, given.credentials, given.asked);
+    }
+    let offered = mechanisms(desk.peer, desk.scheme).join(", ");
+    let mechanism = given.mechanism;
+    Stop::refuse(
+        ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+        format!("SASL mechanism {mechanism} is not offered here; offered: [{offered}]"),
+    )
+}
+
+/// The name of the one whom an identity names: `dn:` and a DN, `u:` and the `uid` of exactly one
+/// entry, or that `uid` alone.
+fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
+    let server = Subject::server();
+    let context = context.of_server(&server);
+    let has_form = identity.starts_with("dn:") || identity.starts_with("u:");
+    let subject = match has_form {
+        true => proxy::named(&context, identity)?,
+        false => proxy::named(&context, &format!("u:{identity}"))?,
+    };
+    Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
+}
+
+/// Whether a client that is this one may act as it asks to: as itself.
+fn acts_as_itself(context: &Context<'_>, name: &str, authorization: &str) -> Result<bool, Stop> {
+    Ok(authorization.is_empty() || named(context, authorization)?.is_some_and(|it| it == name))
 }
 
 /// RFC 4422 appendix A: the operating system says who is at the other end.
@@ -74,8 +113,7 @@ fn external(
     }
 }
 
-/// RFC 4616: a name and a password. The name is `dn:` and a DN, `u:` and the `uid` of exactly one
-/// entry, or that `uid` alone.
+/// RFC 4616: a name and a password.
 fn plain(
     context: &Context<'_>,
     desk: &Desk<'_>,
@@ -93,25 +131,14 @@ fn plain(
             return Stop::refuse(ResultCode::INVALID_CREDENTIALS, text);
         }
     };
-    let server = Subject::server();
-    let context_of_server = context.of_server(&server);
-    let named = |identity: &str| -> Result<Option<String>, Stop> {
-        let has_form = identity.starts_with("dn:") || identity.starts_with("u:");
-        let subject = match has_form {
-            true => proxy::named(&context_of_server, identity)?,
-            false => proxy::named(&context_of_server, &format!("u:{identity}"))?,
-        };
-        Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
-    };
-    let Some(name) = named(decoded.authentication)? else {
+    let Some(name) = named(context, decoded.authentication)? else {
         return bind::invalid_credentials();
     };
-    let acts_as_itself = decoded.authorization.is_empty()
-        || named(decoded.authorization)?.is_some_and(|it| it == name);
-    if decoded.password.is_empty() || !acts_as_itself {
+    let itself = acts_as_itself(context, &name, decoded.authorization)?;
+    if decoded.password.is_empty() || !itself {
         return bind::invalid_credentials();
     }
-    let given = Given {
+    let given = bind::Given {
         name: &name,
         password: decoded.password.as_bytes(),
         asked,

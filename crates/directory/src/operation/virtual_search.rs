@@ -33,7 +33,8 @@ pub(crate) fn entry_of(
     let catalog = context.catalog;
     if name.depth() == 0 {
         let csn = context.newest()?.to_csn();
-        let root = root_dse::root_dse(catalog, &csn, needs.peer, needs.tls);
+        let whose = (needs.peer, needs.shared.scheme);
+        let root = root_dse::root_dse(catalog, &csn, whose, needs.tls);
         return Ok(Some(root));
     }
     if *name == catalog.subschema {

@@ -14,9 +14,23 @@ use super::base64;
 /// Which digest drives the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prf {
+    /// SHA-1.
     Sha1,
+    /// SHA-256.
     Sha256,
+    /// SHA-512.
     Sha512,
+}
+
+impl Prf {
+    /// Octets of its digest.
+    pub fn octets(self) -> usize {
+        match self {
+            Prf::Sha1 => 20,
+            Prf::Sha256 => 32,
+            Prf::Sha512 => 64,
+        }
+    }
 }
 
 /// A stored value that asks for more would hold a hashing thread for minutes.
@@ -79,7 +93,7 @@ fn matches(prf: Prf, rounds: u32, salt: &[u8], key: &[u8], given: &[u8]) -> bool
     derived.ct_eq(key).into()
 }
 
-fn derive(prf: Prf, rounds: u32, salt: &[u8], given: &[u8], key: &mut [u8]) {
+pub fn derive(prf: Prf, rounds: u32, salt: &[u8], given: &[u8], key: &mut [u8]) {
     match prf {
         Prf::Sha1 => pbkdf2::pbkdf2_hmac::<Sha1>(given, salt, rounds, key),
         Prf::Sha256 => pbkdf2::pbkdf2_hmac::<Sha256>(given, salt, rounds, key),
@@ -89,13 +103,8 @@ fn derive(prf: Prf, rounds: u32, salt: &[u8], given: &[u8], key: &mut [u8]) {
 
 /// `rounds$salt$key` with a key as long as the digest.
 pub fn hash(prf: Prf, rounds: u32, salt: &[u8], given: &[u8]) -> String {
-    let length = match prf {
-        Prf::Sha1 => 20,
-        Prf::Sha256 => 32,
-        Prf::Sha512 => 64,
-    };
     let mut key = [0; 64];
-    let key = &mut key[..length];
+    let key = &mut key[..prf.octets()];
     derive(prf, rounds, salt, given, key);
     let (salt, key) = (base64::encode_adapted(salt), base64::encode_adapted(key));
     format!("{rounds}${salt}${key}")

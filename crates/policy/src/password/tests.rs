@@ -44,6 +44,13 @@ const VECTORS: &[&str] = &[
     "{ARGON2}$argon2i$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA\
         $0KLeYALnBB1wCzljoj7ZRL9tSG4MfRA2NV8mWvoyNQc",
     "{SSHA}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy",
+    "{SCRAM-SHA-1}4096:AAECAwQFBgcICQoLDA0ODw==$2wGu+bKZ7zLh+iYzqvJq/NfiLx8=:UjWfJQyA9t0McY5I\
+        IIiKTkidjZ0=",
+    "{SCRAM-SHA-256}4096:AAECAwQFBgcICQoLDA0ODw==$yERwYmHlx0VrpoYfOn54hMTjBUKWnmK42IDjnWgQWkk\
+        =:RQZr9F8QCYmmp35tAVzp0VB/kDwY283N+s24jDDliG4=",
+    "{SCRAM-SHA-512}4096:AAECAwQFBgcICQoLDA0ODw==$ijXu9AeGoA6OaxGr9XUtdKVDZobAJMLENu4hyF9mGXN\
+        SYlehOR7vkBUK6U93QYWVvW/66K4aO0YKWJbTdWOR+Q==:2dACpBo3sAbGKnd7JBfE0OCeAkKoUjP7H+XiZ1Y/FT\
+        ut0R1EKPLQXaZTKRSLoBguD/maEGekHwykZkkvTXjZdA==",
     "{PBKDF2_SHA256}AAAIAAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM\
         0NTY3ODk6Ozw9Pj+OPAdLOzcpJWTx02zJjQRiugrHvGn232hA5qzOdMxW5h0lp19XE3d25OTB+hPEpt7ei7iRsVau\
         3fajhIwPe9P6Bq13NTOmNbVs0yotN8kFDlVSxPLEu00f2J+e9CVPF+ox+vIOTyLHh/RA7JoQRTgF0e0/0q5X0CSqw\
@@ -195,8 +202,9 @@ fn every_new_scheme_makes_what_it_verifies() {
     }
     assert_eq!(
         "{SMD5}".parse::<Scheme>().unwrap_err().to_string(),
-        "expected one of {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256}, {PBKDF2-SHA512}, {SSHA}, \
-         {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}; got \"{SMD5}\""
+        "expected one of {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256}, {PBKDF2-SHA512}, \
+         {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384}, \
+         {SSHA512}, {CLEARTEXT}; got \"{SMD5}\""
     );
     assert!(hash(Scheme::Bcrypt, b"a\0b").is_err());
     assert!(hash(Scheme::Cleartext, b"\xff").is_err());

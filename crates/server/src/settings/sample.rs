@@ -286,7 +286,8 @@ const SETTINGS: &[Setting] = &[
         "scheme",
         "\"{ARGON2}\"",
         "How new passwords are kept: {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256},\n\
-         {PBKDF2-SHA512}, {SSHA}, {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}.",
+         {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384},\n\
+         {SSHA512}, {CLEARTEXT}. SASL SCRAM needs one of its own.",
     ),
     row(
         "passwords",

@@ -1,0 +1,169 @@
+//! SCRAM (RFC 5802, RFC 7677): the client proves that it knows the password, and the server that it
+//! knows what was made of it, and neither tells the other.
+//!
+//! Nobody learns from the first answer whether a name is known: who is not has a salt, too, always
+//! the same, and nothing proves them.
+
+use super::{Given, acts_as_itself, named};
+use crate::context::Context;
+use crate::operation::bind::{self, Desk, Outcome};
+use crate::stop::Stop;
+use policy::Subject;
+use policy::password::{self, Prf, ScramKeys};
+use protocol::base64;
+use protocol::sasl::{ClientFinal, ClientFirst};
+use protocol::{DecodeError, ResultCode};
+use store::EntryId;
+
+/// The mechanisms and their digests.
+const MECHANISMS: [(&str, Prf); 2] = [
+    ("SCRAM-SHA-256", Prf::Sha256),
+    ("SCRAM-SHA-512", Prf::Sha512),
+];
+/// Random octets of the server's part of a nonce.
+const NONCE_OCTETS: usize = 18;
+/// Longest client nonce: the exchange waits in memory for the client.
+const NONCE_MAX: usize = 256;
+/// Longest first message, of which the exchange keeps a copy.
+const FIRST_MAX: usize = 4_096;
+
+/// Between the two binds of an exchange.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    prf: Prf,
+    /// Who it is, if anybody.
+    whose: Option<(EntryId, Box<Subject>)>,
+    keys: ScramKeys,
+    header: String,
+    nonce: String,
+    /// The client's first message without its header, a comma, and the server's.
+    first: String,
+}
+
+pub(super) fn digest_of(mechanism: &str) -> Option<Prf> {
+    let mut all = MECHANISMS.iter();
+    all.find(|(name, _)| name.eq_ignore_ascii_case(mechanism))
+        .map(|(_, prf)| *prf)
+}
+
+pub(super) fn name(prf: Prf) -> &'static str {
+    let found = MECHANISMS.iter().find(|(_, it)| *it == prf);
+    found.map_or("", |(name, _)| *name)
+}
+
+/// Decides one of the two binds.
+pub(super) fn bind(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    (prf, given): (Prf, &Given<'_>),
+    begun: Option<Box<Exchange>>,
+) -> Result<Outcome, Stop> {
+    let credentials = given.credentials.unwrap_or_default();
+    match begun.filter(|it| it.prf == prf) {
+        None => begin(context, desk, prf, credentials),
+        Some(exchange) => end(context, desk, *exchange, (credentials, given)),
+    }
+}
+
+fn begin(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    prf: Prf,
+    credentials: &[u8],
+) -> Result<Outcome, Stop> {
+    let first = ClientFirst::decode(credentials).or_else(malformed)?;
+    if first.nonce.len() > NONCE_MAX || credentials.len() > FIRST_MAX {
+        return bind::invalid_credentials();
+    }
+    if first.binds_channel {
+        return Stop::refuse(
+            ResultCode::INVALID_CREDENTIALS,
+            "binding to the channel is not offered: leave it out",
+        );
+    }
+    let name = named(context, &first.user)?;
+    let itself = match &name {
+        Some(name) => acts_as_itself(context, name, &first.authorization)?,
+        None => false,
+    };
+    let found = match name.filter(|_| itself) {
+        Some(name) => whose(context, prf, &name)?,
+        None => None,
+    };
+    let (whose, keys) = match found {
+        Some((id, subject, keys)) => (Some((id, Box::new(subject))), keys),
+        None => {
+            let salt = desk.cookie_key.salt(first.user.as_bytes());
+            (None, ScramKeys::of_nobody(prf, &salt))
+        }
+    };
+    let mut random = [0; NONCE_OCTETS];
+    if getrandom::fill(&mut random).is_err() {
+        return Stop::refuse(ResultCode::UNAVAILABLE, "no random bytes for a nonce");
+    }
+    let nonce = format!("{}{}", first.nonce, text(&random));
+    let salt = text(&keys.salt);
+    let answer = format!("r={nonce},s={salt},i={}", keys.iterations);
+    let exchange = Exchange {
+        prf,
+        whose,
+        keys,
+        header: first.header.to_owned(),
+        nonce,
+        first: format!("{},{answer}", first.bare),
+    };
+    Ok(Outcome::Challenge(answer.into_bytes(), Box::new(exchange)))
+}
+
+fn end(
+    context: &Context<'_>,
+    desk: &Desk<'_>,
+    exchange: Exchange,
+    (credentials, given): (&[u8], &Given<'_>),
+) -> Result<Outcome, Stop> {
+    let last = ClientFinal::decode(credentials).or_else(malformed)?;
+    if last.nonce != exchange.nonce || last.header != exchange.header.as_bytes() {
+        return bind::invalid_credentials();
+    }
+    let signed = format!("{},{}", exchange.first, last.without_proof);
+    let matched = exchange.keys.proves(signed.as_bytes(), &last.proof);
+    let Some((id, subject)) = exchange.whose else {
+        return bind::invalid_credentials();
+    };
+    // A proof is another one each time, and so is what is known of a wrong one.
+    let guess = desk.guess(id, &last.proof);
+    let mut verdict = bind::checked(context, desk, (id, subject), given.asked, (guess, matched))?;
+    if verdict.subject.is_some() {
+        let signature = exchange.keys.signature(signed.as_bytes());
+        verdict.server_credentials = Some(format!("v={}", text(&signature)).into_bytes());
+    }
+    Ok(Outcome::Judged(Box::new(verdict)))
+}
+
+/// The entry of a name, who it would become, and what it keeps for the mechanism.
+fn whose(
+    context: &Context<'_>,
+    prf: Prf,
+    name: &str,
+) -> Result<Option<(EntryId, Subject, ScramKeys)>, Stop> {
+    let name = crate::operation::resolve_name(&context.catalog.schema, name)?;
+    let Some((id, subject)) = bind::candidate(context, name)? else {
+        return Ok(None);
+    };
+    let mut stored = bind::stored_passwords(context, id)?.into_iter();
+    let keys = stored.find_map(|it| password::scram_keys(it, prf));
+    Ok(keys.map(|keys| (id, subject, keys)))
+}
+
+fn text(octets: &[u8]) -> String {
+    let mut text = Vec::new();
+    base64::encode_into(&mut text, octets);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn malformed<T>(error: DecodeError) -> Result<T, Stop> {
+    Stop::refuse(
+        ResultCode::PROTOCOL_ERROR,
+        format!("SCRAM credentials (RFC 5802 §7): {error}"),
+    )
+}

@@ -1,0 +1,209 @@
+//! The messages of SCRAM (RFC 5802 §7) that clients send.
+
+use std::borrow::Cow;
+
+use crate::DecodeError;
+use crate::base64;
+use crate::error::Component;
+
+/// The first message: `n,,n=user,r=nonce`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientFirst<'a> {
+    /// Channel binding and authorization identity, with both commas; the last message repeats it.
+    pub header: &'a str,
+    /// What follows it, which is part of what is signed.
+    pub bare: &'a str,
+    /// The client wants the exchange bound to the channel below.
+    pub binds_channel: bool,
+    /// Whom to act as; empty: as who it is.
+    pub authorization: Cow<'a, str>,
+    /// Who it is.
+    pub user: Cow<'a, str>,
+    /// Random characters.
+    pub nonce: &'a str,
+}
+
+/// The last message: `c=biws,r=nonce,p=proof`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientFinal<'a> {
+    /// What stands before the proof, which is part of what is signed.
+    pub without_proof: &'a str,
+    /// The header of the first message, decoded.
+    pub header: Vec<u8>,
+    /// Both parts of the nonce.
+    pub nonce: &'a str,
+    /// The proof, decoded.
+    pub proof: Vec<u8>,
+}
+
+impl<'a> ClientFirst<'a> {
+    /// Decodes the credentials of the first bind request.
+    pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
+        let text = std::str::from_utf8(credentials).map_err(|_| DecodeError::NotUtf8)?;
+        let (binding, rest) = text.split_once(',').ok_or(DecodeError::Truncated)?;
+        let (authorization, bare) = rest.split_once(',').ok_or(DecodeError::Truncated)?;
+        let binds_channel = match binding {
+            "n" | "y" => false,
+            other if other.starts_with("p=") => true,
+            _ => return Err(unknown(binding)),
+        };
+        let authorization = match authorization {
+            "" => Cow::Borrowed(""),
+            named => name_of(attribute(named, "a=")?)?,
+        };
+        let mut parts = bare.split(',');
+        let mut next = |key| attribute(parts.next().ok_or(DecodeError::Truncated)?, key);
+        let user = name_of(next("n=")?)?;
+        let nonce = next("r=")?;
+        let header = text.strip_suffix(bare).ok_or(DecodeError::Truncated)?;
+        Ok(ClientFirst {
+            header,
+            bare,
+            binds_channel,
+            authorization,
+            user,
+            nonce,
+        })
+    }
+
+    /// Appends the credentials.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.header.as_bytes());
+        out.extend_from_slice(self.bare.as_bytes());
+    }
+}
+
+impl<'a> ClientFinal<'a> {
+    /// Decodes the credentials of the last bind request.
+    pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
+        let text = std::str::from_utf8(credentials).map_err(|_| DecodeError::NotUtf8)?;
+        // Extensions may stand between; the proof is the last.
+        let (without_proof, proof) = text.rsplit_once(",p=").ok_or(DecodeError::Truncated)?;
+        let mut parts = without_proof.split(',');
+        let mut next = |key| attribute(parts.next().ok_or(DecodeError::Truncated)?, key);
+        let header = octets(next("c=")?)?;
+        let nonce = next("r=")?;
+        Ok(ClientFinal {
+            without_proof,
+            header,
+            nonce,
+            proof: octets(proof)?,
+        })
+    }
+
+    /// Appends the credentials.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.without_proof.as_bytes());
+        out.extend_from_slice(b",p=");
+        base64::encode_into(out, &self.proof);
+    }
+}
+
+/// The value of an attribute that has to be this one.
+fn attribute<'a>(part: &'a str, key: &str) -> Result<&'a str, DecodeError> {
+    let value = part.strip_prefix(key).ok_or_else(|| unknown(part))?;
+    match value.is_empty() {
+        true => Err(DecodeError::Truncated),
+        false => Ok(value),
+    }
+}
+
+#[cold]
+fn unknown(part: &str) -> DecodeError {
+    DecodeError::UnknownChoice {
+        what: Component::ScramAttribute,
+        tag: part.bytes().next().unwrap_or(0),
+    }
+}
+
+/// A name, in which a comma is `=2C` and an equals sign `=3D`.
+fn name_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('=') {
+        if !after.starts_with("2C") && !after.starts_with("3D") {
+            return Err(unknown("="));
+        }
+        rest = after;
+    }
+    Ok(match text.contains('=') {
+        true => Cow::Owned(text.replace("=2C", ",").replace("=3D", "=")),
+        false => Cow::Borrowed(text),
+    })
+}
+
+fn octets(text: &str) -> Result<Vec<u8>, DecodeError> {
+    let mut octets = Vec::new();
+    let decoded = base64::decode_into(&mut octets, text.as_bytes());
+    decoded.map_err(|_| unknown(text)).map(|()| octets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_messages() {
+        let whole = b"n,a=u:ada,n=a=2Cb=3Dc,r=fyko,x=1";
+        let first = ClientFirst::decode(whole).unwrap();
+        assert_eq!(
+            (first.header, first.bare),
+            ("n,a=u:ada,", "n=a=2Cb=3Dc,r=fyko,x=1")
+        );
+        assert_eq!((&*first.authorization, &*first.user), ("u:ada", "a,b=c"));
+        assert_eq!((first.nonce, first.binds_channel), ("fyko", false));
+        let mut encoded = Vec::new();
+        first.encode(&mut encoded);
+        assert_eq!(encoded, whole);
+        assert!(
+            ClientFirst::decode(b"p=tls-exporter,,n=a,r=b")
+                .unwrap()
+                .binds_channel
+        );
+        for junk in [
+            &b""[..],
+            b"n,,",
+            b"n,,n=a",
+            b"n,,r=b,n=a",
+            b"n,,n=,r=b",
+            b"n,,m=x,n=a,r=b",
+            b"n,x=a,n=a,r=b",
+            b"q,,n=a,r=b",
+            b"n,,n=a=b,r=c",
+            b"n,,n=a,r=\xff",
+        ] {
+            assert!(
+                ClientFirst::decode(junk).is_err(),
+                "{}",
+                junk.escape_ascii()
+            );
+        }
+    }
+
+    #[test]
+    fn last_messages() {
+        let whole = b"c=biws,r=fyko3rfc,p=AQID";
+        let last = ClientFinal::decode(whole).unwrap();
+        assert_eq!(
+            (last.without_proof, last.nonce),
+            ("c=biws,r=fyko3rfc", "fyko3rfc")
+        );
+        assert_eq!((&*last.header, &*last.proof), (&b"n,,"[..], &[1, 2, 3][..]));
+        let mut encoded = Vec::new();
+        last.encode(&mut encoded);
+        assert_eq!(encoded, whole);
+        for junk in [
+            &b""[..],
+            b"c=biws,r=a",
+            b"r=a,c=biws,p=AQID",
+            b"c=bi,r=a,p=AQID",
+            b"c=biws,r=a,p=A",
+            b"c=biws,p=AQID",
+        ] {
+            assert!(
+                ClientFinal::decode(junk).is_err(),
+                "{}",
+                junk.escape_ascii()
+            );
+        }
+    }
+}
