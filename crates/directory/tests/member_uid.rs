@@ -194,12 +194,10 @@ fn filters_find_groups_by_links_and_rows() {
     let index = "cn=memberUid,cn=indexes,cn=config";
     let kinds = ["presence", "approximate"];
     success(&client.modify(index, &[(ChangeOperation::Add, "pandoIndexKind", &kinds)]));
-    loop {
-        let wanted = ["pandoIndexState"];
-        let answer = client.search(index, Scope::BaseObject, "(objectClass=*)", &wanted);
-        if answer.values("pandoIndexState") == ["ready"] {
-            break;
-        }
+    while ["(memberUid=*)", "(memberUid~=user.3)"]
+        .iter()
+        .any(|it| plan(&mut client, it).contains("scan"))
+    {
         std::thread::yield_now();
     }
     for filter in ["(memberUid=*)", "(memberUid~=user.3)", "(memberUid=user.3)"] {
