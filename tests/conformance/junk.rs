@@ -37,7 +37,7 @@ fn controls_of_searches(book: &mut Book) {
         "junk-is-a-protocol-error",
         "A value that is no view is protocolError.",
         |it| {
-            let keys = sequence(&[sequence(&[octets("sn")])]);
+            let keys = sequence(&[sequence(&[octets("sn"), tagged(0x80, "2.5.13.3")])]);
             let controls = [
                 control(oid::SORT_REQUEST, true, keys),
                 control(oid::VIRTUAL_LIST_VIEW_REQUEST, true, JUNK.to_vec()),

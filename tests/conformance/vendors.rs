@@ -52,17 +52,19 @@ fn with_entry(
 fn account_usability(book: &mut Book) {
     const OID: &str = oid::ACCOUNT_USABILITY;
     let mut section = book.section_needing("sun-usability", "1", &[Need::Control(OID)]);
-    section.clause(
-        "an-account-that-can-be-used",
-        "The entry of an account that can be used comes with how long yet: a [0] INTEGER.",
-        |it| {
-            let ada = it.person("ada", &[("userPassword", "ada")])?;
-            let (_, controls) = with_entry(it, &ada, &["1.1"], bare(OID, true))?;
-            let value = controls.iter().find(|(oid, _)| oid == OID);
-            let tag = value.and_then(|it| it.1.as_ref()?.first().copied());
-            equal(tag, Some(0x80), "the choice")
-        },
-    );
+    section
+        .clause(
+            "an-account-that-can-be-used",
+            "The entry of an account that can be used comes with how long yet: a [0] INTEGER.",
+            |it| {
+                let ada = it.person("ada", &[("userPassword", "ada")])?;
+                let (_, controls) = with_entry(it, &ada, &["1.1"], bare(OID, true))?;
+                let value = controls.iter().find(|(oid, _)| oid == OID);
+                let tag = value.and_then(|it| it.1.as_ref()?.first().copied());
+                equal(tag, Some(0x80), "the choice")
+            },
+        )
+        .slapd("slapd tells it of accounts with a policy only");
     section.clause(
         "a-value-is-refused",
         "The control has no value: protocolError.",
@@ -130,32 +132,36 @@ fn expiry(book: &mut Book) {
         Need::Control(oid::RELAX_RULES),
     ];
     let mut section = book.section_needing("draft-vchu", "2", &needs);
-    section.clause(
-        "an-expired-password",
-        "A bind with an expired password is refused, with the expired control, unasked.",
-        |it| {
-            let ada = aged(it, &[("pwdMaxAge", "1000")])?;
-            let outcome = it.session()?.bind(&ada, "ada")?;
-            let outcome = outcome.is(ResultCode::INVALID_CREDENTIALS)?;
-            equal(outcome.control_value(EXPIRED)?, b"0", "its value")
-        },
-    );
-    section.clause(
-        "a-password-that-expires-soon",
-        "A bind with a password that expires soon says in how many seconds, as text.",
-        |it| {
-            let far = [
-                ("pwdMaxAge", "2000000000"),
-                ("pwdExpireWarning", "1999999999"),
-            ];
-            let ada = aged(it, &far)?;
-            let outcome = it.session()?.bind(&ada, "ada")?.ok()?;
-            let value = outcome.control_value(EXPIRING)?;
-            let seconds = std::str::from_utf8(value).ok();
-            let seconds = seconds.and_then(|it| it.parse::<u64>().ok());
-            ensure(seconds.is_some_and(|it| it > 0), "seconds", seconds)
-        },
-    );
+    section
+        .clause(
+            "an-expired-password",
+            "A bind with an expired password is refused, with the expired control, unasked.",
+            |it| {
+                let ada = aged(it, &[("pwdMaxAge", "1000")])?;
+                let outcome = it.session()?.bind(&ada, "ada")?;
+                let outcome = outcome.is(ResultCode::INVALID_CREDENTIALS)?;
+                equal(outcome.control_value(EXPIRED)?, b"0", "its value")
+            },
+        )
+        .slapd("slapd sends it where ppolicy_send_netscape_controls is set");
+    section
+        .clause(
+            "a-password-that-expires-soon",
+            "A bind with a password that expires soon says in how many seconds, as text.",
+            |it| {
+                let far = [
+                    ("pwdMaxAge", "2000000000"),
+                    ("pwdExpireWarning", "1999999999"),
+                ];
+                let ada = aged(it, &far)?;
+                let outcome = it.session()?.bind(&ada, "ada")?.ok()?;
+                let value = outcome.control_value(EXPIRING)?;
+                let seconds = std::str::from_utf8(value).ok();
+                let seconds = seconds.and_then(|it| it.parse::<u64>().ok());
+                ensure(seconds.is_some_and(|it| it > 0), "seconds", seconds)
+            },
+        )
+        .slapd("slapd sends it where ppolicy_send_netscape_controls is set");
 }
 
 fn entry_count(book: &mut Book) {
