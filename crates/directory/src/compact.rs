@@ -1,5 +1,5 @@
 //! Giving space back to the file system: the database is copied without free pages, checked, and
-//! put in its place. Here, while nobody has it open; [`online`] does it while it is served.
+//! put in its place. Here, while nobody has it open; `online` does it while it is served.
 
 pub(crate) mod online;
 mod standing;
