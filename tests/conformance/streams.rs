@@ -30,7 +30,29 @@ struct Refresh {
     cookie: Option<Vec<u8>>,
 }
 
-fn refreshed(it: &mut Case<'_>, cookie: Option<&[u8]>) -> Result<Refresh, Finding> {
+impl Refresh {
+    /// The names of the entries that came as added or modified.
+    fn changed(&self) -> impl Iterator<Item = &str> {
+        let changed = self.states.iter().filter(|it| matches!(it.1, 1 | 2));
+        changed.map(|it| it.0.as_str())
+    }
+}
+
+/// A refresh that brings at least `count` entries as added or modified.
+///
+/// slapd leaves out what is newer than its contextCSN, and that stands still while an older write
+/// of any other connection is on its way: there, the refresh is repeated until all has come.
+fn refreshed(it: &mut Case<'_>, cookie: Option<&[u8]>, count: usize) -> Result<Refresh, Finding> {
+    loop {
+        let refresh = refreshed_once(it, cookie)?;
+        let came = refresh.changed().count();
+        if came >= count || !it.site.is_openldap() {
+            return Ok(refresh);
+        }
+    }
+}
+
+fn refreshed_once(it: &mut Case<'_>, cookie: Option<&[u8]>) -> Result<Refresh, Finding> {
     let home = it.home()?;
     let controls = [sync(REFRESH_ONLY, cookie)];
     let admin = it.admin()?;
@@ -82,7 +104,7 @@ fn refresh(book: &mut Book) {
         |it| {
             it.person("ada", &[])?;
             it.person("grace", &[])?;
-            let refresh = refreshed(it, None)?;
+            let refresh = refreshed(it, None, 3)?;
             equal(refresh.states.len(), 3, "entries")?;
             let all_added = refresh.states.iter().all(|it| it.1 == 1);
             ensure(all_added, "the state add (1)", &refresh.states)
@@ -92,7 +114,7 @@ fn refresh(book: &mut Book) {
         "each-entry-has-its-uuid",
         "The state control carries the entryUUID in 16 octets.",
         |it| {
-            let refresh = refreshed(it, None)?;
+            let refresh = refreshed(it, None, 1)?;
             let right = refresh.states.iter().all(|it| it.2 == 16);
             ensure(
                 right && !refresh.states.is_empty(),
@@ -105,7 +127,7 @@ fn refresh(book: &mut Book) {
         "refresh-ends-with-a-cookie",
         "The sync done control carries a cookie.",
         |it| {
-            let cookie = refreshed(it, None)?.cookie.unwrap_or_default();
+            let cookie = refreshed(it, None, 1)?.cookie.unwrap_or_default();
             ensure(!cookie.is_empty(), "a cookie", cookie)
         },
     );
@@ -146,12 +168,11 @@ fn refresh_again(book: &mut Book) {
         "With the cookie of a moment ago no entry comes as changed.",
         |it| {
             it.person("ada", &[])?;
-            let cookie = refreshed(it, None)?.cookie;
-            let again = refreshed(it, cookie.as_deref())?;
+            let cookie = refreshed(it, None, 2)?.cookie;
+            let again = refreshed(it, cookie.as_deref(), 0)?;
             // Add and modify. A server need not know where an entry was that is deleted now, and
             // other clauses delete theirs at the same time.
-            let changed = again.states.iter().filter(|it| matches!(it.1, 1 | 2));
-            equal(changed.count(), 0, "changed entries")
+            equal(again.changed().count(), 0, "changed entries")
         },
     );
     section.clause(
@@ -160,16 +181,11 @@ fn refresh_again(book: &mut Book) {
         |it| {
             let ada = it.person("ada", &[])?;
             it.person("grace", &[])?;
-            let cookie = refreshed(it, None)?.cookie;
+            let cookie = refreshed(it, None, 3)?.cookie;
             it.modify(&ada, &[Modification::add("title", &["x"])])?
                 .ok()?;
-            let again = refreshed(it, cookie.as_deref())?;
-            let changed: Vec<&str> = again
-                .states
-                .iter()
-                .filter(|it| it.1 != 0)
-                .map(|it| it.0.as_str())
-                .collect();
+            let again = refreshed(it, cookie.as_deref(), 1)?;
+            let changed: Vec<&str> = again.changed().collect();
             ensure(changed.contains(&"ada"), "ada", &changed)
         },
     );
@@ -177,10 +193,10 @@ fn refresh_again(book: &mut Book) {
         "new-entries-come",
         "With the cookie, what was added since comes.",
         |it| {
-            let cookie = refreshed(it, None)?.cookie;
+            let cookie = refreshed(it, None, 1)?.cookie;
             it.person("grace", &[])?;
-            let again = refreshed(it, cookie.as_deref())?;
-            let there = again.states.iter().any(|it| it.0 == "grace" && it.1 != 0);
+            let again = refreshed(it, cookie.as_deref(), 1)?;
+            let there = again.changed().any(|name| name == "grace");
             ensure(there, "grace", &again.states)
         },
     );
@@ -195,6 +211,7 @@ fn persist(book: &mut Book) {
             move |it| {
                 let ada = it.person("ada", &[])?;
                 let home = it.home()?;
+                refreshed(it, None, 2)?;
                 let soon = std::time::Instant::now() + std::time::Duration::from_secs(25);
                 let mut watcher = it.site.admin(soon)?;
                 let controls = [sync(REFRESH_AND_PERSIST, None)];
