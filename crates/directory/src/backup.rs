@@ -72,26 +72,15 @@ impl Source {
         settings: Option<&Path>,
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
-        if to.exists() {
-            return Err(Failure::Input(format!(
-                "{}: expected a folder that does not exist yet",
-                to.display()
-            )));
-        }
+        require_missing(to, "folder")?;
         let partial = partial_name(to);
         // What an interrupted run left there is of no use.
         let _ = fs::remove_dir_all(&partial);
         fs::create_dir_all(&partial).map_err(file(&partial))?;
-        let written = self.fill(&partial, settings, meter).and_then(|manifest| {
-            sync(&partial)?;
-            fs::rename(&partial, to).map_err(file(to))?;
-            sync(above(to))?;
-            Ok(manifest)
-        });
-        if written.is_err() {
+        let filled = self.fill(&partial, settings, meter);
+        take_name(filled, &partial, to).inspect_err(|_| {
             let _ = fs::remove_dir_all(&partial);
-        }
-        written
+        })
     }
 
     /// Writes the backup as one file, wherever it goes; `settings` is a file that goes with it, if
@@ -128,26 +117,17 @@ impl Source {
         settings: Option<&Path>,
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
-        if to.exists() {
-            return Err(Failure::Input(format!(
-                "{}: expected a file that does not exist yet",
-                to.display()
-            )));
-        }
+        require_missing(to, "file")?;
         let partial = partial_name(to);
         let write = || {
             let content = File::create(&partial).map_err(file(&partial))?;
             let (content, manifest) = self.write_to(content, &partial, settings, meter)?;
             content.sync_all().map_err(file(&partial))?;
-            fs::rename(&partial, to).map_err(file(to))?;
-            sync(above(to))?;
             Ok(manifest)
         };
-        let written = write();
-        if written.is_err() {
+        take_name(write(), &partial, to).inspect_err(|_| {
             let _ = fs::remove_file(&partial);
-        }
-        written
+        })
     }
 
     /// Bytes that [`Source::extend`] adds to a backup at most.
@@ -167,6 +147,7 @@ impl Source {
         increment::extend(&self.0, backup, meter)
     }
 
+    /// Makes the files of a backup, which are on the disk then.
     fn fill(
         &self,
         folder: &Path,
@@ -186,6 +167,7 @@ impl Source {
         }
         let manifest = Manifest::new(made, position, database, stored);
         manifest.write(folder)?;
+        sync(folder)?;
         Ok(manifest)
     }
 
@@ -274,6 +256,28 @@ fn copy(
             Err(error) => return Err(file(path)(error)),
         }
     }
+}
+
+fn require_missing(to: &Path, what: &str) -> Result<(), Failure> {
+    match to.exists() {
+        true => Err(Failure::Input(format!(
+            "{}: expected a {what} that does not exist yet",
+            to.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Gives a backup that was written as a whole, and is on the disk, its name.
+fn take_name(
+    written: Result<Manifest, Failure>,
+    partial: &Path,
+    to: &Path,
+) -> Result<Manifest, Failure> {
+    let manifest = written?;
+    fs::rename(partial, to).map_err(file(to))?;
+    sync(above(to))?;
+    Ok(manifest)
 }
 
 /// The folder that something stands in.
