@@ -5,6 +5,7 @@ mod scram;
 pub use scram::{ClientFinal, ClientFirst};
 
 use crate::DecodeError;
+use crate::ber::decode_text;
 use crate::error::saturated;
 
 /// The message of PLAIN (RFC 4616 §2): `[authzid] NUL authcid NUL passwd`.
@@ -31,7 +32,7 @@ impl std::fmt::Debug for Plain<'_> {
 impl<'a> Plain<'a> {
     /// Decodes a bind request's credentials.
     pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
-        let text = std::str::from_utf8(credentials).map_err(|_| DecodeError::NotUtf8)?;
+        let text = decode_text(credentials)?;
         let (authorization, rest) = text.split_once('\0').ok_or(DecodeError::Truncated)?;
         let (authentication, password) = rest.split_once('\0').ok_or(DecodeError::Truncated)?;
         if let Some(at) = password.find('\0') {

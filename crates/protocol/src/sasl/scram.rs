@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::DecodeError;
 use crate::base64;
+use crate::ber::decode_text;
 use crate::error::Component;
 
 /// The first message: `n,,n=user,r=nonce`.
@@ -39,7 +40,7 @@ pub struct ClientFinal<'a> {
 impl<'a> ClientFirst<'a> {
     /// Decodes the credentials of the first bind request.
     pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
-        let text = std::str::from_utf8(credentials).map_err(|_| DecodeError::NotUtf8)?;
+        let text = decode_text(credentials)?;
         let (binding, rest) = text.split_once(',').ok_or(DecodeError::Truncated)?;
         let (authorization, bare) = rest.split_once(',').ok_or(DecodeError::Truncated)?;
         let binds_channel = match binding {
@@ -49,12 +50,11 @@ impl<'a> ClientFirst<'a> {
         };
         let authorization = match authorization {
             "" => Cow::Borrowed(""),
-            named => name_of(attribute(named, "a=")?)?,
+            named => name_of(Attributes::of(named).next("a=")?)?,
         };
-        let mut parts = bare.split(',');
-        let mut next = |key| attribute(parts.next().ok_or(DecodeError::Truncated)?, key);
-        let user = name_of(next("n=")?)?;
-        let nonce = next("r=")?;
+        let mut attributes = Attributes::of(bare);
+        let user = name_of(attributes.next("n=")?)?;
+        let nonce = attributes.next("r=")?;
         let header = text.strip_suffix(bare).ok_or(DecodeError::Truncated)?;
         Ok(ClientFirst {
             header,
@@ -76,13 +76,12 @@ impl<'a> ClientFirst<'a> {
 impl<'a> ClientFinal<'a> {
     /// Decodes the credentials of the last bind request.
     pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
-        let text = std::str::from_utf8(credentials).map_err(|_| DecodeError::NotUtf8)?;
+        let text = decode_text(credentials)?;
         // Extensions may stand between; the proof is the last.
         let (without_proof, proof) = text.rsplit_once(",p=").ok_or(DecodeError::Truncated)?;
-        let mut parts = without_proof.split(',');
-        let mut next = |key| attribute(parts.next().ok_or(DecodeError::Truncated)?, key);
-        let header = octets(next("c=")?)?;
-        let nonce = next("r=")?;
+        let mut attributes = Attributes::of(without_proof);
+        let header = octets(attributes.next("c=")?)?;
+        let nonce = attributes.next("r=")?;
         Ok(ClientFinal {
             without_proof,
             header,
@@ -99,12 +98,22 @@ impl<'a> ClientFinal<'a> {
     }
 }
 
-/// The value of an attribute that has to be this one.
-fn attribute<'a>(part: &'a str, key: &str) -> Result<&'a str, DecodeError> {
-    let value = part.strip_prefix(key).ok_or_else(|| unknown(part))?;
-    match value.is_empty() {
-        true => Err(DecodeError::Truncated),
-        false => Ok(value),
+/// The attributes of a message, one after the other.
+struct Attributes<'a>(std::str::Split<'a, char>);
+
+impl<'a> Attributes<'a> {
+    fn of(text: &'a str) -> Self {
+        Attributes(text.split(','))
+    }
+
+    /// The value of the next one, which has to be this one.
+    fn next(&mut self, key: &str) -> Result<&'a str, DecodeError> {
+        let part = self.0.next().ok_or(DecodeError::Truncated)?;
+        let value = part.strip_prefix(key).ok_or_else(|| unknown(part))?;
+        match value.is_empty() {
+            true => Err(DecodeError::Truncated),
+            false => Ok(value),
+        }
     }
 }
 
