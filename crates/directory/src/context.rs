@@ -356,6 +356,14 @@ impl<'a> Context<'a> {
             .decide(self.subject, right, &Target { name, attribute })
     }
 
+    /// Refuses with `insufficientAccessRights` and this text unless it is the administrator.
+    pub fn require_administrator(&self, refused: &str) -> Result<(), Stop> {
+        match self.subject.is_administrator() {
+            true => Ok(()),
+            false => Stop::refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, refused),
+        }
+    }
+
     /// Refuses with `insufficientAccessRights` unless the rules allow it.
     pub fn require(
         &self,

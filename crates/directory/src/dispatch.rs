@@ -265,8 +265,7 @@ fn start_tls(
     if session.peer.secure {
         return Stop::refuse(ResultCode::OPERATIONS_ERROR, "TLS is established");
     }
-    let name = Some(protocol::oid::START_TLS);
-    response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+    extended::write_success(out, id, Some(protocol::oid::START_TLS), None);
     Ok(Flow::StartTls)
 }
 

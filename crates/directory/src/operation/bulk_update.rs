@@ -5,6 +5,7 @@
 //! writer in the order of the stream. One connection has one stream at a time.
 
 use super::controls::Controls;
+use super::extended::write_success;
 use crate::context::Context;
 use crate::dispatch::resolve_update;
 use crate::flow::Reply;
@@ -74,12 +75,7 @@ pub(crate) fn start(
     request: &StartBulkUpdateRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    if !context.subject.is_administrator() {
-        return Stop::refuse(
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "bulk updates are for the administrator",
-        );
-    }
+    context.require_administrator("bulk updates are for the administrator")?;
     if request.style != oid::INCREMENTAL_UPDATE_STYLE {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -105,8 +101,7 @@ pub(crate) fn start(
         operations_max: OPERATIONS_MAX,
     }
     .encode(&mut value);
-    let name = Some(oid::START_BULK_UPDATE_RESPONSE);
-    response::write_extended_result(out, id, &LdapResult::success(), name, Some(&value), &[]);
+    write_success(out, id, Some(oid::START_BULK_UPDATE_RESPONSE), Some(&value));
     Ok(())
 }
 
@@ -166,8 +161,7 @@ pub(crate) fn end(
 ) -> Result<(), Stop> {
     open(session)?.refuse_out_of_order(request.sequence_number)?;
     session.bulk_update = None;
-    let name = Some(oid::END_BULK_UPDATE_RESPONSE);
-    response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+    write_success(out, id, Some(oid::END_BULK_UPDATE_RESPONSE), None);
     Ok(())
 }
 
@@ -176,7 +170,7 @@ pub(crate) fn end(
 pub(crate) fn write_results(out: &mut Vec<u8>, id: MessageId, failed: &[(u32, LdapResult)]) {
     let name = Some(oid::BULK_UPDATE_RESPONSE);
     if failed.is_empty() {
-        response::write_extended_result(out, id, &LdapResult::success(), name, None, &[]);
+        write_success(out, id, name, None);
         return;
     }
     let mut value = Vec::new();

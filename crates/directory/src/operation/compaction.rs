@@ -3,9 +3,12 @@
 
 use crate::compact::online;
 use crate::context::Context;
+use crate::operation::extended::write_success;
 use crate::stop::Stop;
 use crate::worker::Parts;
-use protocol::{LdapResult, MessageId, ResultCode, oid, response};
+use protocol::{MessageId, ResultCode, oid};
+
+const REFUSED: &str = "only the administrator may compact the database";
 
 /// Begins one.
 pub(crate) fn begin(
@@ -14,11 +17,11 @@ pub(crate) fn begin(
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    require_administrator(context)?;
+    context.require_administrator(REFUSED)?;
     let shared = parts.shared;
     online::ask(&shared.store, &shared.compaction).map_err(Stop::Refused)?;
     shared.writer.call();
-    succeed(id, oid::COMPACT, out);
+    write_success(out, id, Some(oid::COMPACT), None);
     Ok(())
 }
 
@@ -29,26 +32,11 @@ pub(crate) fn cancel(
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    require_administrator(context)?;
+    context.require_administrator(REFUSED)?;
     if !parts.shared.compaction.cancel() {
         let text = "the database is not being compacted";
         return Stop::refuse(ResultCode::NO_SUCH_OPERATION, text);
     }
-    succeed(id, oid::CANCEL_COMPACTION, out);
+    write_success(out, id, Some(oid::CANCEL_COMPACTION), None);
     Ok(())
-}
-
-fn require_administrator(context: &Context<'_>) -> Result<(), Stop> {
-    match context.subject.is_administrator() {
-        true => Ok(()),
-        false => Stop::refuse(
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "only the administrator may compact the database",
-        ),
-    }
-}
-
-fn succeed(id: MessageId, name: &str, out: &mut Vec<u8>) {
-    let done = LdapResult::success();
-    response::write_extended_result(out, id, &done, Some(name), None, &[]);
 }

@@ -1,4 +1,5 @@
-//! Extended operations (RFC 4511 §4.12): which one is it, and what does it need?
+//! Extended operations (RFC 4511 §4.12): which one is it, what does it need, and how is success
+//! told?
 
 use crate::context::Context;
 use crate::stop::Stop;
@@ -116,6 +117,15 @@ fn needed<'a, T>(
 /// Who am I? (RFC 4532).
 pub(crate) fn who_am_i(context: &Context<'_>, id: MessageId, out: &mut Vec<u8>) {
     let value = context.subject.authzid();
-    let result = LdapResult::success();
-    response::write_extended_result(out, id, &result, None, Some(value.as_bytes()), &[]);
+    write_success(out, id, None, Some(value.as_bytes()));
+}
+
+/// Writes the response of one that is done. Some have a name of their own for it, or a value.
+pub(crate) fn write_success(
+    out: &mut Vec<u8>,
+    id: MessageId,
+    name: Option<&str>,
+    value: Option<&[u8]>,
+) {
+    response::write_extended_result(out, id, &LdapResult::success(), name, value, &[]);
 }

@@ -5,6 +5,7 @@
 
 use crate::flow::{PasswordChange, Reply, Settled};
 use crate::operation::controls::Controls;
+use crate::operation::extended::write_success;
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::worker::{Parts, write_response};
@@ -35,8 +36,7 @@ pub(crate) fn start(
         }
         None => session.transactions.made().start(subject, &limits)?,
     };
-    let success = LdapResult::success();
-    response::write_extended_result(out, id, &success, None, Some(&identifier), &[]);
+    write_success(out, id, None, Some(&identifier));
     Ok(())
 }
 
