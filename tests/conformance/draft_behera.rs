@@ -9,7 +9,8 @@ use protocol::control::{
 
 use crate::prelude::*;
 
-const PASSWORD: &str = "first-password";
+/// The password of an account.
+pub(crate) const PASSWORD: &str = "first-password";
 /// Wrong ones, different: some servers count one that is tried again only once.
 const GUESSES: [&str; 2] = ["wrong", "false"];
 
@@ -24,7 +25,7 @@ pub(crate) fn clauses(book: &mut Book) {
 }
 
 /// A person with a password, whose policy has these settings.
-fn account(it: &mut Case<'_>, settings: &[(&str, &str)]) -> Result<String, Finding> {
+pub(crate) fn account(it: &mut Case<'_>, settings: &[(&str, &str)]) -> Result<String, Finding> {
     let mut attributes = vec![
         ("objectClass", "device"),
         ("objectClass", "pwdPolicy"),
@@ -65,7 +66,7 @@ fn says_error(outcome: &Outcome, error: Error) -> Examined {
 }
 
 /// Makes the password older than any policy allows.
-fn age(it: &mut Case<'_>, name: &str) -> Examined {
+pub(crate) fn age(it: &mut Case<'_>, name: &str) -> Examined {
     let old = [Modification::replace(
         "pwdChangedTime",
         &["20200101000000Z"],
@@ -80,6 +81,11 @@ fn section<'b>(book: &'b mut Book, number: &'static str) -> crate::Section<'b> {
 }
 
 const LOCKOUT: [(&str, &str); 2] = [("pwdLockout", "TRUE"), ("pwdMaxFailure", "2")];
+/// Some 63 years, of which all but the first second are near the end.
+pub(crate) const WARNING: [(&str, &str); 2] = [
+    ("pwdMaxAge", "2000000000"),
+    ("pwdExpireWarning", "1999999999"),
+];
 
 fn lockout(book: &mut Book) {
     let mut section = section(book, "7.6");
@@ -268,12 +274,7 @@ fn expiry(book: &mut Book) {
         "a-password-that-expires-soon-warns",
         "Within pwdExpireWarning of its end a bind says for how many seconds the password is good.",
         |it| {
-            // Some 63 years, of which all but the first second are near the end.
-            let far = [
-                ("pwdMaxAge", "2000000000"),
-                ("pwdExpireWarning", "1999999999"),
-            ];
-            let ada = account(it, &far)?;
+            let ada = account(it, &WARNING)?;
             age(it, &ada)?;
             let outcome = try_bind(it, &ada, PASSWORD)?.1.ok()?;
             match said(&outcome)?.warning {

@@ -4,6 +4,7 @@
 use protocol::ber::{self, Reader};
 use protocol::control::{EntryCount, MatchingEntryCountResponse};
 
+use crate::draft_behera::{PASSWORD, WARNING, account, age};
 use crate::prelude::*;
 use crate::rfc4511_search::people;
 
@@ -108,18 +109,8 @@ fn effective_rights(book: &mut Book) {
 
 /// An account under a policy with these settings, whose password was set long ago.
 fn aged(it: &mut Case<'_>, settings: &[(&str, &str)]) -> Result<String, Finding> {
-    let mut attributes = vec![
-        ("objectClass", "device"),
-        ("objectClass", "pwdPolicy"),
-        ("pwdAttribute", "userPassword"),
-    ];
-    attributes.extend(settings);
-    let policy = it.put("cn=policy", &attributes)?;
-    let own = [("userPassword", "ada"), ("pwdPolicySubentry", &*policy)];
-    let ada = it.person("ada", &own)?;
-    let time = Modification::replace("pwdChangedTime", &["20200101000000Z"]);
-    let relaxed = [bare(oid::RELAX_RULES, true)];
-    it.admin()?.modify(&ada, &[time], &relaxed)?.ok()?;
+    let ada = account(it, settings)?;
+    age(it, &ada)?;
     Ok(ada)
 }
 
@@ -138,7 +129,7 @@ fn expiry(book: &mut Book) {
             "A bind with an expired password is refused, with the expired control, unasked.",
             |it| {
                 let ada = aged(it, &[("pwdMaxAge", "1000")])?;
-                let outcome = it.session()?.bind(&ada, "ada")?;
+                let outcome = it.session()?.bind(&ada, PASSWORD)?;
                 let outcome = outcome.is(ResultCode::INVALID_CREDENTIALS)?;
                 equal(outcome.control_value(EXPIRED)?, b"0", "its value")
             },
@@ -149,12 +140,8 @@ fn expiry(book: &mut Book) {
             "a-password-that-expires-soon",
             "A bind with a password that expires soon says in how many seconds, as text.",
             |it| {
-                let far = [
-                    ("pwdMaxAge", "2000000000"),
-                    ("pwdExpireWarning", "1999999999"),
-                ];
-                let ada = aged(it, &far)?;
-                let outcome = it.session()?.bind(&ada, "ada")?.ok()?;
+                let ada = aged(it, &WARNING)?;
+                let outcome = it.session()?.bind(&ada, PASSWORD)?.ok()?;
                 let value = outcome.control_value(EXPIRING)?;
                 let seconds = std::str::from_utf8(value).ok();
                 let seconds = seconds.and_then(|it| it.parse::<u64>().ok());
