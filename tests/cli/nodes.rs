@@ -1,9 +1,38 @@
 //! `init`, `serve`, `passwd`, `schema`, `index`, `check`.
 
-use kit::tools::Tools;
+use kit::tools::{Answer, Tools};
 use kit::{Pando, SUFFIX};
 
 use super::{Shell, one_line};
+
+/// Sets a password with `pando passwd`; the administrator's when nobody is named.
+#[track_caller]
+fn set_password(pando: &Pando, whose: &[&str], password: &str) {
+    let file = pando.folder.write("new", format!("{password}\n"));
+    let file = file.to_string_lossy();
+    let args = [whose, &["--password-file", &file]].concat();
+    pando.run_on_node(&["passwd"], &args).expect(0);
+}
+
+/// Where the node listens on this machine.
+fn socket_url(pando: &Pando) -> String {
+    let socket = pando.node().join("ldapi");
+    format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"))
+}
+
+/// A bind with a SASL mechanism: who one is then.
+fn sasl_bind(url: &str, mechanism: &str, more: &[&str]) -> Answer {
+    let args = [&["-Q", "-Y", mechanism, "-H", url][..], more].concat();
+    kit::tools::run("ldapwhoami", &args, "")
+}
+
+/// The root DSE must name the mechanism.
+#[track_caller]
+fn is_offered(url: &str, mechanism: &str) {
+    let root = ["-b", "", "-s", "base", "supportedSASLMechanisms"];
+    let offered = Tools::anonymous(url).search(&root).expect(0);
+    offered.says(&format!("supportedSASLMechanisms: {mechanism}"));
+}
 
 #[test]
 fn init_makes_a_node_to_serve() {
@@ -39,11 +68,7 @@ fn init_without_base_or_with_two_suffixes() {
 fn passwords_are_set_while_it_serves_and_while_it_does_not() {
     let mut pando = super::node_with_people();
     let ada = "uid=ada,ou=People,dc=example,dc=com";
-    let file = pando.folder.write("new", "countess\n");
-    let file = file.to_string_lossy().into_owned();
-    pando
-        .run_on_node(&["passwd"], &[ada, "--password-file", &file])
-        .expect(0);
+    set_password(&pando, &[ada], "countess");
     pando.serve();
     let bound = |password: &str| {
         Tools::bound(&pando.url(), ada, password)
@@ -52,15 +77,9 @@ fn passwords_are_set_while_it_serves_and_while_it_does_not() {
     };
     assert_eq!(bound("countess"), 0);
     assert_eq!(bound("ada"), 49);
-    let file = pando.folder.write("newer", "lady\n");
-    let file = file.to_string_lossy().into_owned();
-    pando
-        .run_on_node(&["passwd"], &[ada, "--password-file", &file])
-        .expect(0);
+    set_password(&pando, &[ada], "lady");
     assert_eq!(bound("lady"), 0);
-    pando
-        .run_on_node(&["passwd"], &["--password-file", &file])
-        .expect(0);
+    set_password(&pando, &[], "lady");
     Tools::bound(&pando.url(), kit::ADMIN, "lady")
         .run("ldapwhoami", &[], "")
         .expect(0);
@@ -79,9 +98,7 @@ fn hashes_are_printed() {
 #[test]
 fn owner_is_administrator_on_the_socket() {
     let pando = Pando::start();
-    let socket = pando.node().join("ldapi");
-    let url = format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"));
-    let answer = kit::tools::run("ldapwhoami", &["-Q", "-Y", "EXTERNAL", "-H", &url], "");
+    let answer = sasl_bind(&socket_url(&pando), "EXTERNAL", &[]);
     answer.expect(0).says(kit::ADMIN);
 }
 
@@ -91,31 +108,16 @@ fn users_bind_with_plain_on_the_socket() {
     for entry in kit::people::sample() {
         pando.admin().add(&entry).expect_success();
     }
-    let socket = pando.node().join("ldapi");
-    let url = format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"));
+    let url = socket_url(&pando);
+    // libldap leaves PLAIN out unless told.
     let bind = |name: &str, password: &str| {
-        // libldap leaves PLAIN out unless told.
-        let plain = [
-            "-Q", "-Y", "PLAIN", "-O", "none", "-U", name, "-w", password,
-        ];
-        kit::tools::run("ldapwhoami", &[&plain[..], &["-H", &url]].concat(), "")
+        sasl_bind(&url, "PLAIN", &["-O", "none", "-U", name, "-w", password])
     };
     bind("ada", "ada").expect(0).says("dn:uid=ada,ou=People");
     bind("u:grace", "grace").expect(0).says("dn:uid=grace");
     bind("ada", "wrong").expect(49);
     bind("nobody", "ada").expect(49);
-    let root = [
-        "-x",
-        "-H",
-        &url,
-        "-b",
-        "",
-        "-s",
-        "base",
-        "supportedSASLMechanisms",
-    ];
-    let offered = kit::tools::run("ldapsearch", &root, "").expect(0);
-    offered.says("supportedSASLMechanisms: PLAIN");
+    is_offered(&url, "PLAIN");
 }
 
 /// Debian's Cyrus SASL speaks for the user.
@@ -142,10 +144,7 @@ fn users_bind_with_scram() {
         assert!(kept.starts_with(&format!("{{{mechanism}}}")), "{kept}");
         let url = pando.url();
         let bind = |name: &str, password: &str| {
-            let args = [
-                "-Q", "-Y", mechanism, "-U", name, "-w", password, "-H", &url,
-            ];
-            kit::tools::run("ldapwhoami", &args, "")
+            sasl_bind(&url, mechanism, &["-U", name, "-w", password])
         };
         bind("ada", "secret").expect(0).says("dn:uid=ada,ou=People");
         bind("u:ada", "secret").expect(0);
@@ -156,18 +155,7 @@ fn users_bind_with_scram() {
         pando.client().bind(&ada, "secret").expect_success();
         let refused = pando.client().bind(&ada, "wrong");
         refused.expect(protocol::ResultCode::INVALID_CREDENTIALS);
-        let root = [
-            "-x",
-            "-H",
-            &url,
-            "-b",
-            "",
-            "-s",
-            "base",
-            "supportedSASLMechanisms",
-        ];
-        let offered = kit::tools::run("ldapsearch", &root, "").expect(0);
-        offered.says(&format!("supportedSASLMechanisms: {mechanism}"));
+        is_offered(&url, mechanism);
         pando.stop();
     }
 }
@@ -269,34 +257,22 @@ fn an_index_is_built_while_it_serves() {
         .run_on_node(&["index", "add"], &["employeeNumber", kinds])
         .expect(0);
     let tools = pando.tools();
-    kit::process::until("the index is ready", || {
-        let found = tools
-            .search(&["-b", SUFFIX, "(employeeNumber=4711)", "uid"])
-            .expect(0);
-        assert_eq!(
-            found.entries().len(),
-            1,
-            "answers are right at every moment"
-        );
-        let status = pando.run_on_node(&["index", "status"], &[]).expect(0);
-        let line = status
-            .out
-            .lines()
-            .find(|line| line.starts_with("employeeNumber"))?
-            .to_owned();
-        line.contains("ready").then_some(())
-    });
-    // Built anew, it is as right, and answers are at every moment.
+    let wait_for = |what: &str| {
+        kit::process::until(what, || {
+            let found = tools.search(&["-b", SUFFIX, "(employeeNumber=4711)", "uid"]);
+            let count = found.expect(0).entries().len();
+            assert_eq!(count, 1, "answers are right at every moment");
+            let status = pando.run_on_node(&["index", "status"], &[]).expect(0).out;
+            let own = |it: &&str| it.starts_with("employeeNumber") && it.contains("ready");
+            status.lines().find(own).map(|_| ())
+        });
+    };
+    wait_for("the index is ready");
+    // Built anew, it is as right.
     pando
         .run_on_node(&["index", "rebuild"], &["employeeNumber"])
         .expect(0);
-    kit::process::until("the index is ready again", || {
-        let found = tools.search(&["-b", SUFFIX, "(employeeNumber=4711)", "uid"]);
-        assert_eq!(found.expect(0).entries().len(), 1);
-        let status = pando.run_on_node(&["index", "status"], &[]).expect(0).out;
-        let own = |it: &&str| it.starts_with("employeeNumber") && it.contains("ready");
-        status.lines().find(own).map(|_| ())
-    });
+    wait_for("the index is ready again");
     for (filter, count) in [
         ("(employeeNumber=4711)", 1),
         ("(employeeNumber=*71*)", 100),
