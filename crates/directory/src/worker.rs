@@ -1,32 +1,26 @@
 //! What one serving thread owns: its read transaction, its view of the rules, its mailbox.
 
-use crate::catalog::Catalog;
-use crate::clock::Clock;
-use crate::context::Context;
+mod completion;
+mod parts;
+
+pub(crate) use completion::write_response;
+pub(crate) use parts::Parts;
+
 use crate::cursor::Cursor;
 use crate::dispatch;
-use crate::feed::Listener;
-use crate::flow::{
-    CheckPurpose, Completion, Finished, Flow, Mailbox, Outcome, PasswordChange, PasswordChecked,
-    Reply,
-};
-use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
+use crate::flow::{Completion, Flow, Mailbox};
 use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
-use crate::operation::{bind, bulk_update, compare, dynamic, extended, policed, transaction};
-use crate::paging::CookieKey;
-use crate::session::{HeldWrite, Peer, Session};
+use crate::operation::{dynamic, extended, policed, transaction};
+use crate::session::{Peer, Session};
 use crate::stop::Stop;
-use crate::write::{Bundle, Submission};
-use policy::{Subject, VerifiedCache};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use store::{EntryId, Reader, Snapshot};
+use store::Reader;
 
 /// One per serving thread. Not `Send` on purpose: nothing here is shared while it is used.
 pub struct Worker {
@@ -37,21 +31,6 @@ pub struct Worker {
     tls: bool,
     counters: Arc<Counters>,
     _not_send: std::marker::PhantomData<Rc<()>>,
-}
-
-/// What one operation works with.
-pub(crate) struct Parts<'p> {
-    pub snapshot: &'p Snapshot<'p>,
-    pub catalog: &'p Catalog,
-    pub clock: &'p dyn Clock,
-    pub verified: &'p VerifiedCache,
-    pub cookie_key: &'p CookieKey,
-    pub tls: bool,
-    pub last_name: &'p RefCell<LastName>,
-    pub counters: &'p Counters,
-    pub shared: &'p Shared,
-    mailbox: &'p Arc<dyn Mailbox>,
-    hashes: &'p HashPool,
 }
 
 impl Worker {
@@ -237,76 +216,6 @@ impl Worker {
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
 
-    /// Finishes what the mailbox brought: writes the response, or submits what comes next
-    /// (`Flow::Waiting`: the same operation still waits).
-    pub fn complete(
-        &mut self,
-        session: &mut Session,
-        completion: Completion,
-        out: &mut Vec<u8>,
-    ) -> Flow {
-        // The client must see its own write: the next read is on a new snapshot.
-        self.reader.reset();
-        let operation = Operation::completed_by(&completion);
-        let flow = self.finish(session, completion, out);
-        if let Some(operation) = operation {
-            self.ended(operation, &flow);
-        }
-        flow
-    }
-
-    fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) -> Flow {
-        let id = completion.id;
-        match completion.what {
-            Finished::Write {
-                kind,
-                outcome,
-                reply,
-            } => {
-                session.waiting = session.waiting.saturating_sub(1);
-                write_response(out, id, kind, &outcome, &reply);
-                Flow::Done
-            }
-            Finished::News => Flow::Done,
-            Finished::Password(checked) => self.password_checked(session, id, checked, out),
-            Finished::Transaction(settled) => {
-                session.waiting = session.waiting.saturating_sub(1);
-                transaction::write_end(out, id, &settled);
-                Flow::Done
-            }
-            Finished::Sequence(failed) => {
-                session.waiting = session.waiting.saturating_sub(1);
-                session.bulk_update_answered();
-                bulk_update::write_results(out, id, &failed);
-                Flow::Done
-            }
-            Finished::Hashed {
-                kind,
-                bundle,
-                reply,
-            } => {
-                session.hashing = false;
-                let submission = self.submission(session.id, id, kind, *bundle, reply);
-                self.shared.writer.submit(submission);
-                self.release_held(session);
-                Flow::Waiting
-            }
-            Finished::NotHashed { kind, stop, reply } => {
-                session.hashing = false;
-                session.waiting = session.waiting.saturating_sub(1);
-                let controls = policed::tell(reply.policy, stop.password_policy());
-                let result = stop.into_result();
-                let outcome = Outcome {
-                    result,
-                    controls: controls.into_iter().collect(),
-                };
-                write_response(out, id, kind, &outcome, &reply);
-                self.release_held(session);
-                Flow::Done
-            }
-        }
-    }
-
     /// Lets go of the snapshot before the thread waits for clients.
     pub fn sleep(&mut self) {
         self.reader.reset();
@@ -331,159 +240,6 @@ impl Worker {
                 name => extended::only_writes(name),
             },
             _ => false,
-        }
-    }
-
-    fn password_checked(
-        &mut self,
-        session: &mut Session,
-        id: MessageId,
-        checked: PasswordChecked,
-        out: &mut Vec<u8>,
-    ) -> Flow {
-        match checked.purpose {
-            CheckPurpose::Bind {
-                subject,
-                asked,
-                guess,
-            } => {
-                let whose = (EntryId(checked.entry), subject);
-                let tried = (guess, checked.matched);
-                let ended = self.with_parts(|parts| {
-                    let context = parts.context(&session.subject);
-                    let desk = parts.bind_desk(&session.peer);
-                    let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
-                    dispatch::end_bind(parts, session, id, (verdict, asked), out)
-                });
-                if let Err(stop) = ended {
-                    let result = stop.into_result();
-                    response::write_result(out, id, ResultKind::Bind, &result, &[]);
-                }
-            }
-            CheckPurpose::Compare(compared) => {
-                let entry = EntryId(checked.entry);
-                let decided = self.with_parts(|parts| {
-                    let context = parts.context(&session.subject);
-                    let desk = parts.bind_desk(&session.peer);
-                    compare::checked(&context, &desk, entry, &compared, checked.matched)
-                });
-                match decided {
-                    Ok(outcome) => {
-                        let told = (compared.policy, compared.controls);
-                        dispatch::end_compare(id, &outcome, told, out);
-                    }
-                    Err(stop) => {
-                        let result = stop.into_result();
-                        response::write_result(out, id, ResultKind::Compare, &result, &[]);
-                    }
-                }
-            }
-            CheckPurpose::Change(change) => {
-                return self.old_password_checked(session, id, *change, checked.matched, out);
-            }
-        }
-        Flow::Done
-    }
-
-    /// Goes on with a Password Modify whose old password was checked.
-    fn old_password_checked(
-        &mut self,
-        session: &mut Session,
-        id: MessageId,
-        change: PasswordChange,
-        matched: bool,
-        out: &mut Vec<u8>,
-    ) -> Flow {
-        let kind = ResultKind::Extended;
-        let PasswordChange {
-            write,
-            reply,
-            transaction,
-        } = change;
-        if transaction.is_some() {
-            session.checking = session.checking.saturating_sub(1);
-        }
-        let done = match (&transaction, matched) {
-            (_, false) => {
-                Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong")
-            }
-            (Some(identifier), true) => {
-                let done = session.transactions.made().fill(identifier, id, write);
-                if done.is_ok() {
-                    write_response(out, id, kind, &LdapResult::success().into(), &reply);
-                }
-                done.map(|()| Flow::Done)
-            }
-            (None, true) => {
-                let bundle = Box::new(Bundle::One(write));
-                self.with_parts(|parts| parts.submit(session, id, kind, bundle, reply))
-                    .map(|()| Flow::Waiting)
-            }
-        };
-        done.unwrap_or_else(|stop| {
-            let result = stop.into_result();
-            response::write_result(out, id, kind, &result, &[]);
-            if let Some(identifier) = &transaction {
-                session.transactions.made().abort(identifier, &result, out);
-            }
-            Flow::Done
-        })
-    }
-
-    /// Submits the bundles that waited for a hash, up to the next one that needs hashing itself.
-    fn release_held(&mut self, session: &mut Session) {
-        while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
-            if !held.to_hash {
-                self.shared.writer.submit(held.submission);
-                continue;
-            }
-            let Submission {
-                bundle,
-                id,
-                kind,
-                reply,
-                ..
-            } = held.submission;
-            let work = Work::Hash {
-                bundle: Box::new(bundle),
-                kind,
-                reply,
-            };
-            let submitted = self.with_parts(|parts| parts.hash(session, id, work));
-            match submitted {
-                Ok(()) => {
-                    session.hashing = true;
-                    return;
-                }
-                // Through the mailbox: the connection counts a completion for each operation.
-                Err(stop) => self.mailbox.deliver(vec![Completion {
-                    session: session.id,
-                    id,
-                    what: Finished::Write {
-                        kind,
-                        outcome: stop.into_result().into(),
-                        reply: Reply::default(),
-                    },
-                }]),
-            }
-        }
-    }
-
-    fn submission(
-        &self,
-        session: u64,
-        id: MessageId,
-        kind: ResultKind,
-        bundle: Bundle,
-        reply: Reply,
-    ) -> Submission {
-        Submission {
-            bundle,
-            session,
-            id,
-            kind,
-            reply,
-            mailbox: Arc::clone(&self.mailbox),
         }
     }
 
@@ -519,141 +275,5 @@ impl Worker {
             hashes: &self.shared.hashes,
         };
         body(&parts)
-    }
-}
-
-impl Parts<'_> {
-    /// What an operation of this subject may touch.
-    #[inline]
-    pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
-        let (snapshot, catalog) = (self.snapshot, self.catalog);
-        let mut context =
-            Context::of_request(snapshot, catalog, subject, self.clock, self.counters);
-        context.spool = Some(self.shared.store.folder());
-        context
-    }
-
-    /// A place among the followers for a search of the session.
-    pub fn listen(
-        &self,
-        session: &Session,
-        id: MessageId,
-        subject: &str,
-        max: u32,
-    ) -> Result<Listener, Stop> {
-        let feed = &self.shared.feed;
-        let listener = feed.listen(session.id, id, subject, max, self.mailbox);
-        listener.map_or_else(
-            || {
-                let text = format!(
-                    "{max} searches of this subject follow the directory already \
-                     (followers_max): end one of them first"
-                );
-                Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text)
-            },
-            Ok,
-        )
-    }
-
-    /// What a bind works with.
-    pub fn bind_desk<'d>(&'d self, peer: &'d Peer) -> bind::Desk<'d> {
-        bind::Desk {
-            peer,
-            verified: self.verified,
-            wrong: &self.shared.wrong,
-            writer: &self.shared.writer,
-            scheme: self.shared.scheme,
-            cookie_key: self.cookie_key,
-            now_us: self.clock.now_us(),
-        }
-    }
-
-    /// Sends a bundle to the writer, by way of the hashing threads if it has a password in the
-    /// clear. Later ones of the session wait for it, so that their order is kept.
-    pub fn submit(
-        &self,
-        session: &mut Session,
-        id: MessageId,
-        kind: ResultKind,
-        bundle: Box<Bundle>,
-        reply: Reply,
-    ) -> Result<(), Stop> {
-        let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
-        if session.hashing {
-            let mailbox = Arc::clone(self.mailbox);
-            let submission = Submission {
-                bundle: *bundle,
-                session: session.id,
-                id,
-                kind,
-                reply,
-                mailbox,
-            };
-            session.held.made().push_back(HeldWrite {
-                submission,
-                to_hash,
-            });
-        } else if to_hash {
-            let work = Work::Hash {
-                bundle,
-                kind,
-                reply,
-            };
-            self.hash(session, id, work)?;
-            session.hashing = true;
-        } else {
-            let mailbox = Arc::clone(self.mailbox);
-            let session = session.id;
-            let submission = Submission {
-                bundle: *bundle,
-                session,
-                id,
-                kind,
-                reply,
-                mailbox,
-            };
-            self.shared.writer.submit(submission);
-        }
-        session.waiting += 1;
-        Ok(())
-    }
-
-    /// Sends work to the hashing threads.
-    pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
-        let mailbox = Arc::clone(self.mailbox);
-        self.hashes.submit(Task {
-            session: session.id,
-            id,
-            mailbox,
-            work,
-        })
-    }
-}
-
-pub(crate) fn write_response(
-    out: &mut Vec<u8>,
-    id: MessageId,
-    kind: ResultKind,
-    outcome: &Outcome,
-    reply: &Reply,
-) {
-    let Outcome { result, controls } = outcome;
-    let joined;
-    let controls = match result.code {
-        ResultCode::SUCCESS if !reply.done.is_empty() => {
-            joined = [&controls[..], &reply.done[..]].concat();
-            &joined
-        }
-        _ => controls,
-    };
-    let value = match result.code {
-        ResultCode::SUCCESS => &reply.value,
-        _ => &reply.refused,
-    };
-    match (kind, value) {
-        (ResultKind::Extended, Some(value)) => {
-            response::write_extended_result(out, id, result, reply.name, Some(value), controls);
-        }
-        _ => response::write_result(out, id, kind, result, controls),
     }
 }

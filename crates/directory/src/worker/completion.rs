@@ -1,0 +1,272 @@
+//! Going on with what the mailbox brought: executed writes are answered, checked passwords decide
+//! what they were given for, and hashed ones let the writes go on that waited for them.
+
+use super::Worker;
+use crate::dispatch;
+use crate::flow::{
+    CheckPurpose, Completion, Finished, Flow, Outcome, PasswordChange, PasswordChecked, Reply,
+};
+use crate::hashing::Work;
+use crate::monitor::Operation;
+use crate::operation::{bind, bulk_update, compare, policed, transaction};
+use crate::session::Session;
+use crate::stop::Stop;
+use crate::write::{Bundle, Submission};
+use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use store::EntryId;
+
+impl Worker {
+    /// Finishes what the mailbox brought: writes the response, or submits what comes next
+    /// (`Flow::Waiting`: the same operation still waits).
+    pub fn complete(
+        &mut self,
+        session: &mut Session,
+        completion: Completion,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        // The client must see its own write: the next read is on a new snapshot.
+        self.reader.reset();
+        let operation = Operation::completed_by(&completion);
+        let flow = self.finish(session, completion, out);
+        if let Some(operation) = operation {
+            self.ended(operation, &flow);
+        }
+        flow
+    }
+
+    fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) -> Flow {
+        let id = completion.id;
+        match completion.what {
+            Finished::Write {
+                kind,
+                outcome,
+                reply,
+            } => {
+                session.waiting = session.waiting.saturating_sub(1);
+                write_response(out, id, kind, &outcome, &reply);
+                Flow::Done
+            }
+            Finished::News => Flow::Done,
+            Finished::Password(checked) => self.password_checked(session, id, checked, out),
+            Finished::Transaction(settled) => {
+                session.waiting = session.waiting.saturating_sub(1);
+                transaction::write_end(out, id, &settled);
+                Flow::Done
+            }
+            Finished::Sequence(failed) => {
+                session.waiting = session.waiting.saturating_sub(1);
+                session.bulk_update_answered();
+                bulk_update::write_results(out, id, &failed);
+                Flow::Done
+            }
+            Finished::Hashed {
+                kind,
+                bundle,
+                reply,
+            } => {
+                session.hashing = false;
+                let submission = self.submission(session.id, id, kind, *bundle, reply);
+                self.shared.writer.submit(submission);
+                self.release_held(session);
+                Flow::Waiting
+            }
+            Finished::NotHashed { kind, stop, reply } => {
+                session.hashing = false;
+                session.waiting = session.waiting.saturating_sub(1);
+                let controls = policed::tell(reply.policy, stop.password_policy());
+                let result = stop.into_result();
+                let outcome = Outcome {
+                    result,
+                    controls: controls.into_iter().collect(),
+                };
+                write_response(out, id, kind, &outcome, &reply);
+                self.release_held(session);
+                Flow::Done
+            }
+        }
+    }
+
+    fn password_checked(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        checked: PasswordChecked,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        match checked.purpose {
+            CheckPurpose::Bind {
+                subject,
+                asked,
+                guess,
+            } => {
+                let whose = (EntryId(checked.entry), subject);
+                let tried = (guess, checked.matched);
+                let ended = self.with_parts(|parts| {
+                    let context = parts.context(&session.subject);
+                    let desk = parts.bind_desk(&session.peer);
+                    let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
+                    dispatch::end_bind(parts, session, id, (verdict, asked), out)
+                });
+                if let Err(stop) = ended {
+                    let result = stop.into_result();
+                    response::write_result(out, id, ResultKind::Bind, &result, &[]);
+                }
+            }
+            CheckPurpose::Compare(compared) => {
+                let entry = EntryId(checked.entry);
+                let decided = self.with_parts(|parts| {
+                    let context = parts.context(&session.subject);
+                    let desk = parts.bind_desk(&session.peer);
+                    compare::checked(&context, &desk, entry, &compared, checked.matched)
+                });
+                match decided {
+                    Ok(outcome) => {
+                        let told = (compared.policy, compared.controls);
+                        dispatch::end_compare(id, &outcome, told, out);
+                    }
+                    Err(stop) => {
+                        let result = stop.into_result();
+                        response::write_result(out, id, ResultKind::Compare, &result, &[]);
+                    }
+                }
+            }
+            CheckPurpose::Change(change) => {
+                return self.old_password_checked(session, id, *change, checked.matched, out);
+            }
+        }
+        Flow::Done
+    }
+
+    /// Goes on with a Password Modify whose old password was checked.
+    fn old_password_checked(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        change: PasswordChange,
+        matched: bool,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let kind = ResultKind::Extended;
+        let PasswordChange {
+            write,
+            reply,
+            transaction,
+        } = change;
+        if transaction.is_some() {
+            session.checking = session.checking.saturating_sub(1);
+        }
+        let done = match (&transaction, matched) {
+            (_, false) => {
+                Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong")
+            }
+            (Some(identifier), true) => {
+                let done = session.transactions.made().fill(identifier, id, write);
+                if done.is_ok() {
+                    write_response(out, id, kind, &LdapResult::success().into(), &reply);
+                }
+                done.map(|()| Flow::Done)
+            }
+            (None, true) => {
+                let bundle = Box::new(Bundle::One(write));
+                self.with_parts(|parts| parts.submit(session, id, kind, bundle, reply))
+                    .map(|()| Flow::Waiting)
+            }
+        };
+        done.unwrap_or_else(|stop| {
+            let result = stop.into_result();
+            response::write_result(out, id, kind, &result, &[]);
+            if let Some(identifier) = &transaction {
+                session.transactions.made().abort(identifier, &result, out);
+            }
+            Flow::Done
+        })
+    }
+
+    /// Submits the bundles that waited for a hash, up to the next one that needs hashing itself.
+    fn release_held(&mut self, session: &mut Session) {
+        while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
+            if !held.to_hash {
+                self.shared.writer.submit(held.submission);
+                continue;
+            }
+            let Submission {
+                bundle,
+                id,
+                kind,
+                reply,
+                ..
+            } = held.submission;
+            let work = Work::Hash {
+                bundle: Box::new(bundle),
+                kind,
+                reply,
+            };
+            let submitted = self.with_parts(|parts| parts.hash(session, id, work));
+            match submitted {
+                Ok(()) => {
+                    session.hashing = true;
+                    return;
+                }
+                // Through the mailbox: the connection counts a completion for each operation.
+                Err(stop) => self.mailbox.deliver(vec![Completion {
+                    session: session.id,
+                    id,
+                    what: Finished::Write {
+                        kind,
+                        outcome: stop.into_result().into(),
+                        reply: Reply::default(),
+                    },
+                }]),
+            }
+        }
+    }
+
+    fn submission(
+        &self,
+        session: u64,
+        id: MessageId,
+        kind: ResultKind,
+        bundle: Bundle,
+        reply: Reply,
+    ) -> Submission {
+        Submission {
+            bundle,
+            session,
+            id,
+            kind,
+            reply,
+            mailbox: Arc::clone(&self.mailbox),
+        }
+    }
+}
+
+/// Writes the response of a write, with what comes with it.
+pub(crate) fn write_response(
+    out: &mut Vec<u8>,
+    id: MessageId,
+    kind: ResultKind,
+    outcome: &Outcome,
+    reply: &Reply,
+) {
+    let Outcome { result, controls } = outcome;
+    let joined;
+    let controls = match result.code {
+        ResultCode::SUCCESS if !reply.done.is_empty() => {
+            joined = [&controls[..], &reply.done[..]].concat();
+            &joined
+        }
+        _ => controls,
+    };
+    let value = match result.code {
+        ResultCode::SUCCESS => &reply.value,
+        _ => &reply.refused,
+    };
+    match (kind, value) {
+        (ResultKind::Extended, Some(value)) => {
+            response::write_extended_result(out, id, result, reply.name, Some(value), controls);
+        }
+        _ => response::write_result(out, id, kind, result, controls),
+    }
+}

@@ -1,0 +1,145 @@
+//! What one operation works with: a snapshot, the rules that hold for it, and the ways to those who
+//! go on with it, the writer, the hashing threads and the feed.
+
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::feed::Listener;
+use crate::flow::{Mailbox, Reply};
+use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
+use crate::monitor::Counters;
+use crate::open::Shared;
+use crate::operation::bind;
+use crate::operation::last_name::LastName;
+use crate::paging::CookieKey;
+use crate::session::{HeldWrite, Peer, Session};
+use crate::stop::Stop;
+use crate::write::{Bundle, Submission};
+use policy::{Subject, VerifiedCache};
+use protocol::{MessageId, ResultCode, ResultKind};
+use std::cell::RefCell;
+use std::sync::Arc;
+use store::Snapshot;
+
+/// What one operation works with.
+pub(crate) struct Parts<'p> {
+    pub snapshot: &'p Snapshot<'p>,
+    pub catalog: &'p Catalog,
+    pub clock: &'p dyn Clock,
+    pub verified: &'p VerifiedCache,
+    pub cookie_key: &'p CookieKey,
+    pub tls: bool,
+    pub last_name: &'p RefCell<LastName>,
+    pub counters: &'p Counters,
+    pub shared: &'p Shared,
+    pub(super) mailbox: &'p Arc<dyn Mailbox>,
+    pub(super) hashes: &'p HashPool,
+}
+
+impl Parts<'_> {
+    /// What an operation of this subject may touch.
+    #[inline]
+    pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
+        let (snapshot, catalog) = (self.snapshot, self.catalog);
+        let mut context =
+            Context::of_request(snapshot, catalog, subject, self.clock, self.counters);
+        context.spool = Some(self.shared.store.folder());
+        context
+    }
+
+    /// A place among the followers for a search of the session.
+    pub fn listen(
+        &self,
+        session: &Session,
+        id: MessageId,
+        subject: &str,
+        max: u32,
+    ) -> Result<Listener, Stop> {
+        let feed = &self.shared.feed;
+        let listener = feed.listen(session.id, id, subject, max, self.mailbox);
+        listener.map_or_else(
+            || {
+                let text = format!(
+                    "{max} searches of this subject follow the directory already \
+                     (followers_max): end one of them first"
+                );
+                Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text)
+            },
+            Ok,
+        )
+    }
+
+    /// What a bind works with.
+    pub fn bind_desk<'d>(&'d self, peer: &'d Peer) -> bind::Desk<'d> {
+        bind::Desk {
+            peer,
+            verified: self.verified,
+            wrong: &self.shared.wrong,
+            writer: &self.shared.writer,
+            scheme: self.shared.scheme,
+            cookie_key: self.cookie_key,
+            now_us: self.clock.now_us(),
+        }
+    }
+
+    /// Sends a bundle to the writer, by way of the hashing threads if it has a password in the
+    /// clear. Later ones of the session wait for it, so that their order is kept.
+    pub fn submit(
+        &self,
+        session: &mut Session,
+        id: MessageId,
+        kind: ResultKind,
+        bundle: Box<Bundle>,
+        reply: Reply,
+    ) -> Result<(), Stop> {
+        let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
+        if session.hashing {
+            let mailbox = Arc::clone(self.mailbox);
+            let submission = Submission {
+                bundle: *bundle,
+                session: session.id,
+                id,
+                kind,
+                reply,
+                mailbox,
+            };
+            session.held.made().push_back(HeldWrite {
+                submission,
+                to_hash,
+            });
+        } else if to_hash {
+            let work = Work::Hash {
+                bundle,
+                kind,
+                reply,
+            };
+            self.hash(session, id, work)?;
+            session.hashing = true;
+        } else {
+            let mailbox = Arc::clone(self.mailbox);
+            let session = session.id;
+            let submission = Submission {
+                bundle: *bundle,
+                session,
+                id,
+                kind,
+                reply,
+                mailbox,
+            };
+            self.shared.writer.submit(submission);
+        }
+        session.waiting += 1;
+        Ok(())
+    }
+
+    /// Sends work to the hashing threads.
+    pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
+        let mailbox = Arc::clone(self.mailbox);
+        self.hashes.submit(Task {
+            session: session.id,
+            id,
+            mailbox,
+            work,
+        })
+    }
+}
