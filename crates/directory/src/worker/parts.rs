@@ -93,21 +93,7 @@ impl Parts<'_> {
         reply: Reply,
     ) -> Result<(), Stop> {
         let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
-        if session.hashing {
-            let mailbox = Arc::clone(self.mailbox);
-            let submission = Submission {
-                bundle: *bundle,
-                session: session.id,
-                id,
-                kind,
-                reply,
-                mailbox,
-            };
-            session.held.made().push_back(HeldWrite {
-                submission,
-                to_hash,
-            });
-        } else if to_hash {
+        if to_hash && !session.hashing {
             let work = Work::Hash {
                 bundle,
                 kind,
@@ -116,17 +102,21 @@ impl Parts<'_> {
             self.hash(session, id, work)?;
             session.hashing = true;
         } else {
-            let mailbox = Arc::clone(self.mailbox);
-            let session = session.id;
             let submission = Submission {
                 bundle: *bundle,
-                session,
+                session: session.id,
                 id,
                 kind,
                 reply,
-                mailbox,
+                mailbox: Arc::clone(self.mailbox),
             };
-            self.shared.writer.submit(submission);
+            match session.hashing {
+                true => session.held.made().push_back(HeldWrite {
+                    submission,
+                    to_hash,
+                }),
+                false => self.shared.writer.submit(submission),
+            }
         }
         session.waiting += 1;
         Ok(())
