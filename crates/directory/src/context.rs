@@ -5,31 +5,30 @@
 
 mod account;
 mod collective;
+mod computed;
 mod dynamic;
+mod entry;
 mod linked;
 mod membership;
 
 pub(crate) use collective::COLLECTIVE_CLASS;
+pub(crate) use entry::VisibleEntry;
 pub(crate) use membership::Reach;
 
 use crate::catalog::Catalog;
 use crate::clock::{self, Clock};
 use crate::history::{self, Change, Extent, Moment, Occasion};
-use crate::index_progress;
 use crate::monitor::Counters;
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
-use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
+use schema::{AttributeNumber, Name, TypeId};
 use smallvec::SmallVec;
 use std::path::Path;
 use store::{
     Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
     OrderStart, Plan, Region, RegionScope, Snapshot,
 };
-
-/// Hexadecimal digits of an etag.
-const ETAG_DIGITS: usize = 16;
 
 /// One operation's view of the directory.
 pub(crate) struct Context<'a> {
@@ -46,13 +45,6 @@ pub(crate) struct Context<'a> {
     counters: Option<&'a Counters>,
     /// Where entries may be kept that are too large for the output.
     pub spool: Option<&'a Path>,
-}
-
-/// An entry narrowed to what one subject may see.
-pub(crate) struct VisibleEntry<'c, 'a> {
-    pub id: EntryId,
-    view: EntryView<'a>,
-    context: &'c Context<'a>,
 }
 
 /// A candidate of a search.
@@ -387,314 +379,5 @@ impl<'a> Context<'a> {
                 decision.rule
             ),
         )
-    }
-}
-
-impl<'c, 'a> VisibleEntry<'c, 'a> {
-    /// The catalog the entry is read under.
-    pub fn catalog(&self) -> &'c Catalog {
-        self.context.catalog
-    }
-
-    /// Where the entry may be kept if it is too large for the output.
-    pub fn spool(&self) -> Option<&Path> {
-        self.context.spool
-    }
-
-    /// The DN as spelled.
-    pub fn spelled_name(&self) -> Result<String, Stop> {
-        let mut out = Vec::with_capacity(64);
-        self.write_name(&mut out)?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
-    }
-
-    /// The entry's UUID, which tells it from all others for good.
-    pub fn uuid(&self) -> Option<[u8; 16]> {
-        let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
-        clock::parse_uuid(uuid.values().into_iter().next()?)
-    }
-
-    /// When it was changed last, if that was on a server of this kind.
-    pub fn changed_at(&self) -> Option<Moment> {
-        let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
-        Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
-    }
-
-    /// The log position of its last change.
-    pub fn position(&self) -> u64 {
-        self.view.position()
-    }
-
-    /// The DN as spelled, appended to `out`.
-    pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
-        Ok(self.context.snapshot.write_name(&self.view, out)?)
-    }
-
-    /// Whether the subject may see the attribute.
-    pub fn shows(&self, number: AttributeNumber) -> bool {
-        self.context.shows(number)
-    }
-
-    /// Whether something of this entry is hidden from the subject.
-    fn hides_some(&self) -> bool {
-        self.context
-            .hidden
-            .iter()
-            .any(|number| self.view.attribute(*number).is_some())
-    }
-
-    /// All user attributes as they go on the wire, when the subject may see every one of them.
-    pub fn user_attributes(&self) -> Option<&'a [u8]> {
-        (self.context.hidden.is_empty() || !self.hides_some()).then(|| self.view.user_attributes())
-    }
-
-    /// The stored attributes the subject may see.
-    pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
-        self.view
-            .attributes()
-            .filter(|attribute| self.shows(attribute.number))
-    }
-
-    /// A stored attribute, if the subject may see it.
-    pub fn attribute(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
-        self.view.attribute(number).filter(|_| self.shows(number))
-    }
-
-    /// A stored attribute that the operation itself needs, whatever the subject may see:
-    /// passwords to verify, classes that make an entry an alias or a referral.
-    pub fn internal(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
-        self.view.attribute(number)
-    }
-
-    /// Whether the entry has this object class (by its canonical name, any case).
-    pub fn has_class(&self, class: &str) -> bool {
-        self.internal(self.context.catalog.known.object_class.number)
-            .is_some_and(|classes| {
-                classes
-                    .values()
-                    .into_iter()
-                    .any(|it| it.eq_ignore_ascii_case(class.as_bytes()))
-            })
-    }
-
-    /// The values of `ref` (RFC 3296 §2.1).
-    pub fn internal_values_of_ref(&self) -> Option<protocol::ber::Values<'a>> {
-        Some(
-            self.internal(self.context.catalog.known.referral.number)?
-                .values(),
-        )
-    }
-
-    /// How many entries are directly below this one.
-    pub fn child_count(&self) -> Result<u64, Stop> {
-        Ok(self.context.snapshot.child_count(self.id)?)
-    }
-
-    /// For how many seconds more the entry stays, if it is dynamic (RFC 2589 §5).
-    fn time_to_live(&self) -> Option<Vec<u8>> {
-        let catalog = self.context.catalog;
-        let number = catalog
-            .schema
-            .numbers_of(catalog.computed.entry_end)
-            .first()?;
-        let end = self.internal(*number)?.values().into_iter().next()?;
-        let now_s = self.context.clock?.now_us() / 1_000_000;
-        let left = clock::seconds_of(end)?.saturating_sub(now_s);
-        Some(left.to_string().into_bytes())
-    }
-
-    /// The entryCSN in short, which no two changes share. Not the entry's digest, which would tell
-    /// whether a guess at what is hidden is right.
-    fn etag(&self) -> Option<Vec<u8>> {
-        let number = self.context.catalog.known.entry_csn.number;
-        let csn = self.internal(number)?.values().into_iter().next()?;
-        Some(
-            blake3::hash(csn).to_hex()[..ETAG_DIGITS]
-                .as_bytes()
-                .to_vec(),
-        )
-    }
-
-    /// How far the index is built, if this entry defines one.
-    fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
-        let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
-        else {
-            return Ok(None);
-        };
-        let Some(attribute) = attribute.values().into_iter().next() else {
-            return Ok(None);
-        };
-        let states = self.context.snapshot.index_states()?;
-        let state = states
-            .iter()
-            .find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
-        let text = match state {
-            None => "unknown".to_owned(),
-            Some(it) => index_progress::text(it, self.context.snapshot.last_id()?.0),
-        };
-        Ok(Some(text.into_bytes()))
-    }
-
-    /// Calls `test` on the values of a computed attribute until it returns true. `None`: the
-    /// entry has no such attribute, or the subject may not see it.
-    pub fn computed_values(
-        &self,
-        type_id: TypeId,
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Option<bool>, Stop> {
-        let catalog = self.context.catalog;
-        if type_id == catalog.computed.collective_attribute_subentries {
-            let names = self.lender_names()?;
-            let mut values = names.iter().map(|it| it.as_bytes());
-            return Ok((!names.is_empty()).then(|| values.any(test)));
-        }
-        let Some(reach) = self.context.reach_of(type_id) else {
-            return Ok(self.computed(type_id)?.map(|value| test(&value)));
-        };
-        let sight = catalog.access.sight(self.context.subject);
-        if !sight.sees(type_id, false) || !self.context.knows_groups() {
-            return Ok(None);
-        }
-        let groups = self.context.groups_of(self.id, reach)?;
-        if groups.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(groups.iter().any(|it| test(it.spelled.as_bytes()))))
-    }
-
-    /// The same for a response, in which a dynamic group also shows its members.
-    pub fn shown_values(
-        &self,
-        type_id: TypeId,
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<(), Stop> {
-        if type_id != self.context.catalog.computed.member {
-            self.computed_values(type_id, test)?;
-        } else if self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
-            for id in self.context.dynamic_members(self.id)? {
-                if test(self.context.spelled_name(id)?.as_bytes()) {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// All of them.
-    pub fn all_shown_values(&self, type_id: TypeId) -> Result<Vec<Vec<u8>>, Stop> {
-        let mut values = Vec::new();
-        self.shown_values(type_id, &mut |value| {
-            values.push(value.to_vec());
-            false
-        })?;
-        Ok(values)
-    }
-
-    /// The value of a computed attribute that has one.
-    fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
-        let computed = &self.context.catalog.computed;
-        if type_id == computed.entry_dn {
-            let mut out = Vec::with_capacity(64);
-            self.write_name(&mut out)?;
-            Ok(Some(out))
-        } else if type_id == computed.subschema_subentry {
-            Ok(Some(crate::catalog::SUBSCHEMA_NAME.into()))
-        } else if type_id == computed.has_subordinates {
-            Ok(Some(if self.child_count()? > 0 {
-                b"TRUE".to_vec()
-            } else {
-                b"FALSE".to_vec()
-            }))
-        } else if type_id == computed.num_subordinates {
-            Ok(Some(self.child_count()?.to_string().into_bytes()))
-        } else if type_id == computed.index_state {
-            self.index_state()
-        } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
-            Ok(Some(self.context.newest()?.to_csn().into_bytes()))
-        } else if type_id == computed.etag {
-            Ok(self.etag())
-        } else if type_id == computed.entry_ttl {
-            Ok(self.time_to_live())
-        } else {
-            Ok(None)
-        }
-    }
-}
-
-impl VisibleEntry<'_, '_> {
-    /// Whether links of an attribute lead from the entry to a name.
-    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
-        let context = self.context;
-        let reach = match context.reach_of(selector.type_id) {
-            None => return context.leads_to(self.id, selector, target),
-            Some(Reach::Everything) => Reach::Everything,
-            Some(_) => Reach::Nested,
-        };
-        let Place::Found(target) = context.find(target)? else {
-            return Ok(false);
-        };
-        let groups = context.groups_of(self.id, reach)?;
-        Ok(groups.iter().any(|it| it.id == target))
-    }
-}
-
-impl ValueSource for VisibleEntry<'_, '_> {
-    #[inline]
-    fn any_value(
-        &self,
-        number: AttributeNumber,
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
-        if !self.shows(number) {
-            return None;
-        }
-        match self.view.any_value(number, test) {
-            None if self.has_links() => match self.any_linked(number, test) {
-                None if self.context.catalog.has_collective => self.any_lent(number, test),
-                linked => linked,
-            },
-            None if self.context.catalog.has_collective => self.any_lent(number, test),
-            stored => stored,
-        }
-    }
-
-    #[inline]
-    fn equal_value(
-        &self,
-        number: AttributeNumber,
-        normal: &[u8],
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
-        if self.has_links()
-            && let Ok(Some(set)) = self.linked_set(number)
-        {
-            return self.has_linked(&set, normal).ok();
-        }
-        self.any_value(number, test)
-    }
-
-    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        self.computed_values(type_id, test).ok().flatten()
-    }
-
-    fn name(&self) -> Option<Name> {
-        let mut spelled = Vec::with_capacity(64);
-        self.write_name(&mut spelled).ok()?;
-        let spelled = std::str::from_utf8(&spelled).ok()?;
-        self.context.catalog.schema.resolve_name(spelled).ok()
-    }
-
-    fn id(&self) -> Option<u64> {
-        Some(self.id.0)
-    }
-
-    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
-        let target = Name::from_bytes(&assertion.normal);
-        assertion
-            .selectors
-            .iter()
-            .map(|it| self.leads_to(it, &target))
-            .find(|it| !matches!(it, Ok(false)))
-            .map_or(Some(false), Result::ok)
     }
 }

@@ -1,0 +1,194 @@
+//! An entry as one subject sees it: its name, what is stored in it, and what a filter finds there.
+
+use super::{Context, Place, Reach};
+use crate::catalog::Catalog;
+use crate::clock;
+use crate::history::Moment;
+use crate::stop::Stop;
+use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
+use std::path::Path;
+use store::{EntryId, EntryView};
+
+/// An entry narrowed to what one subject may see.
+pub(crate) struct VisibleEntry<'c, 'a> {
+    pub id: EntryId,
+    pub(super) view: EntryView<'a>,
+    pub(super) context: &'c Context<'a>,
+}
+
+impl<'c, 'a> VisibleEntry<'c, 'a> {
+    /// The catalog the entry is read under.
+    pub fn catalog(&self) -> &'c Catalog {
+        self.context.catalog
+    }
+
+    /// Where the entry may be kept if it is too large for the output.
+    pub fn spool(&self) -> Option<&Path> {
+        self.context.spool
+    }
+
+    /// The DN as spelled.
+    pub fn spelled_name(&self) -> Result<String, Stop> {
+        let mut out = Vec::with_capacity(64);
+        self.write_name(&mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// The entry's UUID, which tells it from all others for good.
+    pub fn uuid(&self) -> Option<[u8; 16]> {
+        let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
+        clock::parse_uuid(uuid.values().into_iter().next()?)
+    }
+
+    /// When it was changed last, if that was on a server of this kind.
+    pub fn changed_at(&self) -> Option<Moment> {
+        let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
+        Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
+    }
+
+    /// The log position of its last change.
+    pub fn position(&self) -> u64 {
+        self.view.position()
+    }
+
+    /// The DN as spelled, appended to `out`.
+    pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
+        Ok(self.context.snapshot.write_name(&self.view, out)?)
+    }
+
+    /// Whether the subject may see the attribute.
+    pub fn shows(&self, number: AttributeNumber) -> bool {
+        self.context.shows(number)
+    }
+
+    /// Whether something of this entry is hidden from the subject.
+    fn hides_some(&self) -> bool {
+        self.context
+            .hidden
+            .iter()
+            .any(|number| self.view.attribute(*number).is_some())
+    }
+
+    /// All user attributes as they go on the wire, when the subject may see every one of them.
+    pub fn user_attributes(&self) -> Option<&'a [u8]> {
+        (self.context.hidden.is_empty() || !self.hides_some()).then(|| self.view.user_attributes())
+    }
+
+    /// The stored attributes the subject may see.
+    pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
+        self.view
+            .attributes()
+            .filter(|attribute| self.shows(attribute.number))
+    }
+
+    /// A stored attribute, if the subject may see it.
+    pub fn attribute(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
+        self.view.attribute(number).filter(|_| self.shows(number))
+    }
+
+    /// A stored attribute that the operation itself needs, whatever the subject may see:
+    /// passwords to verify, classes that make an entry an alias or a referral.
+    pub fn internal(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
+        self.view.attribute(number)
+    }
+
+    /// Whether the entry has this object class (by its canonical name, any case).
+    pub fn has_class(&self, class: &str) -> bool {
+        self.internal(self.context.catalog.known.object_class.number)
+            .is_some_and(|classes| {
+                classes
+                    .values()
+                    .into_iter()
+                    .any(|it| it.eq_ignore_ascii_case(class.as_bytes()))
+            })
+    }
+
+    /// The values of `ref` (RFC 3296 §2.1).
+    pub fn internal_values_of_ref(&self) -> Option<protocol::ber::Values<'a>> {
+        Some(
+            self.internal(self.context.catalog.known.referral.number)?
+                .values(),
+        )
+    }
+
+    /// How many entries are directly below this one.
+    pub fn child_count(&self) -> Result<u64, Stop> {
+        Ok(self.context.snapshot.child_count(self.id)?)
+    }
+
+    /// Whether links of an attribute lead from the entry to a name.
+    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
+        let context = self.context;
+        let reach = match context.reach_of(selector.type_id) {
+            None => return context.leads_to(self.id, selector, target),
+            Some(Reach::Everything) => Reach::Everything,
+            Some(_) => Reach::Nested,
+        };
+        let Place::Found(target) = context.find(target)? else {
+            return Ok(false);
+        };
+        let groups = context.groups_of(self.id, reach)?;
+        Ok(groups.iter().any(|it| it.id == target))
+    }
+}
+
+impl ValueSource for VisibleEntry<'_, '_> {
+    #[inline]
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        if !self.shows(number) {
+            return None;
+        }
+        match self.view.any_value(number, test) {
+            None if self.has_links() => match self.any_linked(number, test) {
+                None if self.context.catalog.has_collective => self.any_lent(number, test),
+                linked => linked,
+            },
+            None if self.context.catalog.has_collective => self.any_lent(number, test),
+            stored => stored,
+        }
+    }
+
+    #[inline]
+    fn equal_value(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        if self.has_links()
+            && let Ok(Some(set)) = self.linked_set(number)
+        {
+            return self.has_linked(&set, normal).ok();
+        }
+        self.any_value(number, test)
+    }
+
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        self.computed_values(type_id, test).ok().flatten()
+    }
+
+    fn name(&self) -> Option<Name> {
+        let mut spelled = Vec::with_capacity(64);
+        self.write_name(&mut spelled).ok()?;
+        let spelled = std::str::from_utf8(&spelled).ok()?;
+        self.context.catalog.schema.resolve_name(spelled).ok()
+    }
+
+    fn id(&self) -> Option<u64> {
+        Some(self.id.0)
+    }
+
+    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
+        let target = Name::from_bytes(&assertion.normal);
+        assertion
+            .selectors
+            .iter()
+            .map(|it| self.leads_to(it, &target))
+            .find(|it| !matches!(it, Ok(false)))
+            .map_or(Some(false), Result::ok)
+    }
+}
