@@ -1,19 +1,24 @@
 //! One state of the directory, for reading.
 
+mod walk;
+
+pub(crate) use walk::Sight;
+
 use std::cell::RefCell;
 
 use schema::{AttributeNumber, DictionaryRow, Name};
 
 use crate::containers::{Container, Containers};
 use crate::entry::EntryView;
-use crate::entry_store::{EntryStore, EntryTree, TreeScan};
+use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexState;
-use crate::lmdb::{Cursor, Statistics, Transaction};
+use crate::lmdb::{Statistics, Transaction};
 use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
-use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value, parent_of_name_key};
+use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value};
+use walk::{Children, Entries};
 
 /// A state of the directory. Cheap to copy; everything it returns lies in the map.
 #[derive(Debug, Clone, Copy)]
@@ -207,12 +212,7 @@ impl<'a> Snapshot<'a> {
         &self,
         parent: EntryId,
     ) -> impl Iterator<Item = Result<EntryId, Error>> + use<'a> {
-        Children {
-            snapshot: *self,
-            parent,
-            cursor: None,
-            ended: false,
-        }
+        Children::new(*self, parent)
     }
 
     /// How many children an entry has; for [`EntryId::ROOT`] how many naming contexts there are.
@@ -517,113 +517,4 @@ impl<'a> Snapshot<'a> {
 #[cold]
 fn missing(id: EntryId) -> Error {
     Error::corrupt("entry", format!("the superior {id} is missing"))
-}
-
-/// See [`Snapshot::children`].
-struct Children<'a> {
-    snapshot: Snapshot<'a>,
-    parent: EntryId,
-    cursor: Option<Cursor<'a>>,
-    ended: bool,
-}
-
-impl Children<'_> {
-    fn step(&mut self) -> Result<Option<EntryId>, Error> {
-        let row = match &mut self.cursor {
-            Some(cursor) => cursor.next()?,
-            None => {
-                let cursor = self
-                    .snapshot
-                    .transaction
-                    .cursor(self.snapshot.tables.name)?;
-                self.cursor
-                    .insert(cursor)
-                    .seek(NameKey::new(self.parent, &[]).bytes())?
-            }
-        };
-        let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
-        row.map(|(_, value)| id_of_value(value, "name")).transpose()
-    }
-}
-
-impl Iterator for Children<'_> {
-    type Item = Result<EntryId, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let item = self.step().transpose();
-        self.ended = !matches!(item, Some(Ok(_)));
-        item
-    }
-}
-
-/// Which entries a walk shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
-    /// Those that are not detached.
-    Visible,
-    /// All of them.
-    Stored,
-}
-
-/// See [`Snapshot::entries_range`].
-struct Entries<'a> {
-    snapshot: Snapshot<'a>,
-    from: EntryId,
-    to: EntryId,
-    sight: Sight,
-    scan: Option<TreeScan<'a>>,
-}
-
-impl<'a> Entries<'a> {
-    fn new(snapshot: Snapshot<'a>, from: EntryId, to: EntryId, sight: Sight) -> Entries<'a> {
-        Entries {
-            snapshot,
-            from,
-            to,
-            sight,
-            scan: None,
-        }
-    }
-
-    fn begin(&mut self) -> Result<(), Error> {
-        let snapshot = &self.snapshot;
-        // Without detached entries there is no difference, and rows need not be asked.
-        if self.sight == Sight::Visible && !snapshot.validate()? {
-            self.sight = Sight::Stored;
-        }
-        let scan = snapshot.entries().scan(snapshot.transaction, self.from)?;
-        self.scan = Some(scan);
-        Ok(())
-    }
-}
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<(EntryId, EntryView<'a>), Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.scan.is_none()
-            && let Err(error) = self.begin()
-        {
-            return Some(Err(error));
-        }
-        loop {
-            let row = self.scan.as_mut()?.next()?;
-            let (id, view) = match row.and_then(|(id, bytes)| Ok((id, EntryView::new(bytes)?))) {
-                Ok((id, _)) if id > self.to => return None,
-                Ok(row) => row,
-                Err(error) => return Some(Err(error)),
-            };
-            if self.sight == Sight::Stored {
-                return Some(Ok((id, view)));
-            }
-            match self.snapshot.is_detached(&view) {
-                Ok(false) => return Some(Ok((id, view))),
-                Ok(true) => {}
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
 }

@@ -1,0 +1,132 @@
+//! Walks over a state: the children of an entry by name, and entries by id.
+
+use super::Snapshot;
+use crate::entry::EntryView;
+use crate::entry_store::{EntryStore, TreeScan};
+use crate::error::Error;
+use crate::id::EntryId;
+use crate::lmdb::Cursor;
+use crate::tables::{NameKey, id_of_value, parent_of_name_key};
+
+/// See [`Snapshot::children`].
+pub(super) struct Children<'a> {
+    snapshot: Snapshot<'a>,
+    parent: EntryId,
+    cursor: Option<Cursor<'a>>,
+    ended: bool,
+}
+
+impl<'a> Children<'a> {
+    pub(super) fn new(snapshot: Snapshot<'a>, parent: EntryId) -> Children<'a> {
+        Children {
+            snapshot,
+            parent,
+            cursor: None,
+            ended: false,
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<EntryId>, Error> {
+        let row = match &mut self.cursor {
+            Some(cursor) => cursor.next()?,
+            None => {
+                let cursor = self
+                    .snapshot
+                    .transaction
+                    .cursor(self.snapshot.tables.name)?;
+                self.cursor
+                    .insert(cursor)
+                    .seek(NameKey::new(self.parent, &[]).bytes())?
+            }
+        };
+        let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
+        row.map(|(_, value)| id_of_value(value, "name")).transpose()
+    }
+}
+
+impl Iterator for Children<'_> {
+    type Item = Result<EntryId, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = self.step().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+/// Which entries a walk shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Those that are not detached.
+    Visible,
+    /// All of them.
+    Stored,
+}
+
+/// See [`Snapshot::entries_range`].
+pub(super) struct Entries<'a> {
+    snapshot: Snapshot<'a>,
+    from: EntryId,
+    to: EntryId,
+    sight: Sight,
+    scan: Option<TreeScan<'a>>,
+}
+
+impl<'a> Entries<'a> {
+    pub(super) fn new(
+        snapshot: Snapshot<'a>,
+        from: EntryId,
+        to: EntryId,
+        sight: Sight,
+    ) -> Entries<'a> {
+        Entries {
+            snapshot,
+            from,
+            to,
+            sight,
+            scan: None,
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        let snapshot = &self.snapshot;
+        // Without detached entries there is no difference, and rows need not be asked.
+        if self.sight == Sight::Visible && !snapshot.validate()? {
+            self.sight = Sight::Stored;
+        }
+        let scan = snapshot.entries().scan(snapshot.transaction, self.from)?;
+        self.scan = Some(scan);
+        Ok(())
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<(EntryId, EntryView<'a>), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.scan.is_none()
+            && let Err(error) = self.begin()
+        {
+            return Some(Err(error));
+        }
+        loop {
+            let row = self.scan.as_mut()?.next()?;
+            let (id, view) = match row.and_then(|(id, bytes)| Ok((id, EntryView::new(bytes)?))) {
+                Ok((id, _)) if id > self.to => return None,
+                Ok(row) => row,
+                Err(error) => return Some(Err(error)),
+            };
+            if self.sight == Sight::Stored {
+                return Some(Ok((id, view)));
+            }
+            match self.snapshot.is_detached(&view) {
+                Ok(false) => return Some(Ok((id, view))),
+                Ok(true) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
