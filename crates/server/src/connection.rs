@@ -17,8 +17,6 @@
 use std::time::Duration;
 
 use directory::Followed;
-use protocol::ber::{self, Reader};
-use protocol::request::tag;
 use protocol::{
     Authentication, DecodeError, DecodeLimits, LdapResult, Message, MessageId, Request, ResultCode,
     ResultKind, decode_header, frame, oid, write_extended_result, write_notice_of_disconnection,
@@ -28,7 +26,9 @@ use protocol::{
 use crate::bundle::Bundle;
 use crate::followers::Followers;
 use crate::service::{Service, Step};
+use concern::{Concern, cancel_target, concern, lengths_are_wrong};
 
+mod concern;
 #[cfg(test)]
 mod tests;
 
@@ -582,43 +582,4 @@ impl<S: Service> Connection<S> {
         self.state = State::Closed;
         self.input = Vec::new();
     }
-}
-
-/// What a message behind a parked search means for it.
-enum Concern {
-    Other,
-    Unbind,
-    Abandon,
-    Cancel(MessageId),
-}
-
-fn concern(bytes: &[u8], parked: MessageId, limits: &DecodeLimits) -> Concern {
-    let Some((id, tag::UNBIND | tag::ABANDON | tag::EXTENDED)) = decode_header(bytes) else {
-        return Concern::Other;
-    };
-    match Message::decode(bytes, limits).map(|it| it.request) {
-        Ok(Request::Unbind) => Concern::Unbind,
-        Ok(Request::Abandon(target)) if target == parked => Concern::Abandon,
-        Ok(Request::Extended(it)) if it.name == oid::CANCEL => match it.value.map(cancel_target) {
-            Some(Some(target)) if target == i64::from(parked) => Concern::Cancel(id),
-            _ => Concern::Other,
-        },
-        _ => Concern::Other,
-    }
-}
-
-/// Whether a field of the message says that it ends where it cannot.
-fn lengths_are_wrong(error: &DecodeError) -> bool {
-    matches!(
-        error,
-        DecodeError::Truncated
-            | DecodeError::IndefiniteLength
-            | DecodeError::LengthBeyondLimit { .. }
-    )
-}
-
-/// The message id in `cancelRequestValue` (RFC 3909 §2.1).
-fn cancel_target(value: &[u8]) -> Option<i64> {
-    let mut sequence = Reader::new(value).nested(ber::SEQUENCE).ok()?;
-    sequence.integer(ber::INTEGER).ok()
 }

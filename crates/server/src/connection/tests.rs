@@ -1,6 +1,7 @@
 //! The connection on bytes, with a service of few lines.
 
 use proptest::prelude::*;
+use protocol::request::tag;
 
 use super::*;
 use crate::fake::{Done, Fake, heard, say};
