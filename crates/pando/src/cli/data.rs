@@ -1,0 +1,216 @@
+//! Bringing entries in and out, as typed: `import`, `migrate`, `export`, `generate`.
+
+use clap::{Args, ValueEnum, ValueHint};
+use directory::changes::Point;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The format of a stream of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Told by the first byte of each file
+    Detect,
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511)
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
+}
+
+/// A time in seconds, such as 300 or 0.5.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let time = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+    time.ok_or_else(|| "expected a number of seconds".to_owned())
+}
+
+/// `pando import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The node's folder; the server must not be running
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Files to read, one after the other, FIFOs and `-` for standard input, all at once; gzip and
+    /// zstd are recognised
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
+    pub files: Vec<PathBuf>,
+    /// Read N files at once, in turns
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub at_once: NonZeroUsize,
+    /// Import the entries that a template describes
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "files")]
+    pub template: Option<PathBuf>,
+    /// Set a define of the template
+    #[arg(long, value_name = "NAME=VALUE", requires = "template")]
+    pub define: Vec<String>,
+    /// The seed of the template's random values
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "template")]
+    pub seed: u64,
+    /// What the files hold
+    #[arg(long, value_enum, default_value = "detect")]
+    pub format: Format,
+    /// Where rejected entries go, with line numbers and reasons
+    /// [default: pando-rejects.ldif in the node's folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
+    /// Sort in about so much memory, such as 512M or 4G, and in files what needs more; 20 to 40
+    /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    pub memory: Option<u64>,
+    /// Go on where the same import was interrupted; not with FIFOs or standard input
+    #[arg(long)]
+    pub resume: bool,
+    /// Make a checkpoint to resume from every so many seconds; 0: none
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    pub checkpoint: Duration,
+    /// Where files for sorting go [default: the node's data folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub temporary: Option<PathBuf>,
+    /// Do not check values against their syntaxes and entries against their classes
+    #[arg(long)]
+    pub no_schema_check: bool,
+    /// Hash passwords that stand in the clear (slow: about 50 ms each)
+    #[arg(long)]
+    pub hash_passwords: bool,
+    /// Do not create missing entries above the imported ones
+    #[arg(long)]
+    pub no_create_suffix: bool,
+}
+
+/// `pando migrate`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A node that has no entries is filled first, while it is not served; then the \
+    command follows the old server through the node that `pando serve DIR` serves. Stopped and \
+    started again, it goes on where it was.\n\
+    Exit status: 0 done and nothing differs, 1 failed, or entries were rejected or differ, \
+    2 wrong usage."
+)]
+pub struct Migrate {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The old server: ldap://HOST:PORT or ldaps://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub from: String,
+    /// Bind as DN, which must have the right to read everything, without limits
+    #[arg(short = 'D', long, value_name = "DN", requires = "bind_password_file")]
+    pub bind_dn: Option<String>,
+    /// The password of --bind-dn: the first line of FILE (`-`: standard input)
+    #[arg(short = 'y', long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        requires = "bind_dn")]
+    pub bind_password_file: Option<PathBuf>,
+    /// Copy this entry and what is below it; may be repeated
+    /// [default: the naming contexts of the old server]
+    #[arg(short, long, value_name = "DN")]
+    pub base: Vec<String>,
+    /// Begin TLS on an ldap:// connection
+    #[arg(long)]
+    pub starttls: bool,
+    /// Certificates to trust with TLS, as PEM [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
+    /// End as soon as the node has what the old server has
+    #[arg(long)]
+    pub once: bool,
+    /// Copy by ordinary searches, from a server without content synchronisation; implies --once
+    #[arg(long)]
+    pub plain: bool,
+    /// At the end compare both servers and write what differs to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Where entries go that the node refuses, with the reasons
+    /// [default: pando-rejects.ldif in the node's folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
+}
+
+/// `pando export`
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The node's folder; it may be served meanwhile
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Export this entry and what is below it [default: every naming context]
+    pub base: Option<String>,
+    /// Write to FILE; names ending in .gz or .zst are compressed [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Only entries that match
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Only these attributes (`*`: all user attributes, `+`: all operational ones)
+    #[arg(long, value_name = "ATTRIBUTE", value_delimiter = ',')]
+    pub attributes: Vec<String>,
+    /// Leave out operational attributes, so that the result can be added over LDAP
+    #[arg(long)]
+    pub no_operational: bool,
+    /// Fold lines longer than this many characters; 0 never folds
+    #[arg(long, value_name = "N", default_value_t = 76)]
+    pub fold: usize,
+    /// What to write
+    #[arg(long, value_enum, default_value = "ldif")]
+    pub format: ExportFormat,
+    /// Instead of entries, LDIF of the changes made after this position or time (such as
+    /// 20261121030000Z, UTC). Needs kept changes (changes.keep_mib in pando.toml)
+    #[arg(long, value_name = "POSITION|TIME", value_parser = Point::parse,
+        conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format"])]
+    pub changes_since: Option<Point>,
+}
+
+/// What `pando export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511)
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
+}
+
+/// `pando generate`
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// The template (SLAMD / MakeLDIF language)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub template: PathBuf,
+    /// Set a define of the template
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub define: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "ldif")]
+    pub format: GenerateFormat,
+    /// The seed of the random values: the same seed gives the same entries
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// The ordinal of the first entry to write, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
+    /// The ordinal after the last entry to write [default: all]
+    #[arg(long, value_name = "N")]
+    pub to: Option<u64>,
+    /// Write to FILE; given several times, each gets an equal part of the entries, all at once
+    /// [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Vec<PathBuf>,
+}
+
+/// What `pando generate` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GenerateFormat {
+    /// LDIF (RFC 2849)
+    Ldif,
+    /// Concatenated LDAPMessages with add requests
+    Ber,
+    /// Concatenated bare AddRequests
+    BareBer,
+    /// Distinguished names, one a line
+    Dns,
+    /// Distinguished name, tab, password
+    Binds,
+    /// Equality filters on the naming attribute, one a line
+    Filters,
+}
