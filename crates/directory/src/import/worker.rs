@@ -1,23 +1,26 @@
 //! One thread's share of an import: pieces of input become prepared entries.
 
+mod pieces;
 mod rules;
+mod values;
 
-use super::attributes::{Role, Slots};
+pub(super) use pieces::values_of;
+
+use super::attributes::Slots;
 use super::contexts::{Opening, superiors};
-use super::entry::{Composer, Extra, Given, Group};
+use super::entry::{Composer, Given, Group};
 use super::line::Stopped;
 use super::names::{Names, Resolved};
 use super::pipeline::Shared;
 use super::rulebook::Rulebook;
-use super::sink::Sink;
-use super::source::{Content, Piece, read_request};
+use super::source::Content;
 use super::stamps::Stamps;
 use super::stored;
 use super::verdict::Verdict;
 use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
 use crate::stop::Failure;
-use protocol::ldif::{LdifAttribute, LdifRecord, LdifScratch, parse_record, split_records};
+use protocol::ldif::{LdifAttribute, LdifScratch};
 use schema::{Name, Schema};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -50,9 +53,6 @@ impl From<Stopped> for Refused {
         Refused::Stopped
     }
 }
-
-/// Where given entries come from, where their piece begins, and their text.
-type GivenWork = (String, Option<u64>, Result<Text, Stopped>);
 
 /// A worker with everything it remembers between entries.
 pub(super) struct Worker<'s> {
@@ -134,143 +134,6 @@ impl<'s> Worker<'s> {
             rejected: std::mem::take(&mut self.rejected),
             links: std::mem::take(&mut self.links),
         }))
-    }
-
-    fn given(&mut self, piece: Piece) -> Result<GivenWork, Failure> {
-        let origin = piece.origin;
-        Ok(match piece.content {
-            Content::Ldif(chunk) => {
-                let done = self.ldif(&chunk.text, chunk.first_line);
-                let text = done.map(|()| Text::Ldif(chunk.text));
-                (format!("{origin}, line"), None, text)
-            }
-            Content::Ber {
-                requests,
-                first,
-                offset,
-                bare,
-            } => {
-                let done = self.ber(&requests, first, bare);
-                let text = done.map(|()| Text::Ber { requests, bare });
-                (format!("{origin}, request"), offset, text)
-            }
-            Content::Broken {
-                number,
-                offset,
-                reason,
-            } => {
-                self.rejected.push(Rejected {
-                    line: number,
-                    at: 0,
-                    reason: format!("{reason}; this input is not read any further"),
-                    text: Vec::new(),
-                });
-                let text = Ok(Text::Names(Vec::new()));
-                (format!("{origin}, request"), Some(offset), text)
-            }
-            Content::Made { make, first } => {
-                let mut sink = Sink::new(self, first);
-                let made = make(&mut sink);
-                let Sink { names, stopped, .. } = sink;
-                let done = match (stopped, made) {
-                    (true, _) => Err(Stopped),
-                    (false, Err(error)) => {
-                        return Err(Failure::Input(format!("{origin}: {error}")));
-                    }
-                    (false, Ok(())) => Ok(Text::Names(names)),
-                };
-                (format!("{origin}, entry"), None, done)
-            }
-        })
-    }
-
-    fn ldif(&mut self, text: &[u8], first_line: u64) -> Result<(), Stopped> {
-        // Out of self for as long as records borrow from it.
-        let mut scratch = std::mem::take(&mut self.scratch);
-        for record in split_records(text, first_line) {
-            let start = record.text.as_ptr().addr() - text.as_ptr().addr();
-            let place = start..start + record.text.len();
-            let (line, result) = match parse_record(record.text, record.line, &mut scratch) {
-                Ok(
-                    LdifRecord::Entry { dn, attributes } | LdifRecord::Add { dn, attributes, .. },
-                ) => {
-                    let read = Read {
-                        dn,
-                        values: &attributes,
-                        place,
-                        line: record.line,
-                    };
-                    (record.line, self.entry(&read, Kind::Imported))
-                }
-                Ok(_) => {
-                    let reason = "expected an entry, came a change; apply it with ldapmodify";
-                    (record.line, Err(Refused::Entry(reason.to_owned())))
-                }
-                Err(error) => (error.line, Err(Refused::Entry(error.message))),
-            };
-            match result {
-                Ok(()) => {}
-                Err(Refused::Stopped) => return Err(Stopped),
-                Err(Refused::Entry(reason)) => {
-                    self.rejected.push(Rejected {
-                        line,
-                        at: start,
-                        reason,
-                        text: record.text.to_vec(),
-                    });
-                }
-            }
-        }
-        self.scratch = scratch;
-        Ok(())
-    }
-
-    fn ber(&mut self, requests: &[u8], first: u64, bare: bool) -> Result<(), Stopped> {
-        let mut rest = requests;
-        let mut line = first;
-        while !rest.is_empty() {
-            let start = requests.len() - rest.len();
-            let (request, after) = match read_request(rest, bare) {
-                Ok(read) => read,
-                Err(reason) => {
-                    // The source has found where elements end, so the next one can be tried.
-                    let after = super::source::after_element(rest);
-                    self.rejected.push(Rejected {
-                        line,
-                        at: start,
-                        reason,
-                        text: Vec::new(),
-                    });
-                    rest = after;
-                    line += 1;
-                    continue;
-                }
-            };
-            rest = after;
-            let values = values_of(&request);
-            let place = start..requests.len() - rest.len();
-            let read = Read {
-                dn: request.entry,
-                values: &values,
-                place,
-                line,
-            };
-            match self.entry(&read, Kind::Imported) {
-                Ok(()) => {}
-                Err(Refused::Stopped) => return Err(Stopped),
-                Err(Refused::Entry(reason)) => {
-                    let text = super::rejects::ldif(request.entry, &values);
-                    self.rejected.push(Rejected {
-                        line,
-                        at: start,
-                        reason,
-                        text,
-                    });
-                }
-            }
-            line += 1;
-        }
-        Ok(())
     }
 
     /// Takes entries of the old database as they are.
@@ -470,109 +333,6 @@ impl<'s> Worker<'s> {
         }
         Ok(())
     }
-
-    /// Puts the values given into groups, one for each attribute.
-    fn resolve_attributes(&mut self, values: &[LdifAttribute<'_>]) -> Result<(), Refused> {
-        self.groups.clear();
-        let mut at = 0;
-        while at < values.len() {
-            let text = values[at].0;
-            let same = values[at..].iter().take_while(|it| it.0 == text).count();
-            let guess = self.before.get(self.groups.len()).copied();
-            let slot = match self.slots.find(text, guess) {
-                Some(slot) => slot,
-                None => self.new_slot(text)?,
-            };
-            self.groups.push(Group {
-                slot,
-                start: at,
-                end: at + same,
-            });
-            at += same;
-        }
-        self.before.clear();
-        self.before.extend(self.groups.iter().map(|it| it.slot));
-        Ok(())
-    }
-
-    #[cold]
-    fn new_slot(&mut self, text: &str) -> Result<usize, Refused> {
-        if self.slots.is_full() {
-            return Err(Refused::Entry(
-                "too many different attribute descriptions".to_owned(),
-            ));
-        }
-        let description = self
-            .schema
-            .describe(text)
-            .map_err(|error| error.to_string())?;
-        if self.schema.number(&description).is_none() {
-            self.shared.line.wait_for_turn(self.piece)?;
-        }
-        let catalog = &self.shared.plan.catalog;
-        let (slot, newer) = self
-            .slots
-            .add(catalog, &self.shared.schema, &self.schema, text)?;
-        if let Some(newer) = newer {
-            self.preparer.set_indexes(&self.shared.plan.indexes(&newer));
-            self.schema = newer;
-        }
-        Ok(slot)
-    }
-
-    /// RFC 4511 §4.7: values of the RDN need not be among those given; they are added. Values of
-    /// one attribute that stand apart are joined, and those computed here dropped.
-    fn add_naming_values<'e>(
-        &mut self,
-        resolved: &'e Resolved<'_>,
-        values: &'e [LdifAttribute<'_>],
-        groups: &mut Vec<Group>,
-    ) -> Result<Vec<Extra<'e>>, Refused> {
-        let slots = &self.slots;
-        let is_computed = |it: &Group| slots.slot(it.slot).role == Role::Computed;
-        if groups.iter().any(is_computed) {
-            groups.retain(|it| !is_computed(it));
-        }
-        let mut extras: Vec<Extra<'e>> = Vec::new();
-        let same = |a: &Group, b: &Group| slots.slot(a.slot).same_as == slots.slot(b.slot).same_as;
-        let mut at = 1;
-        while at < groups.len() {
-            let Some(first) = groups[..at].iter().position(|it| same(it, &groups[at])) else {
-                at += 1;
-                continue;
-            };
-            let apart = groups.remove(at);
-            let apart = values[apart.start..apart.end].iter();
-            extras.extend(apart.map(|it| (first, Cow::Borrowed(&*it.1))));
-        }
-        for (description, value) in &resolved.rdn.values {
-            let number = self.schema.number(description);
-            let group = groups
-                .iter()
-                .position(|it| Some(self.slots.slot(it.slot).number) == number);
-            let Some(group) = group else {
-                let text = self.schema.spelled(description);
-                let slot = match self.slots.find(&text, None) {
-                    Some(slot) => slot,
-                    None => self.new_slot(&text)?,
-                };
-                extras.push((groups.len(), Cow::Borrowed(value)));
-                groups.push(Group {
-                    slot,
-                    start: 0,
-                    end: 0,
-                });
-                continue;
-            };
-            let Group { start, end, .. } = groups[group];
-            let given = values[start..end].iter().map(|it| &*it.1);
-            let apart = extras.iter().filter(|it| it.0 == group).map(|it| &*it.1);
-            if !has_value(&self.schema, description.type_id, given.chain(apart), value) {
-                extras.push((group, Cow::Borrowed(value)));
-            }
-        }
-        Ok(extras)
-    }
 }
 
 /// What the store keeps an entry's name under.
@@ -582,35 +342,4 @@ fn row_name<'n>(resolved: &'n Resolved<'_>, is_context: bool) -> &'n [u8] {
     } else {
         &resolved.rdn.normal
     }
-}
-
-/// Whether a value equal to `wanted` is among the values.
-fn has_value<'v>(
-    schema: &Schema,
-    type_id: schema::TypeId,
-    values: impl Iterator<Item = &'v [u8]> + Clone,
-    wanted: &[u8],
-) -> bool {
-    if values.clone().any(|it| it == wanted) {
-        return true;
-    }
-    let (mut form, mut other) = (Vec::new(), Vec::new());
-    crate::operation::values::normal(schema, type_id, wanted, &mut form);
-    let mut values = values;
-    values.any(|it| {
-        crate::operation::values::normal(schema, type_id, it, &mut other);
-        other == form
-    })
-}
-
-/// The attributes of a request as values, one after the other.
-pub(super) fn values_of<'r>(request: &protocol::AddRequest<'r>) -> Vec<LdifAttribute<'r>> {
-    let attributes = request.attributes.iter();
-    attributes
-        .flat_map(|it| {
-            it.values
-                .iter()
-                .map(move |value| (it.description, Cow::Borrowed(value)))
-        })
-        .collect()
 }
