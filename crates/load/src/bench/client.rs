@@ -11,19 +11,18 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::answer::{Answer, Verdict};
-use super::bundle::Announcement;
-use super::job::{Jobs, NotWritten, Scratch};
+use super::job::{NotWritten, Scratch};
 use super::measure::{Message, Recorder, ThreadEnd};
 use super::member::Member;
+use super::shared::Run;
 use super::{BenchError, JobKind};
 use crate::pattern::Turn;
 
@@ -34,36 +33,6 @@ const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// Longest time a thread waits before it looks at the clock.
 const LOOK_NS: i64 = 50_000_000;
 const EVENTS_MAX: usize = 1024;
-
-/// What the threads of a run share.
-pub(crate) struct Run {
-    pub jobs: Jobs,
-    /// The begin of the measured part.
-    pub begin: Instant,
-    /// Its length.
-    pub duration_ns: i64,
-    /// How long to wait for answers after it.
-    pub drain_ns: i64,
-    /// Measured operations that may still be started.
-    pub budget: Option<AtomicI64>,
-    /// A thread has failed: all end.
-    pub failed: AtomicBool,
-    /// Responses are waited for together.
-    pub announcement: Option<Announcement>,
-    /// Open loop: nanoseconds between two operations of one thread.
-    pub interval_ns: Option<f64>,
-}
-
-impl Run {
-    /// Nanoseconds from the begin of the measured part; negative during the warm-up.
-    fn now(&self) -> i64 {
-        let now = Instant::now();
-        match now.checked_duration_since(self.begin) {
-            Some(after) => after.as_nanos() as i64,
-            None => -((self.begin - now).as_nanos() as i64),
-        }
-    }
-}
 
 pub(crate) struct Client<'a> {
     run: &'a Run,
@@ -377,20 +346,9 @@ impl<'a> Client<'a> {
         if link.out.is_empty() {
             return;
         }
-        let blocked = loop {
-            match link.stream.write(&link.out[link.sent..]) {
-                Ok(count) => {
-                    link.sent += count;
-                    if link.sent == link.out.len() {
-                        link.out.clear();
-                        link.sent = 0;
-                        break false;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break true,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.close(member, binder, &error.to_string()),
-            }
+        let blocked = match link.send() {
+            Ok(done) => !done,
+            Err(error) => return self.close(member, binder, &error.to_string()),
         };
         if blocked != link.blocked {
             link.blocked = blocked;
@@ -579,32 +537,10 @@ impl<'a> Client<'a> {
     /// Gives a connection up; what was in flight on it is lost.
     fn close(&mut self, member: usize, binder: bool, why: &str) {
         self.surprise(format!("connection lost: {why}"));
-        let it = &mut self.members[member];
-        if binder {
-            it.binder = None;
-        } else {
-            it.main = None;
-        }
-        let jobs = &self.run.jobs;
-        for slot in it.slots.iter_mut().filter(|slot| slot.id != 0) {
-            let on_binder = slot.binding || jobs.kinds[slot.kind] == JobKind::Bind;
-            if on_binder == binder {
-                slot.id = 0;
-                self.in_flight -= 1;
-                self.recorder.fail(slot.kind);
-            }
-        }
-        if binder {
-            let waiting = std::mem::take(&mut it.waiting);
-            // Binds that were never sent have no message id yet.
-            let unsent = waiting
-                .iter()
-                .filter(|slot| !it.slots[**slot].binding)
-                .count();
-            self.in_flight -= unsent as u64;
-        }
-        let gone = |member: &Member| member.main.is_none() && member.binder.is_none();
-        if self.members.iter().all(gone) {
+        let (jobs, recorder) = (&self.run.jobs, &mut self.recorder);
+        let lost = self.members[member].lose(binder, jobs, |kind| recorder.fail(kind));
+        self.in_flight -= lost;
+        if self.members.iter().all(Member::is_gone) {
             self.stop_issuing();
         }
     }

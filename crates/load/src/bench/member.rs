@@ -1,8 +1,11 @@
 //! A virtual client: its connections, and the slots of its requests in flight.
 
 use std::collections::VecDeque;
+use std::io;
 
+use super::JobKind;
 use super::connect::Stream;
+use super::job::Jobs;
 
 pub(crate) struct Slot {
     /// Message id of the request in flight; 0: none.
@@ -61,6 +64,21 @@ impl Link {
             bundle_left: 0,
         }
     }
+
+    /// Sends what there is; false when the socket is full before the end.
+    pub fn send(&mut self) -> io::Result<bool> {
+        while self.sent < self.out.len() {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        Ok(true)
+    }
 }
 
 impl Member {
@@ -104,5 +122,36 @@ impl Member {
             self.generation + 1
         };
         self.generation * slots + slot as i32
+    }
+
+    /// Gives one of the two connections up. Returns how many operations are lost with it, and calls
+    /// `lost` with the kind of each that had been sent.
+    pub fn lose(&mut self, binder: bool, jobs: &Jobs, mut lost: impl FnMut(usize)) -> u64 {
+        if binder {
+            self.binder = None;
+        } else {
+            self.main = None;
+        }
+        let mut count = 0;
+        for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
+            let on_binder = slot.binding || jobs.kinds[slot.kind] == JobKind::Bind;
+            if on_binder == binder {
+                slot.id = 0;
+                count += 1;
+                lost(slot.kind);
+            }
+        }
+        if binder {
+            let waiting = std::mem::take(&mut self.waiting);
+            // Binds that were never sent have no message id yet.
+            let unsent = |slot: &&usize| !self.slots[**slot].binding;
+            count += waiting.iter().filter(unsent).count() as u64;
+        }
+        count
+    }
+
+    /// Whether both connections are lost, or were never there.
+    pub fn is_gone(&self) -> bool {
+        self.main.is_none() && self.binder.is_none()
     }
 }

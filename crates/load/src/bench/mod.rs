@@ -18,6 +18,7 @@ mod member;
 mod process;
 mod report;
 mod run;
+mod shared;
 #[cfg(test)]
 mod tests;
 

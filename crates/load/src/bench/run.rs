@@ -8,13 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bundle::Announcement;
-use super::client::{Client, Run};
+use super::client::Client;
 use super::connect::{Address, NotBound, OpenFiles, Stream, raise_file_limit};
 use super::job::Jobs;
 use super::measure::{Gathering, Message, ThreadEnd, latency_of};
 use super::member::Member;
 use super::process::{CpuSample, Memory, ServerSecond};
 use super::report::{Report, Second, ServerUse};
+use super::shared::Run;
 use super::{BenchError, JobKind, Options};
 
 /// Runs a job. `progress` hears of every second that has ended.

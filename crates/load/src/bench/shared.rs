@@ -1,0 +1,37 @@
+//! What the threads of a run share: the job, when it is measured, and when it ends.
+
+use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::time::Instant;
+
+use super::bundle::Announcement;
+use super::job::Jobs;
+
+/// What the threads of a run share.
+pub(crate) struct Run {
+    pub jobs: Jobs,
+    /// The begin of the measured part.
+    pub begin: Instant,
+    /// Its length.
+    pub duration_ns: i64,
+    /// How long to wait for answers after it.
+    pub drain_ns: i64,
+    /// Measured operations that may still be started.
+    pub budget: Option<AtomicI64>,
+    /// A thread has failed: all end.
+    pub failed: AtomicBool,
+    /// Responses are waited for together.
+    pub announcement: Option<Announcement>,
+    /// Open loop: nanoseconds between two operations of one thread.
+    pub interval_ns: Option<f64>,
+}
+
+impl Run {
+    /// Nanoseconds from the begin of the measured part; negative during the warm-up.
+    pub fn now(&self) -> i64 {
+        let now = Instant::now();
+        match now.checked_duration_since(self.begin) {
+            Some(after) => after.as_nanos() as i64,
+            None => -((self.begin - now).as_nanos() as i64),
+        }
+    }
+}
