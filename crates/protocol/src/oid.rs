@@ -136,10 +136,15 @@ pub const OBJECT_CLASS_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.2";
 pub const EXTENDED_ENTRY_COUNT: &str = "1.3.6.1.4.1.30221.2.12.7";
 /// Feature: filters that are always true or false (RFC 4526).
 pub const TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";
+/// Feature: values with language tags (RFC 3866).
+pub const LANGUAGE_TAGS: &str = "1.3.6.1.4.1.4203.1.5.4";
 /// Feature: asking for ranges of languages (RFC 3866).
 pub const LANGUAGE_RANGES: &str = "1.3.6.1.4.1.4203.1.5.5";
 /// Feature: the modify operation's increment (RFC 4525).
 pub const MODIFY_INCREMENT: &str = "1.3.6.1.1.14";
+/// Feature: the scope of everything below the base, without it, as OpenLDAP has it
+/// (draft-sermersheim-ldap-subordinate-scope).
+pub const SUBORDINATE_SCOPE: &str = "1.3.6.1.4.1.4203.666.8.1";
 /// Feature: the client may choose the identifiers of its transactions (ours: see
 /// `docs/guides/transactions.md`).
 pub const CHOSEN_TRANSACTION_IDENTIFIERS: &str = "2.25.264386329193173027935752912657775087103.5.1";

@@ -5,23 +5,20 @@ use crate::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::session::Peer;
 use crate::virtual_entry::VirtualEntry;
 use policy::password::Scheme;
+use protocol::oid;
 
-/// All operational attributes (RFC 3673), object class selection (RFC 4529), absolute filters
-/// (RFC 4526), language tags and ranges (RFC 3866), modify-increment (RFC 4525), OpenLDAP's
-/// feature for the subordinate scope (draft-sermersheim-ldap-subordinate-scope), more words about a
-/// matching entry count (Ping Identity), transaction identifiers that the client chooses, and the
-/// incremental style of bulk updates (RFC 4373).
+/// The features this server supports beyond controls and extended operations.
 const FEATURES: [&str; 10] = [
-    "1.3.6.1.4.1.4203.1.5.1",
-    "1.3.6.1.4.1.4203.1.5.2",
-    "1.3.6.1.4.1.4203.1.5.3",
-    "1.3.6.1.4.1.4203.1.5.4",
-    "1.3.6.1.4.1.4203.1.5.5",
-    "1.3.6.1.1.14",
-    "1.3.6.1.4.1.4203.666.8.1",
-    protocol::oid::EXTENDED_ENTRY_COUNT,
-    protocol::oid::CHOSEN_TRANSACTION_IDENTIFIERS,
-    protocol::oid::INCREMENTAL_UPDATE_STYLE,
+    oid::ALL_OPERATIONAL_ATTRIBUTES,
+    oid::OBJECT_CLASS_ATTRIBUTES,
+    oid::TRUE_FALSE_FILTERS,
+    oid::LANGUAGE_TAGS,
+    oid::LANGUAGE_RANGES,
+    oid::MODIFY_INCREMENT,
+    oid::SUBORDINATE_SCOPE,
+    oid::EXTENDED_ENTRY_COUNT,
+    oid::CHOSEN_TRANSACTION_IDENTIFIERS,
+    oid::INCREMENTAL_UPDATE_STYLE,
 ];
 
 /// Makes the root DSE for a connection: the mechanisms depend on who asks.
@@ -47,11 +44,8 @@ pub(crate) fn root_dse(
     entry.put("supportedLDAPVersion", ["3"]);
     entry.put("supportedControl", controls::SUPPORTED.iter().copied());
     let operations = extended::SUPPORTED.into_iter();
-    let tls_oid = protocol::oid::START_TLS;
-    entry.put(
-        "supportedExtension",
-        operations.filter(|it| tls || *it != tls_oid),
-    );
+    let offered = operations.filter(|it| tls || *it != oid::START_TLS);
+    entry.put("supportedExtension", offered);
     entry.put("supportedFeatures", FEATURES);
     entry.put("supportedSASLMechanisms", sasl::mechanisms(peer, scheme));
     entry.put("vendorName", ["Pando"]);
