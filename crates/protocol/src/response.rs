@@ -75,12 +75,6 @@ impl LdapResult {
             ..Self::success()
         }
     }
-
-    /// The same with the matched name.
-    pub fn with_matched(mut self, matched: impl Into<String>) -> Self {
-        self.matched = matched.into();
-        self
-    }
 }
 
 /// Which response operation carries a result.

@@ -281,14 +281,6 @@ impl<'s> Batch<'s> {
             .put(self.tables.meta, &value_key(key), value, Put::Upsert)
     }
 
-    /// Deletes a small named value; `false` if there was none.
-    ///
-    /// # Errors
-    /// What LMDB says.
-    pub fn delete_meta(&mut self, key: &[u8]) -> Result<bool, Error> {
-        self.transaction.delete(self.tables.meta, &value_key(key))
-    }
-
     /// Wants exactly these kinds of index on an attribute type, named canonically. New kinds are
     /// built and unwanted ones removed by [`Batch::build_indexes`]; from now on writes maintain the
     /// new ones. The caller makes its [`IndexSet`] anew from [`Snapshot::index_states`].
