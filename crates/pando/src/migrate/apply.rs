@@ -7,20 +7,17 @@
 //! Ordinary changes of different entries are sent one behind the other, and become durable
 //! together. What is refused then is tried again on its own, with all that can be done about it.
 
+use super::edits::edits;
 use super::entry::{Entry, Uuid, uuid_text};
 use super::here::{Edit, Here, Write, split};
 use super::keep::{Attributes, Keep};
 use super::rejects::Rejects;
 use super::trouble::Trouble;
 use crate::report::note;
-use policy::password;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode};
 use schema::Name;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-/// From this many values on, single values are changed instead of all.
-const VALUES_MANY: usize = 16;
 /// Changes on their way at a time.
 const SENT_MAX: usize = 256;
 /// The times that must not lie in the future.
@@ -522,85 +519,5 @@ fn said(result: &LdapResult) -> String {
     match result.diagnostic.as_str() {
         "" => result.code.name().to_owned(),
         text => format!("{text} ({})", result.code.name()),
-    }
-}
-
-/// What makes the one set of attributes the other.
-fn edits(has: &Attributes, wanted: &Attributes) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    for (name, values) in wanted {
-        match has.get(name) {
-            Some(own) if own == values || same_passwords(name, own, values) => {}
-            Some(own) if own.len() >= VALUES_MANY && values.len() >= VALUES_MANY => {
-                single_values(&mut edits, name, own, values);
-            }
-            _ => edits.push((ChangeOperation::Replace, Arc::clone(name), values.clone())),
-        }
-    }
-    for name in has.keys().filter(|name| !wanted.contains_key(*name)) {
-        edits.push((ChangeOperation::Replace, Arc::clone(name), Vec::new()));
-    }
-    edits
-}
-
-/// Values to delete and to add; both lists are sorted.
-fn single_values(edits: &mut Vec<Edit>, name: &Arc<str>, own: &[Vec<u8>], wanted: &[Vec<u8>]) {
-    let without = |these: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
-        let missing = |it: &&Vec<u8>| others.binary_search(it).is_err();
-        these.iter().filter(missing).cloned().collect()
-    };
-    let both = [
-        (ChangeOperation::Delete, without(own, wanted)),
-        (ChangeOperation::Add, without(wanted, own)),
-    ];
-    for (operation, values) in both {
-        if !values.is_empty() {
-            edits.push((operation, Arc::clone(name), values));
-        }
-    }
-}
-
-/// Whether the passwords are the same, though the node has hashed one that came in the clear.
-pub fn same_passwords(name: &str, own: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
-    let same = |value: &Vec<u8>| {
-        own.contains(value)
-            || (!password::is_hashed(value) && own.iter().any(|it| password::verify(it, value)))
-    };
-    name == "userPassword" && own.len() == wanted.len() && wanted.iter().all(same)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn attributes(all: &[(&str, &[&str])]) -> Attributes {
-        let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
-        all.iter()
-            .map(|(name, it)| ((*name).into(), values(it)))
-            .collect()
-    }
-
-    #[test]
-    fn only_what_differs_is_changed() {
-        let has = attributes(&[("cn", &["a"]), ("mail", &["x", "y"]), ("sn", &["s"])]);
-        let wanted = attributes(&[("cn", &["a"]), ("mail", &["x"]), ("title", &["t"])]);
-        let edits = edits(&has, &wanted);
-        let names: Vec<(&str, usize)> = edits.iter().map(|it| (&*it.1, it.2.len())).collect();
-        assert_eq!(names, [("mail", 1), ("title", 1), ("sn", 0)]);
-    }
-
-    #[test]
-    fn large_attributes_change_by_value() {
-        let many: Vec<String> = (10..40).map(|it| it.to_string()).collect();
-        let mut all: Vec<&str> = many.iter().map(String::as_str).collect();
-        let has = attributes(&[("member", &all)]);
-        all.remove(3);
-        all.push("99");
-        let edits = edits(&has, &attributes(&[("member", &all)]));
-        let said: Vec<_> = edits.iter().map(|it| (it.0, it.2.len())).collect();
-        assert_eq!(
-            said,
-            [(ChangeOperation::Delete, 1), (ChangeOperation::Add, 1)]
-        );
     }
 }

@@ -5,7 +5,7 @@
 //! and the old server is read once more for those, each compared afresh and in full, so that what
 //! changed in between is no difference.
 
-use super::apply::same_passwords;
+use super::edits::same_passwords;
 use super::entry::Entry;
 use super::here::Here;
 use super::keep::{Attributes, Keep};

@@ -7,6 +7,7 @@
 mod apply;
 mod compare;
 mod copy;
+mod edits;
 mod entry;
 mod follow;
 mod here;
