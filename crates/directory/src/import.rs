@@ -20,6 +20,7 @@ mod contexts;
 mod entry;
 mod finish;
 mod holders;
+mod kept;
 pub(crate) mod line;
 mod links;
 mod meter;

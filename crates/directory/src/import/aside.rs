@@ -1,10 +1,11 @@
 //! Entries whose superior has not come yet, in a file: a whole input may stand upside down. No
 //! memory is taken for them; after the input the file is read as often as it takes.
 
+use super::kept;
 use super::rulebook::Ruled;
 use crate::stop::Failure;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes read or written at once.
@@ -53,12 +54,7 @@ impl Aside {
         let Some(file) = &mut self.file else {
             return Ok((0, 0));
         };
-        let kept = file.flush().and_then(|()| {
-            let file = file.get_ref();
-            file.sync_all()?;
-            Ok(file.metadata()?.len())
-        });
-        let bytes = kept.map_err(|error| failed("syncing", error))?;
+        let bytes = kept::keep(file).map_err(|error| failed("syncing", error))?;
         Ok((self.count, bytes))
     }
 
@@ -66,12 +62,8 @@ impl Aside {
     pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Aside, Failure> {
         let mut aside = Aside::new(path);
         if count > 0 {
-            let mut options = File::options();
-            let file = options.write(true).open(path).and_then(|mut file| {
-                file.set_len(bytes)?;
-                file.seek(SeekFrom::End(0))?;
-                Ok(file)
-            });
+            let opened = File::options().write(true).open(path);
+            let file = opened.and_then(|file| kept::resume(file, bytes));
             let file = file.map_err(|error| failed("reading", error))?;
             aside.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
             aside.count = count;

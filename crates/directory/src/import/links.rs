@@ -4,6 +4,7 @@
 //!
 //! A worker makes a *block* of the values of an entry; the file has a record for each block.
 
+use super::kept;
 use super::names::hash;
 use super::table::NameTable;
 use crate::operation::values::member_form;
@@ -122,12 +123,7 @@ impl Waiting {
         let Some(file) = &mut self.file else {
             return Ok(0);
         };
-        let kept = file.flush().and_then(|()| {
-            let file = file.get_ref();
-            file.sync_all()?;
-            Ok(file.metadata()?.len())
-        });
-        kept.map_err(failed)
+        kept::keep(file).map_err(failed)
     }
 
     /// Goes on with what was kept.
@@ -136,11 +132,7 @@ impl Waiting {
         if bytes > 0 {
             let mut options = File::options();
             let opened = options.read(true).write(true).open(&waiting.path);
-            let file = opened.and_then(|mut file| {
-                file.set_len(bytes)?;
-                file.seek(SeekFrom::End(0))?;
-                Ok(file)
-            });
+            let file = opened.and_then(|file| kept::resume(file, bytes));
             let file = file.map_err(failed)?;
             waiting.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
         }

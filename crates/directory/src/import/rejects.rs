@@ -1,9 +1,10 @@
 //! The rejects file: LDIF that can be corrected and imported again, with the reasons as comments.
 
+use super::kept;
 use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifWriter};
 use std::fs::File;
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes rejected entries; the file is made with the first one.
@@ -60,12 +61,7 @@ impl Rejects {
         let Some(file) = &mut self.file else {
             return Ok((0, 0));
         };
-        let kept = file.flush().and_then(|()| {
-            let file = file.get_ref();
-            file.sync_all()?;
-            Ok(file.metadata()?.len())
-        });
-        let bytes = kept.map_err(|error| self.failed(error))?;
+        let bytes = kept::keep(file).map_err(|error| self.failed(error))?;
         Ok((self.count, bytes))
     }
 
@@ -79,11 +75,8 @@ impl Rejects {
             file: None,
             count,
         };
-        let file = File::options().write(true).open(path).and_then(|mut file| {
-            file.set_len(bytes)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(file)
-        });
+        let opened = File::options().write(true).open(path);
+        let file = opened.and_then(|file| kept::resume(file, bytes));
         let file = file.map_err(|error| rejects.failed(error))?;
         rejects.file = Some(BufWriter::new(file));
         Ok(rejects)
