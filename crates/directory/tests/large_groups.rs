@@ -6,7 +6,7 @@
 mod kit;
 
 use directory::Followed;
-use kit::{Answer, Client};
+use kit::{Answer, Client, success};
 use protocol::control::{PagedResults, ReadEntryRequest, SortKey, SortRequest, SyncMode};
 use protocol::control::{PersistentSearch, SyncRequest};
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
@@ -21,10 +21,6 @@ const PART_MAX: usize = 300_000;
 
 fn dn(name: &str) -> String {
     format!("cn={name},{BASE}")
-}
-
-fn success(result: &protocol::LdapResult) {
-    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
 }
 
 fn group(client: &mut Client, name: &str, members: &[&str]) {

@@ -7,20 +7,16 @@ mod kit;
 mod node;
 
 use directory::import::Format;
-use kit::Client;
+use kit::{Client, success};
 use node::Node;
 use proptest::prelude::*;
-use protocol::{ChangeOperation, CompareRequest, OwnedControl, Request, ResultCode, Scope, oid};
+use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::{BTreeMap, BTreeSet};
 
 const BASE: &str = "dc=example,dc=com";
 
 fn dn(name: &str) -> String {
     format!("cn={name},{BASE}")
-}
-
-fn success(result: &protocol::LdapResult) {
-    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
 }
 
 fn group(client: &mut Client, name: &str, members: &[&str]) {
@@ -58,24 +54,8 @@ fn found(client: &mut Client, filter: &str) -> BTreeSet<String> {
 }
 
 fn is_member(client: &mut Client, group: &str, member: &str) -> bool {
-    let (entry, value) = (dn(group), dn(member));
-    let request = CompareRequest {
-        entry: &entry,
-        attribute: "member",
-        value: value.as_bytes(),
-    };
-    let code = client.call(&Request::Compare(request), &[]).result.code;
-    code == ResultCode::COMPARE_TRUE
-}
-
-/// Closes the directory and compares all tables.
-fn check(client: Client) {
-    let data = client.folder.path().to_owned();
-    let folder = std::sync::Arc::clone(&client.folder);
-    client.close();
-    let report = directory::check::check(&data).expect("checked");
-    assert_eq!(report.problems, Vec::<String>::new());
-    drop(folder);
+    let compared = client.compare(&dn(group), "member", &dn(member));
+    compared.result.code == ResultCode::COMPARE_TRUE
 }
 
 fn setting(client: &mut Client, value: &str) {
@@ -113,7 +93,7 @@ fn a_group_follows_its_members() {
     assert_eq!(read(&mut client, "A Z", "memberOf"), names(&["g"]));
     assert!(is_member(&mut client, "g", "a Z") && is_member(&mut client, "g", "Nobody"));
     assert!(!is_member(&mut client, "g", "a"));
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -125,7 +105,7 @@ fn an_entry_takes_the_place_of_the_text_that_named_it() {
     success(&renamed.result);
     assert_eq!(read(&mut client, "g", "member"), names(&["now", "g"]));
     assert_eq!(read(&mut client, "g", "isMemberOf"), names(&["g"]));
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -150,7 +130,7 @@ fn a_deleted_member_leaves_its_groups() {
     // A new entry of the name is nobody's member.
     client.add_person("a");
     assert!(read(&mut client, "a", "memberOf").is_empty());
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -185,7 +165,7 @@ fn a_setting_keeps_the_names_of_deleted_members_or_the_members() {
     );
     let refused = client.modify("cn=config", &[odd]);
     assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -221,7 +201,7 @@ fn what_is_wrong_with_a_change_of_members_is_told() {
     ));
     let refused = change(&mut client, "n", Delete, &["a"]);
     assert_eq!(refused, ResultCode::OBJECT_CLASS_VIOLATION);
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -250,7 +230,7 @@ fn a_large_set_is_replaced_at_once_and_cleared_away_afterwards() {
     let mut client = client.reopen();
     success(&client.bind(kit::ADMIN, kit::PASSWORD));
     assert_eq!(read(&mut client, "g", "member"), names(&["a", "nobody 7"]));
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -276,7 +256,7 @@ fn members_of_a_deleted_subtree_leave_their_groups() {
         found(&mut client, &format!("(member={})", people[3])),
         names(&[])
     );
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -512,6 +492,6 @@ proptest! {
                 prop_assert_eq!(groups, expected);
             }
         }
-        check(client);
+        client.check();
     }
 }

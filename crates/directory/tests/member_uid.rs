@@ -6,20 +6,16 @@ mod kit;
 mod node;
 
 use directory::import::Format;
-use kit::Client;
+use kit::{Client, success};
 use node::Node;
 use protocol::control::Explanation;
-use protocol::{ChangeOperation, CompareRequest, OwnedControl, Request, ResultCode, Scope, oid};
+use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::BTreeSet;
 
 const BASE: &str = "dc=example,dc=com";
 const GROUP: &str = "cn=g,dc=example,dc=com";
 /// More than stay in a row.
 const MANY: usize = 400;
-
-fn success(result: &protocol::LdapResult) {
-    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
-}
 
 fn uids(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|at| format!("user.{at}")).collect()
@@ -56,12 +52,7 @@ fn found(client: &mut Client, filter: &str) -> Vec<String> {
 }
 
 fn compared(client: &mut Client, value: &str) -> ResultCode {
-    let request = CompareRequest {
-        entry: GROUP,
-        attribute: "memberUid",
-        value: value.as_bytes(),
-    };
-    client.call(&Request::Compare(request), &[]).result.code
+    client.compare(GROUP, "memberUid", value).result.code
 }
 
 fn plan(client: &mut Client, filter: &str) -> String {
@@ -72,15 +63,6 @@ fn plan(client: &mut Client, filter: &str) -> String {
     Explanation::decode(value).unwrap().regions[0]
         .plan
         .to_owned()
-}
-
-fn check(client: Client) {
-    let data = client.folder.path().to_owned();
-    let folder = std::sync::Arc::clone(&client.folder);
-    client.close();
-    let report = directory::check::check(&data).expect("checked");
-    assert_eq!(report.problems, Vec::<String>::new());
-    drop(folder);
 }
 
 #[test]
@@ -123,7 +105,7 @@ fn a_group_grows_and_shrinks_and_stays_the_same_to_see() {
     assert!(found(&mut client, "(memberUid=two)").is_empty());
     assert_eq!(change(&mut client, Replace, &[]), ResultCode::SUCCESS);
     assert!(found(&mut client, "(memberUid=user.7)").is_empty());
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -155,7 +137,7 @@ fn a_uid_that_reads_like_a_name_is_none() {
     success(&deleted.result);
     assert_eq!(shown(&mut client).len(), all.len());
     assert!(found(&mut client, "(memberOf=cn=g,dc=example,dc=com)").is_empty());
-    check(client);
+    client.check();
 }
 
 #[test]
@@ -207,7 +189,7 @@ fn filters_find_groups_by_links_and_rows() {
         assert_eq!(both.len(), 2, "{filter}: {both:?}");
     }
     assert_eq!(found(&mut client, "(memberUid=user.39)"), [GROUP]);
-    check(client);
+    client.check();
 }
 
 #[test]

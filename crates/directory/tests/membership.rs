@@ -6,7 +6,7 @@ mod kit;
 
 use kit::{ADMIN, Client, PASSWORD};
 use proptest::prelude::*;
-use protocol::{ChangeOperation, CompareRequest, Request, ResultCode, Scope};
+use protocol::{ChangeOperation, ResultCode, Scope};
 use std::collections::BTreeSet;
 
 const BASE: &str = "dc=example,dc=com";
@@ -276,13 +276,8 @@ fn dynamic_groups_have_members() {
     let plain = client.search(&dn("found"), Scope::BaseObject, "(objectClass=*)", &["*"]);
     assert_eq!(plain.values("member"), [""; 0]);
     let mut compare = |attribute: &str, entry: &str, value: &str| {
-        let value = dn(value);
-        let request = CompareRequest {
-            entry: &dn(entry),
-            attribute,
-            value: value.as_bytes(),
-        };
-        client.call(&Request::Compare(request), &[]).result.code
+        let answer = client.compare(&dn(entry), attribute, &dn(value));
+        answer.result.code
     };
     assert_eq!(compare("member", "found", "c"), ResultCode::COMPARE_TRUE);
     assert_eq!(compare("member", "found", "a"), ResultCode::COMPARE_FALSE);

@@ -6,8 +6,8 @@ mod kit;
 
 use kit::{ADMIN, Client, PASSWORD};
 use protocol::{
-    ChangeOperation, CompareRequest, DeleteRequest, DerefAliases, ExtendedRequest, ModifyDnRequest,
-    OwnedControl, Request, ResultCode, Scope, oid,
+    ChangeOperation, DeleteRequest, DerefAliases, ExtendedRequest, OwnedControl, Request,
+    ResultCode, Scope, oid,
 };
 
 const SHOE_SIZE: &str = "( 1.2.3.4.5 NAME 'shoeSize' EQUALITY integerMatch \
@@ -15,35 +15,16 @@ const SHOE_SIZE: &str = "( 1.2.3.4.5 NAME 'shoeSize' EQUALITY integerMatch \
 const BASE: &str = "dc=example,dc=com";
 
 fn rename(client: &mut Client, entry: &str, new_rdn: &str, superior: Option<&str>) -> ResultCode {
-    let request = ModifyDnRequest {
-        entry,
-        new_rdn,
-        delete_old_rdn: true,
-        new_superior: superior,
-    };
-    client.call(&Request::ModifyDn(request), &[]).result.code
+    let answer = client.rename_with(entry, new_rdn, superior, &[]);
+    answer.result.code
 }
 
 fn delete(client: &mut Client, entry: &str) -> ResultCode {
-    client
-        .call(&Request::Delete(DeleteRequest { entry }), &[])
-        .result
-        .code
+    client.delete_with(entry, &[]).result.code
 }
 
 fn compare(client: &mut Client, entry: &str, attribute: &str, value: &str) -> ResultCode {
-    let value = value.as_bytes();
-    client
-        .call(
-            &Request::Compare(CompareRequest {
-                entry,
-                attribute,
-                value,
-            }),
-            &[],
-        )
-        .result
-        .code
+    client.compare(entry, attribute, value).result.code
 }
 
 #[test]

@@ -6,8 +6,7 @@ mod kit;
 
 use kit::{Answer, Client};
 use protocol::{
-    ChangeOperation, CompareRequest, DeleteRequest, DerefAliases, ModifyDnRequest, OwnedControl,
-    Request, ResultCode, Scope, oid,
+    ChangeOperation, DeleteRequest, DerefAliases, OwnedControl, Request, ResultCode, Scope, oid,
 };
 
 const BASE: &str = "dc=example,dc=com";
@@ -40,23 +39,8 @@ fn client() -> Client {
 }
 
 fn rename(client: &mut Client, entry: &str, new_rdn: &str, superior: Option<&str>) -> ResultCode {
-    let request = ModifyDnRequest {
-        entry,
-        new_rdn,
-        delete_old_rdn: true,
-        new_superior: superior,
-    };
-    client.call(&Request::ModifyDn(request), &[]).result.code
-}
-
-fn compare(client: &mut Client, entry: &str, attribute: &str, value: &str) -> Answer {
-    let value = value.as_bytes();
-    let request = CompareRequest {
-        entry,
-        attribute,
-        value,
-    };
-    client.call(&Request::Compare(request), &[])
+    let answer = client.rename_with(entry, new_rdn, superior, &[]);
+    answer.result.code
 }
 
 #[test]
@@ -110,7 +94,7 @@ fn every_operation_is_referred_and_none_that_manages() {
         ResultCode::REFERRAL
     );
     assert_eq!(
-        compare(&mut client, &below, "cn", "x").result.code,
+        client.compare(&below, "cn", "x").result.code,
         ResultCode::REFERRAL
     );
     let request = Request::Delete(DeleteRequest { entry: PEOPLE });
@@ -179,7 +163,7 @@ fn names_nobody_here_holds_go_to_the_superior() {
         found.result.referrals,
         ["ldap://top.example/cn=x,o=elsewhere??sub"]
     );
-    let compared = compare(&mut client, elsewhere, "cn", "x").result;
+    let compared = client.compare(elsewhere, "cn", "x").result;
     assert_eq!(compared.referrals, ["ldap://top.example/cn=x,o=elsewhere"]);
     let person: &[(&str, &[&str])] = &[("objectClass", &["person"]), ("sn", &["x"])];
     let added = client.add(elsewhere, person);
@@ -248,7 +232,7 @@ fn the_root_dse_and_the_subschema_are_compared() {
             ResultCode::COMPARE_FALSE,
         ),
     ] {
-        let answer = compare(&mut client, entry, attribute, value);
+        let answer = client.compare(entry, attribute, value);
         assert_eq!(code(answer), expected, "{entry} {attribute}");
     }
     let delete = Request::Delete(DeleteRequest {

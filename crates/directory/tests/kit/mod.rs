@@ -10,10 +10,10 @@ use directory::{
 };
 use policy::password::Scheme;
 use protocol::{
-    AddRequest, Authentication, BindRequest, Change, ChangeOperation, DecodeLimits, DeleteRequest,
-    DerefAliases, Filter, LdapResult, Message, ModifyDnRequest, ModifyRequest, OwnedControl,
-    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame,
-    parse_filter, put_partial_attribute, write_request,
+    AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest, DecodeLimits,
+    DeleteRequest, DerefAliases, Filter, LdapResult, Message, ModifyDnRequest, ModifyRequest,
+    OwnedControl, PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope,
+    SearchRequest, frame, parse_filter, put_partial_attribute, write_request,
 };
 use std::sync::{Arc, Condvar, Mutex};
 use tempfile::TempDir;
@@ -83,22 +83,30 @@ pub fn options() -> Options {
     }
 }
 
+/// Panics with what was said unless it is success.
+#[track_caller]
+pub fn success(result: &LdapResult) {
+    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
+}
+
+/// A folder with a new directory for dc=example,dc=com.
+fn created() -> Arc<TempDir> {
+    let folder = Arc::new(TempDir::new().unwrap());
+    let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
+    let init = InitOptions::new("dc=example,dc=com", password);
+    Directory::create(folder.path(), &init).unwrap();
+    folder
+}
+
 impl Client {
     /// A new directory for dc=example,dc=com, anonymous.
     pub fn new() -> Client {
-        let folder = Arc::new(TempDir::new().unwrap());
-        let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
-        let init = InitOptions::new("dc=example,dc=com", password);
-        Directory::create(folder.path(), &init).unwrap();
-        Client::open(folder)
+        Client::open(created())
     }
 
     /// The administrator of a new directory with the entries of an LDIF.
     pub fn filled(ldif: &str) -> Client {
-        let folder = Arc::new(TempDir::new().unwrap());
-        let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
-        let init = InitOptions::new("dc=example,dc=com", password);
-        Directory::create(folder.path(), &init).unwrap();
+        let folder = created();
         let file = folder.path().join("people.ldif");
         std::fs::write(&file, ldif).unwrap();
         let source = Box::new(Files::new(vec![file], Format::Ldif));
@@ -107,7 +115,7 @@ impl Client {
         let imported = import(folder.path(), source, &options, &Meter::default()).unwrap();
         assert_eq!(imported.rejected, 0);
         let mut client = Client::open(folder);
-        assert_eq!(client.bind(ADMIN, PASSWORD).code, ResultCode::SUCCESS);
+        success(&client.bind(ADMIN, PASSWORD));
         client
     }
 
@@ -143,13 +151,22 @@ impl Client {
     /// The same, bound as the administrator.
     pub fn admin() -> Client {
         let mut client = Client::new();
-        assert_eq!(client.bind(ADMIN, PASSWORD).code, ResultCode::SUCCESS);
+        success(&client.bind(ADMIN, PASSWORD));
         client
     }
 
     /// Closes the directory.
     pub fn close(self) {
         self.directory.shutdown();
+    }
+
+    /// Closes the directory and compares all its tables.
+    pub fn check(self) {
+        // The folder goes with the last who has it.
+        let folder = Arc::clone(&self.folder);
+        self.close();
+        let report = directory::check::check(folder.path()).expect("checked");
+        assert_eq!(report.problems, Vec::<String>::new());
     }
 
     /// Closes the directory and opens it again.
@@ -255,8 +272,7 @@ impl Client {
     /// Adds a person `cn=<name>` below dc=example,dc=com.
     pub fn add_person(&mut self, name: &str) {
         let dn = format!("cn={name},dc=example,dc=com");
-        let result = self.add(&dn, &[("objectClass", &["person"]), ("sn", &[name])]);
-        assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
+        success(&self.add(&dn, &[("objectClass", &["person"]), ("sn", &[name])]));
     }
 
     pub fn modify(
@@ -304,6 +320,16 @@ impl Client {
             new_superior,
         };
         self.call(&Request::ModifyDn(request), controls)
+    }
+
+    pub fn compare(&mut self, entry: &str, attribute: &str, value: &str) -> Answer {
+        let value = value.as_bytes();
+        let request = CompareRequest {
+            entry,
+            attribute,
+            value,
+        };
+        self.call(&Request::Compare(request), &[])
     }
 
     pub fn search(
