@@ -470,21 +470,24 @@ impl<S: Service> State<S> {
 
     /// As `send`, outside the connection's task.
     fn send_now(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        let mut sent = 0;
-        while self.unsent.is_empty() && sent < out.len() {
-            match self.socket.try_write(&out[sent..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => sent += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
+        let sent = self.try_send(out)?;
         self.keep(out, sent);
         Ok(())
     }
 
     /// The same for a part of a buffer that others share.
     fn send_part(&mut self, out: &[u8]) -> io::Result<()> {
+        let sent = self.try_send(out)?;
+        if sent < out.len() {
+            self.moved = true;
+            self.unsent.extend_from_slice(&out[sent..]);
+        }
+        Ok(())
+    }
+
+    /// Sends what the socket takes at once, unless other output goes before it; how much it was.
+    #[inline]
+    fn try_send(&self, out: &[u8]) -> io::Result<usize> {
         let mut sent = 0;
         while self.unsent.is_empty() && sent < out.len() {
             match self.socket.try_write(&out[sent..]) {
@@ -494,11 +497,7 @@ impl<S: Service> State<S> {
                 Err(error) => return Err(error),
             }
         }
-        if sent < out.len() {
-            self.moved = true;
-            self.unsent.extend_from_slice(&out[sent..]);
-        }
-        Ok(())
+        Ok(sent)
     }
 
     /// Keeps what was not sent of `out`.
