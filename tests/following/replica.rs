@@ -22,16 +22,7 @@ fn tree(client: &mut Client) -> Vec<Entry> {
         &[],
         |_| {},
     );
-    let mut entries = found.entries;
-    for entry in &mut entries {
-        entry.name = entry.name.to_lowercase();
-        for (_, values) in &mut entry.attributes {
-            values.sort();
-        }
-        entry.attributes.sort();
-    }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    entries
+    kit::ldif::in_order(found.entries)
 }
 
 /// Waits until the copy equals the original.

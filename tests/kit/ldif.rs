@@ -74,6 +74,19 @@ fn print_line(out: &mut String, attribute: &str, value: &[u8]) {
     written.expect("writing to a string cannot fail");
 }
 
+/// The same entries, their attributes and the values of these in one order, to compare servers.
+pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+    for entry in &mut entries {
+        entry.name = entry.name.to_lowercase();
+        for (_, values) in &mut entry.attributes {
+            values.sort();
+        }
+        entry.attributes.sort();
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries
+}
+
 /// What entries say, whatever the order: lower-case DN → lower-case attribute → sorted values.
 pub type Content = BTreeMap<String, BTreeMap<String, Vec<Vec<u8>>>>;
 

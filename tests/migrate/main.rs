@@ -133,16 +133,7 @@ pub fn tree(client: &mut Client) -> Vec<Entry> {
     let all = Scope::WholeSubtree;
     let referrals = [OwnedControl::new(oid::MANAGE_DSA_IT, true)];
     let found = client.search_with(SUFFIX, all, "(objectClass=*)", &select, &referrals, |_| {});
-    let mut entries = found.entries;
-    for entry in &mut entries {
-        entry.name = entry.name.to_lowercase();
-        for (_, values) in &mut entry.attributes {
-            values.sort();
-        }
-        entry.attributes.sort();
-    }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    entries
+    kit::ldif::in_order(found.entries)
 }
 
 /// Panics with what differs.
