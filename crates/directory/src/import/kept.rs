@@ -1,5 +1,5 @@
-//! Files of an import that is gone on with after an interruption: what was written up to a checkpoint
-//! counts, what came after it does not.
+//! Files of an import that is gone on with after an interruption: what was written up to a
+//! checkpoint counts, what came after it does not.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
-//! The write transaction: rows are put and deleted, changes taken back to a savepoint, and all of it
-//! committed at once.
+//! The write transaction: rows are put and deleted, changes taken back to a savepoint, and all of
+//! it committed at once.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
