@@ -143,9 +143,8 @@ fn users_bind_with_scram() {
         let kept = admin.read(&ada).expect("ada is there").text("userPassword");
         assert!(kept.starts_with(&format!("{{{mechanism}}}")), "{kept}");
         let url = pando.url();
-        let bind = |name: &str, password: &str| {
-            sasl_bind(&url, mechanism, &["-U", name, "-w", password])
-        };
+        let bind =
+            |name: &str, password: &str| sasl_bind(&url, mechanism, &["-U", name, "-w", password]);
         bind("ada", "secret").expect(0).says("dn:uid=ada,ou=People");
         bind("u:ada", "secret").expect(0);
         for (name, password) in [("ada", "wrong"), ("edsger", "secret"), ("nobody", "secret")] {
