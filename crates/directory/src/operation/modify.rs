@@ -29,7 +29,7 @@ pub(crate) fn resolve(
         let given = match change.operation {
             // A value to delete need not obey a syntax that was tightened since it was stored.
             ChangeOperation::Delete => Given {
-                description: values::describe(schema, change.attribute.description)?,
+                description: values::describe_stored(schema, change.attribute.description)?,
                 values: change
                     .attribute
                     .values

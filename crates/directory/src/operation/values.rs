@@ -21,18 +21,22 @@ pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop>
     }
 }
 
-/// An attribute with its values checked against the syntax and against each other.
-pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
-    let description = describe(schema, attribute.description)?;
+/// A description that values can stand under: none that selects, such as `member;range=0-1`, which
+/// a delete would otherwise take for all of `member`.
+pub(crate) fn describe_stored(schema: &Schema, text: &str) -> Result<Description, Stop> {
+    let description = describe(schema, text)?;
     if description.is_selection() {
         return Stop::refuse(
             ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
-            format!(
-                "{}: a range selects values and cannot hold any",
-                attribute.description
-            ),
+            format!("{text}: a range selects values and cannot hold any"),
         );
     }
+    Ok(description)
+}
+
+/// An attribute with its values checked against the syntax and against each other.
+pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
+    let description = describe_stored(schema, attribute.description)?;
     let values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
     for value in &values {
         check(schema, description.type_id, attribute.description, value)?;
