@@ -524,7 +524,7 @@ pub(crate) fn entry(
         }
     }
     let rdn_spelled = if catalog.is_context(&name) {
-        spelled.to_owned()
+        add::whole_spelled(spelled)
     } else {
         leaf
     };

@@ -162,6 +162,33 @@ pub fn escape_value(out: &mut String, value: &[u8]) {
     }
 }
 
+/// An RDN as RFC 4514 §2 writes it: as it is spelled, if it is spelled so already. Spaces around
+/// types and values, quotes, `OID.` before a type and `#` before BER are for reading only (§3, RFC
+/// 2253 §4). A text that is no RDN stays as it is.
+pub fn string_form(rdn: &str) -> Cow<'_, str> {
+    if !may_be_loose(rdn.as_bytes()) {
+        return Cow::Borrowed(rdn);
+    }
+    match parse_rdn(rdn) {
+        Ok(parsed) => Cow::Owned(parsed.to_string()),
+        Err(_) => Cow::Borrowed(rdn),
+    }
+}
+
+/// False only for an RDN without any of the forms that are for reading only.
+fn may_be_loose(rdn: &[u8]) -> bool {
+    let is_odd = |pair: &[u8]| {
+        matches!(
+            pair,
+            [b' ', b'=' | b'+'] | [b'=' | b'+', b' '] | [b'=', b'#' | b'"']
+        )
+    };
+    rdn.starts_with(b" ")
+        || rdn.ends_with(b" ")
+        || rdn.windows(2).any(is_odd)
+        || rdn.windows(4).any(|it| it.eq_ignore_ascii_case(b"oid."))
+}
+
 impl fmt::Display for AttributeValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut value = String::with_capacity(self.value.len());

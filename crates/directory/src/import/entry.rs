@@ -8,6 +8,7 @@ use super::stamps::Stamps;
 use super::verdict::{Verdict, Verdicts};
 use policy::password;
 use protocol::ldif::LdifAttribute;
+use protocol::name::string_form;
 use schema::{Schema, TypeId};
 use std::borrow::Cow;
 use store::{EntryBuilder, EntryId};
@@ -90,7 +91,7 @@ impl Composer {
             hash_passwords(slots, entry, scheme)?;
         }
         let verdict = self.verdict(plan, schema, slots, entry)?;
-        builder.start(EntryId::ROOT, entry.spelled, plan.position);
+        builder.start(EntryId::ROOT, &string_form(entry.spelled), plan.position);
         let mut given = [false; MADE.len()];
         for (at, group) in entry.groups.iter().enumerate() {
             let slot = slots.slot(group.slot);

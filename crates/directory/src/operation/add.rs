@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::{Addition, Change, Given, Write};
 use policy::Right;
-use protocol::name::parse_name;
+use protocol::name::{rdns, string_form};
 use protocol::{AddRequest, ResultCode};
 
 /// Resolves an add request; access is decided here, existence and classes in execution.
@@ -30,7 +30,7 @@ pub(crate) fn resolve(
     context.require(Right::Add, &name, None)?;
     controls.require_rights(context, &name)?;
     let rdn_spelled = if catalog.is_context(&name) {
-        request.entry.to_owned()
+        whole_spelled(request.entry)
     } else {
         leaf_spelled(request.entry)
     };
@@ -87,13 +87,17 @@ fn refuse_repeated(earlier: &[Given], given: &Given, text: &str) -> Result<(), S
     )
 }
 
-/// The first RDN of a DN, as spelled.
+/// The first RDN of a DN, as it is written down.
 pub(crate) fn leaf_spelled(dn: &str) -> String {
-    match parse_name(dn) {
-        Ok(name) => name
-            .rdns
-            .first()
-            .map_or_else(String::new, |rdn| rdn.spelled.to_owned()),
-        Err(_) => String::new(),
+    match rdns(dn).next() {
+        Some(Ok(rdn)) => string_form(rdn.spelled).into_owned(),
+        _ => String::new(),
     }
+}
+
+/// The DN of a naming context, as it is written down.
+pub(crate) fn whole_spelled(dn: &str) -> String {
+    let rdns = rdns(dn).flatten();
+    let spelled: Vec<_> = rdns.map(|it| string_form(it.spelled)).collect();
+    spelled.join(",")
 }

@@ -194,7 +194,38 @@ fn escapes_what_must_be_escaped() {
     assert_eq!(escaped("ü ".as_bytes()), "ü\\ ");
 }
 
+#[test]
+fn what_is_for_reading_only_is_not_written() {
+    for (read, written) in [
+        ("cn=Ada Lovelace", "cn=Ada Lovelace"),
+        ("cn=Lovelace\\, Ada+uid=ada", "cn=Lovelace\\, Ada+uid=ada"),
+        ("cn=Lovelace\\2C Ada", "cn=Lovelace\\2C Ada"),
+        ("cn=a\\ ", "cn=a\\ "),
+        (" uid=b ", "uid=b"),
+        ("cn = a", "cn=a"),
+        ("cn=a + uid=b", "cn=a+uid=b"),
+        ("cn=\"a, b\"", "cn=a\\, b"),
+        ("OID.2.5.4.3=a", "2.5.4.3=a"),
+        ("2.5.4.3=#040161", "2.5.4.3=a"),
+        ("no name", "no name"),
+    ] {
+        assert_eq!(string_form(read), written);
+    }
+}
+
 proptest! {
+    #[test]
+    fn the_string_form_is_the_same_rdn(
+        text in r#"(cn|oid\.2\.5\.4\.3) ?= ?([a-c =+"\\]|\\[0-9a-f]{2}){0,8}"#
+    ) {
+        if let Ok(rdn) = parse_rdn(&text) {
+            let form = string_form(&text);
+            let again = parse_rdn(&form).unwrap();
+            prop_assert_eq!(&again.values, &rdn.values);
+            prop_assert_eq!(string_form(&form), form.clone());
+        }
+    }
+
     #[test]
     fn any_value_survives(values in proptest::collection::vec(any::<Vec<u8>>(), 1..4)) {
         let value = |value: &Vec<u8>| AttributeValue {
