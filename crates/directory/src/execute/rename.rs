@@ -20,7 +20,7 @@ impl Execution<'_, '_> {
             .expect("the root is refused when it is resolved");
         let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
         let parent = self.new_parent(write, superior)?;
-        self.refuse_taken(write, id, parent, &renaming.rdn.normal)?;
+        self.refuse_taken(write, id)?;
         let mut numbers = Vec::new();
         for (description, _) in &renaming.rdn.values {
             numbers.push(self.number(description)?);
@@ -141,23 +141,23 @@ impl Execution<'_, '_> {
         }
     }
 
-    fn refuse_taken(
-        &self,
-        write: &Write,
-        id: EntryId,
-        parent: EntryId,
-        row: &[u8],
-    ) -> Result<(), Stop> {
-        match self.batch.snapshot().child(parent, row)? {
-            Some(other) if other != id && self.refers(write, other)? => Stop::refuse(
+    fn refuse_taken(&self, write: &Write, id: EntryId) -> Result<(), Stop> {
+        let name = name_afterwards(write);
+        match self.batch.snapshot().find(&name)? {
+            Lookup::Found(other) if other == id => Ok(()),
+            Lookup::Found(other) if self.refers(write, other)? => Stop::refuse(
                 ResultCode::AFFECTS_MULTIPLE_DSAS,
                 "another server holds the entry of the new name",
             ),
-            Some(other) if other != id => Stop::refuse(
+            Lookup::Found(_) => Stop::refuse(
                 ResultCode::ENTRY_ALREADY_EXISTS,
                 "an entry has the new name already",
             ),
-            _ => Ok(()),
+            Lookup::Missing { .. } if self.catalog.is_context(&name) => Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "a naming context has the new name",
+            ),
+            Lookup::Missing { .. } => Ok(()),
         }
     }
 

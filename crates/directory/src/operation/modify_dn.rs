@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::stop::Stop;
 use crate::write::{Change, Renaming, Write};
 use policy::Right;
+use protocol::name::string_form;
 use protocol::{ModifyDnRequest, ResultCode};
 
 /// Resolves a modify DN request; whether the new name is free is left to execution.
@@ -46,6 +47,12 @@ pub(crate) fn resolve(
         None => None,
         Some(text) => {
             let superior = super::resolve_name(schema, text)?;
+            if superior.depth() == 0 {
+                return Stop::refuse(
+                    ResultCode::UNWILLING_TO_PERFORM,
+                    "below the root there are naming contexts only; they are configured",
+                );
+            }
             context.require(Right::Add, &superior, None)?;
             Some(superior)
         }
@@ -57,7 +64,7 @@ pub(crate) fn resolve(
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),
         change: Change::Rename(Renaming {
-            rdn_spelled: request.new_rdn.to_owned(),
+            rdn_spelled: string_form(request.new_rdn).into_owned(),
             rdn,
             delete_old_rdn: request.delete_old_rdn,
             new_superior,
