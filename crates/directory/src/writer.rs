@@ -319,6 +319,12 @@ impl Desk {
                 let at = Some(Position { log, position });
                 answer(group, results.into_iter(), at);
             }
+            // One of them met something that should not be; the others are not to suffer from it.
+            Err(Failure::Store(store::Error::Corrupt { .. })) if group.len() > 1 => {
+                for one in group.chunks(1) {
+                    self.write(one);
+                }
+            }
             Err(failure) => {
                 let result = failure_result(&failure).into();
                 answer(group, std::iter::repeat(result), None);

@@ -85,6 +85,12 @@ pub(crate) fn refresh(
 ) -> Result<(Write, Reply), Stop> {
     let catalog = context.catalog;
     let name = super::resolve_name(&catalog.schema, request.entry)?;
+    if name.depth() == 0 {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the root DSE is no dynamic entry",
+        );
+    }
     let right = Some(catalog.computed.entry_ttl);
     context.require(Right::Write, &name, right)?;
     let rules = &catalog.limits.time_to_live;

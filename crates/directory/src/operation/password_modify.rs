@@ -48,6 +48,12 @@ pub(crate) fn resolve(
     };
     let user = user.strip_prefix("dn:").unwrap_or(user);
     let mut name = super::resolve_name(&catalog.schema, user)?;
+    if name.depth() == 0 {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "the root DSE has no password",
+        );
+    }
     let type_id = catalog.known.user_password.type_id;
     context.require(Right::Write, &name, Some(type_id))?;
     let mut entry = None;
