@@ -490,9 +490,15 @@ fn areas(
         && request.scope != Scope::BaseObject;
     let region = Region { base, scope };
     let mut areas = Areas::new();
-    if derefs_searching(request.deref_aliases) && context.catalog.has_aliases {
+    let derefs = derefs_searching(request.deref_aliases) && context.catalog.has_aliases;
+    // One of them is cn=config.
+    let many_contexts = context.catalog.contexts.len() > 2;
+    if derefs || (many_contexts && !base.is_root() && scope != RegionScope::Base) {
         let mut regions: SmallVec<[Region; 2]> = smallvec![region];
-        alias::add_targets(context, &mut regions)?;
+        add_contexts_below(context, &mut regions)?;
+        if derefs {
+            alias::add_targets(context, &mut regions)?;
+        }
         for region in regions {
             put_region(&mut areas, region, references);
         }
@@ -500,6 +506,35 @@ fn areas(
         put_region(&mut areas, region, references);
     }
     Ok(areas)
+}
+
+/// Adds the naming contexts in the region of the base: they are no children of what is above them.
+fn add_contexts_below(
+    context: &Context<'_>,
+    regions: &mut SmallVec<[Region; 2]>,
+) -> Result<(), Stop> {
+    let Some(&Region { base, scope }) = regions.first() else {
+        return Ok(());
+    };
+    if base.is_root() || scope == RegionScope::Base {
+        return Ok(());
+    }
+    let catalog = context.catalog;
+    let name = super::resolve_name(&catalog.schema, &context.spelled_name(base)?)?;
+    for below in &catalog.contexts {
+        if below.name == name || !below.name.is_within(&name) {
+            continue;
+        }
+        let scope = match scope {
+            RegionScope::OneLevel if below.name.depth() > name.depth() + 1 => continue,
+            RegionScope::OneLevel => RegionScope::Base,
+            _ => RegionScope::Subtree,
+        };
+        if let Place::Found(base) = context.find(&below.name)? {
+            regions.push(Region { base, scope });
+        }
+    }
+    Ok(())
 }
 
 /// A region to be searched for entries, and for references if there are any.
