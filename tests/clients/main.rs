@@ -8,6 +8,7 @@ mod dynamic;
 mod exchange;
 mod extended;
 mod groups;
+mod names;
 mod password_policy;
 mod position;
 mod reading;
