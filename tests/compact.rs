@@ -18,6 +18,18 @@ fn name(number: u32) -> String {
     format!("uid=p{number},{SUFFIX}")
 }
 
+/// A group of everybody by name, and one by uid with enough values to be kept as links.
+fn groups() -> String {
+    let of = |values: fn(u32) -> String| (0..PEOPLE).map(values).collect::<String>();
+    let members = of(|number| format!("member: {}\n", name(number)));
+    let uids = of(|number| format!("memberUid: p{number}\n"));
+    format!(
+        "dn: cn=names,{SUFFIX}\nobjectClass: groupOfNames\n{members}\n\
+         dn: cn=uids,{SUFFIX}\nobjectClass: namedObject\nobjectClass: posixGroup\n\
+         gidNumber: 1\n{uids}\n"
+    )
+}
+
 /// A served node that keeps changes; of its people most are deleted again.
 fn with_free_pages() -> Pando {
     let mut pando = Pando::init();
@@ -34,7 +46,7 @@ fn with_free_pages() -> Pando {
         )
     };
     let people: String = (0..PEOPLE).map(person).collect();
-    let file = pando.folder.write("people.ldif", people);
+    let file = pando.folder.write("people.ldif", people + &groups());
     pando.run_on_node(&["import"], &[&text(&file)]).expect(0);
     pando.serve();
     let mut admin = pando.admin();
@@ -71,6 +83,21 @@ fn count_up(mut admin: Client, number: u32, enough: &AtomicBool, done: &AtomicU6
     }
 }
 
+/// Members join and leave groups; `turns` is how many did, each answered with success.
+fn regroup(mut admin: Client, enough: &AtomicBool, turns: &AtomicU64) {
+    let (names, uids) = (format!("cn=names,{SUFFIX}"), format!("cn=uids,{SUFFIX}"));
+    let member = name(18);
+    while !enough.load(Ordering::Relaxed) {
+        for change in [Modification::delete, Modification::add] {
+            let member = change("member", &[&member]);
+            admin.modify(&names, &[member]).expect_success();
+            let uid = change("memberUid", &["p1018"]);
+            admin.modify(&uids, &[uid]).expect_success();
+        }
+        turns.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Searches that must find all of it, always.
 fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
     while !enough.load(Ordering::Relaxed) {
@@ -79,6 +106,13 @@ fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
         assert_eq!(found.entries.len(), 200);
         let found = client.search(SUFFIX, Scope::WholeSubtree, "(uid=p17)", &["description"]);
         assert_eq!(found.only().text("description").len(), 6_000);
+        for (group, filter) in [
+            ("names", format!("(member={})", name(17))),
+            ("uids", "(memberUid=p1017)".to_owned()),
+        ] {
+            let found = client.search(SUFFIX, Scope::WholeSubtree, &filter, &["cn"]);
+            assert_eq!(found.only().text("cn"), group);
+        }
         looks.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -91,19 +125,24 @@ fn writes_and_searches_go_on_and_the_file_becomes_small() {
     let before = length(&pando);
     let enough = AtomicBool::new(false);
     let (done, looks) = ([const { AtomicU64::new(0) }; 3], AtomicU64::new(0));
+    let turns = AtomicU64::new(0);
     thread::scope(|scope| {
-        let (pando, enough, looks) = (&pando, &enough, &looks);
+        let (pando, enough, looks, turns) = (&pando, &enough, &looks, &turns);
         for (number, done) in (0_u32..).zip(&done) {
             let admin = pando.admin();
             scope.spawn(move || count_up(admin, number, enough, done));
         }
         let client = pando.admin();
         scope.spawn(move || look(client, enough, looks));
+        let admin = pando.admin();
+        scope.spawn(move || regroup(admin, enough, turns));
         let count = || done.iter().map(|it| it.load(Ordering::Relaxed)).min();
         for round in 0..3 {
             let (written, looked) = (count(), looks.load(Ordering::Relaxed));
+            let turned = turns.load(Ordering::Relaxed);
             until("clients are at work", || {
                 let moved = count() > written.map(|it| it + 3);
+                let moved = moved && turns.load(Ordering::Relaxed) > turned;
                 (moved && looks.load(Ordering::Relaxed) > looked).then_some(())
             });
             let said = pando.run_on_node(&["compact"], &[]).expect(0);
@@ -134,6 +173,11 @@ fn writes_and_searches_go_on_and_the_file_becomes_small() {
         let entry = admin.read(&name(number)).expect("it is there");
         let done = done.load(Ordering::Relaxed);
         assert_eq!(entry.text("title"), done.to_string());
+    }
+    for (group, attribute, count) in [("names", "member", 200), ("uids", "memberUid", PEOPLE)] {
+        let group = admin.read(&format!("cn={group},{SUFFIX}"));
+        let values = group.expect("it is there").values(attribute).len();
+        assert_eq!(values, count as usize, "{attribute}");
     }
     // Kept changes go on over the replacements: the backup made before leads to this state.
     pando
