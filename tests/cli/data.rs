@@ -1,7 +1,10 @@
 //! `import`, `export`, `generate`, `bench`.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use kit::client::Modification;
 use kit::{Pando, SUFFIX, ldif, people};
 
 use super::{Shell, node_with_people, one_line};
@@ -114,7 +117,34 @@ fn import_waits_for_nobody() {
     let file = pando.folder.join("people.ldif");
     let answer = pando.run_on_node(&["import"], &[&file.to_string_lossy()]);
     one_line(answer, 1, &["in use"]);
-    one_line(pando.run_on_node(&["check"], &[]), 1, &["in use"]);
+}
+
+#[test]
+fn a_served_node_is_checked_while_it_changes() {
+    let mut pando = node_with_people();
+    pando.serve();
+    let mut admin = pando.admin();
+    let unit = people::unit("unit");
+    admin.add(&unit).expect_success();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (pando, done) = (&pando, &done);
+        scope.spawn(move || {
+            // Bounded, so that a failure beside it ends the test.
+            for count in 0..100_000 {
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+                let change = Modification::replace("description", &[&count.to_string()]);
+                admin.modify(&unit.name, &[change]).expect_success();
+            }
+        });
+        for _ in 0..5 {
+            let checked = pando.run_on_node(&["check"], &[]).expect(0);
+            checked.says("no problem found");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }
 
 const TEMPLATE: &str = "define suffix=dc=example,dc=com\n\

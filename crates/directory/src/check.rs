@@ -36,6 +36,26 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
     let (_, recovered) = recover::open_store(data)?;
     // Who only reads is read ahead for.
     let store = Store::read_only(data, false)?;
+    let report = examine(&store)?;
+    Ok(CheckReport {
+        recovered,
+        ..report
+    })
+}
+
+/// The same of a database that a process serves: of the state at the beginning, whose pages are not
+/// used again before the end.
+///
+/// # Errors
+/// The database cannot be read, or was opened anew meanwhile.
+pub fn check_served(data: &Path) -> Result<CheckReport, Failure> {
+    let store = Store::read_only(data, true)?;
+    let report = examine(&store)?;
+    store.require_same_holder()?;
+    Ok(report)
+}
+
+fn examine(store: &Store) -> Result<CheckReport, Failure> {
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;
     let dictionary = config::stored_dictionary(&snapshot)?;
@@ -49,6 +69,6 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
         entries: report.entries,
         deleted_subtrees: snapshot.detached_count()?,
         digest: format!("{:032x}", snapshot.digest()?),
-        recovered,
+        recovered: None,
     })
 }

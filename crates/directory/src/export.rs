@@ -6,8 +6,7 @@
 //! until that has been written. So the order is that of ids wherever it can be, an import gives
 //! its entries ids in the order of the file, and the export of an imported export is the same file.
 //!
-//! The folder must not be in use by a server: one process per folder. A running server is asked
-//! over LDAP.
+//! A folder that a server has open is read beside it, one state of it from beginning to end.
 
 mod changes;
 mod order;

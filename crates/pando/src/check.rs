@@ -1,5 +1,6 @@
-//! `pando check`: compares every table of a database with every other.
+//! `pando check`: compares every table of a database, served or not, with every other.
 
+use crate::channel::Channel;
 use crate::cli::Check;
 use crate::init::data_folder;
 use crate::report::{Problem, note, say};
@@ -7,7 +8,11 @@ use crate::report::{Problem, note, say};
 /// Runs the check; exit status 1 when something disagrees.
 pub fn check(it: &Check) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    let report = directory::check::check(&data).map_err(Problem::failed)?;
+    let report = match Channel::is_served(&it.dir) {
+        true => directory::check::check_served(&data),
+        false => directory::check::check(&data),
+    };
+    let report = report.map_err(Problem::failed)?;
     if let Some(log) = &report.recovered {
         note(format_args!(
             "the server was not stopped: read {} records with {} writes in its log beyond the \

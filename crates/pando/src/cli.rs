@@ -136,7 +136,7 @@ pub struct Demo {
 /// `pando check`
 #[derive(Debug, Args)]
 pub struct Check {
-    /// The node's folder; the server must not be running
+    /// The node's folder; a server may be running
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }
