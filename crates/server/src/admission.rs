@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -196,6 +196,7 @@ impl Ticket {
         if limit == 0 || self.address.is_some() {
             return Ok(());
         }
+        let address = party(address);
         let mut addresses = self.admission.addresses();
         let count = addresses.entry(address).or_insert(0);
         if *count >= limit {
@@ -206,6 +207,18 @@ impl Ticket {
         drop(addresses);
         self.address = Some(address);
         Ok(())
+    }
+}
+
+/// Whose an address is: an IPv4 address one client's, however it is written, and of IPv6 the first
+/// 64 bits, below which everybody has all addresses (RFC 4291 §2.5.4).
+fn party(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(six) => {
+            let network = six.to_bits() & (u128::from(u64::MAX) << 64);
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        four => four,
     }
 }
 
@@ -263,5 +276,15 @@ mod tests {
         drop(second);
         assert_eq!(admission.total(), 0);
         assert!(admission.addresses().is_empty());
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_party() {
+        let party = |text: &str| party(text.parse().unwrap()).to_string();
+        assert_eq!(party("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(party("2001:db8:1:2::1"), party("2001:db8:1:2:ffff::"));
+        assert_ne!(party("2001:db8:1:2::1"), party("2001:db8:1:3::1"));
+        assert_eq!(party("::ffff:10.0.0.1"), "10.0.0.1");
+        assert_eq!(party("10.0.0.1"), "10.0.0.1");
     }
 }

@@ -107,7 +107,7 @@ pub enum LogFormat {
 pub struct Connections {
     /// Connections at a time; without a limit, as many as files may be open.
     pub total_max: usize,
-    /// Connections at a time from one address.
+    /// Connections at a time from one IPv4 address or one IPv6 network of 64 bits.
     pub per_address_max: usize,
     /// The longest message in bytes.
     pub message_bytes_max: usize,
