@@ -9,7 +9,7 @@ use protocol::{ChangeOperation, ResultCode, Scope};
 use crate::filter::Filter;
 use crate::steps::Step;
 
-/// Entries by lower-case name.
+/// Entries by their names as [`key`] writes them.
 pub struct Directory {
     entries: BTreeMap<String, Entry>,
 }
@@ -48,7 +48,14 @@ struct Rules {
 
 const PERSON: Rules = Rules {
     must: &["objectclass", "cn", "sn"],
-    may: &["description", "title", "employeenumber", "ou", "mail"],
+    may: &[
+        "description",
+        "title",
+        "employeenumber",
+        "ou",
+        "mail",
+        "givenname",
+    ],
 };
 const UNIT: Rules = Rules {
     must: &["objectclass", "ou"],
@@ -73,7 +80,7 @@ impl Directory {
     }
 
     pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.get(&name.to_lowercase())
+        self.entries.get(&key(name))
     }
 
     pub fn content(&self) -> ldif::Content {
@@ -102,22 +109,29 @@ impl Directory {
     }
 
     fn add(&mut self, entry: &Entry) -> Expected {
-        let key = entry.name.to_lowercase();
-        let mut reasons = schema_violations(entry);
+        let key = key(&entry.name);
+        // Values of the name need not be given (RFC 4511 §4.7).
+        let mut entry = renamed(entry, &entry.name, false);
+        let mut reasons = schema_violations(&entry);
         if self.entries.contains_key(&key) {
             reasons.push(ResultCode::ENTRY_ALREADY_EXISTS);
         }
-        if !self.entries.contains_key(parent(&key)) {
-            reasons.push(ResultCode::NO_SUCH_OBJECT);
+        match self.entries.get(parent(&key)) {
+            None => reasons.push(ResultCode::NO_SUCH_OBJECT),
+            // Names are told as the entries on the way spell their parts.
+            Some(superior) => {
+                let rdn = entry.name.split(',').next().unwrap_or_default();
+                entry.name = format!("{rdn},{}", superior.name);
+            }
         }
         if reasons.is_empty() {
-            self.entries.insert(key, entry.clone());
+            self.entries.insert(key, entry);
         }
         verdict(reasons)
     }
 
     fn delete(&mut self, name: &str) -> Expected {
-        let key = name.to_lowercase();
+        let key = key(name);
         if !self.entries.contains_key(&key) {
             return ResultCode::NO_SUCH_OBJECT.into();
         }
@@ -129,7 +143,7 @@ impl Directory {
     }
 
     fn modify(&mut self, name: &str, changes: &[Modification]) -> Expected {
-        let Some(entry) = self.entries.get_mut(&name.to_lowercase()) else {
+        let Some(entry) = self.entries.get_mut(&key(name)) else {
             return ResultCode::NO_SUCH_OBJECT.into();
         };
         let mut reasons = Vec::new();
@@ -137,8 +151,7 @@ impl Directory {
         for change in changes {
             reasons.extend(apply_change(&mut changed, change));
         }
-        let (attribute, value) = rdn(&entry.name);
-        if !has_value(&changed, attribute, value) {
+        if rdn(&entry.name).any(|(attribute, value)| !has_value(&changed, attribute, value)) {
             reasons.push(ResultCode::NOT_ALLOWED_ON_RDN);
         }
         reasons.extend(schema_violations(&changed));
@@ -155,10 +168,10 @@ impl Directory {
         delete_old_rdn: bool,
         new_superior: Option<&str>,
     ) -> Expected {
-        let old_key = name.to_lowercase();
+        let old_key = key(name);
         let mut reasons = Vec::new();
-        let target = new_superior.unwrap_or(parent(name)).to_lowercase();
-        let new_key = format!("{},{target}", new_rdn.to_lowercase());
+        let target = key(new_superior.unwrap_or(parent(name)));
+        let new_key = key(&format!("{new_rdn},{target}"));
         if is_within(&target, &old_key) || is_below(&old_key, &new_key) {
             // Below itself, or in place of its own ancestor: the standard names no code.
             reasons.extend([53, 32, 64, 67, 68, 71, 80].map(ResultCode));
@@ -168,7 +181,7 @@ impl Directory {
             return verdict(reasons);
         };
         let superior = new_superior.unwrap_or(parent(&entry.name)).to_owned();
-        let superior = match self.entries.get(&superior.to_lowercase()) {
+        let superior = match self.entries.get(&key(&superior)) {
             Some(found) => found.name.clone(),
             None => {
                 reasons.push(ResultCode::NO_SUCH_OBJECT);
@@ -197,11 +210,11 @@ impl Directory {
             .filter(|key| is_below(key, old_key))
             .cloned()
             .collect();
-        for key in below {
-            let mut entry = self.entries.remove(&key).expect("just listed");
+        for below in below {
+            let mut entry = self.entries.remove(&below).expect("just listed");
             let kept = entry.name.len() - old_key.len();
             entry.name = format!("{}{new_name}", &entry.name[..kept]);
-            self.entries.insert(entry.name.to_lowercase(), entry);
+            self.entries.insert(key(&entry.name), entry);
         }
     }
 
@@ -221,7 +234,7 @@ impl Directory {
     }
 
     fn search(&self, base: &str, scope: Scope, filter: &Filter) -> Expected {
-        let base = base.to_lowercase();
+        let base = key(base);
         if !self.entries.contains_key(&base) {
             return ResultCode::NO_SUCH_OBJECT.into();
         }
@@ -235,7 +248,7 @@ impl Directory {
             .entries
             .iter()
             .filter(|(key, entry)| in_scope(key) && filter.matches(entry) == Some(true))
-            .map(|(key, _)| key.clone())
+            .map(|(_, entry)| entry.name.to_lowercase())
             .collect();
         Expected {
             codes: vec![ResultCode::SUCCESS],
@@ -281,16 +294,15 @@ fn apply_change(entry: &mut Entry, change: &Modification) -> Option<ResultCode> 
 
 fn renamed(entry: &Entry, new_name: &str, delete_old_rdn: bool) -> Entry {
     let mut changed = entry.clone();
-    let (old_attribute, old_value) = rdn(&entry.name);
-    let (new_attribute, new_value) = rdn(new_name);
-    if delete_old_rdn {
-        let old = old_value.as_bytes();
-        remove(&mut changed, old_attribute, |known| {
-            known.eq_ignore_ascii_case(old)
+    for (attribute, value) in rdn(&entry.name).filter(|_| delete_old_rdn) {
+        remove(&mut changed, attribute, |known| {
+            known.eq_ignore_ascii_case(value.as_bytes())
         });
     }
-    if !has_value(&changed, new_attribute, new_value) {
-        changed.push(new_attribute, new_value.as_bytes().to_vec());
+    for (attribute, value) in rdn(new_name) {
+        if !has_value(&changed, attribute, value) {
+            changed.push(attribute, value.as_bytes().to_vec());
+        }
     }
     changed.name = new_name.to_owned();
     changed
@@ -319,10 +331,11 @@ fn schema_violations(entry: &Entry) -> Vec<ResultCode> {
     }
     for (attribute, values) in &entry.attributes {
         let attribute = attribute.to_lowercase();
-        if !rules.must.contains(&&*attribute) && !rules.may.contains(&&*attribute) {
+        let attribute = attribute.split(';').next().unwrap_or_default();
+        if !rules.must.contains(&attribute) && !rules.may.contains(&attribute) {
             reasons.push(ResultCode::OBJECT_CLASS_VIOLATION);
         }
-        if is_single_valued(&attribute) && values.len() > 1 {
+        if is_single_valued(attribute) && values.len() > 1 {
             reasons.push(ResultCode::CONSTRAINT_VIOLATION);
         }
     }
@@ -351,9 +364,22 @@ fn parent(name: &str) -> &str {
     name.split_once(',').map_or("", |(_, parent)| parent)
 }
 
-fn rdn(name: &str) -> (&str, &str) {
+/// Types and values of the first RDN.
+fn rdn(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let rdn = name.split(',').next().unwrap_or(name);
-    rdn.split_once('=').expect("names are made by the steps")
+    let parts = rdn.split('+').map(|part| part.split_once('='));
+    parts.map(|part| part.expect("names are made by the steps"))
+}
+
+/// One text for all ways to write a name: lower case, values of an RDN in order.
+fn key(name: &str) -> String {
+    let name = name.to_lowercase();
+    let rdns = name.split(',').map(|rdn| {
+        let mut parts: Vec<&str> = rdn.split('+').collect();
+        parts.sort_unstable();
+        parts.join("+")
+    });
+    rdns.collect::<Vec<_>>().join(",")
 }
 
 fn is_below(key: &str, ancestor: &str) -> bool {

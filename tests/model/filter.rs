@@ -32,10 +32,11 @@ const KNOWN: &[&str] = &[
     "employeenumber",
     "ou",
     "mail",
+    "givenname",
     "name",
 ];
 /// Subtypes of `name` that entries of the model have.
-const NAMES: &[&str] = &["cn", "sn", "title", "ou"];
+const NAMES: &[&str] = &["cn", "sn", "title", "ou", "givenname"];
 
 impl Filter {
     /// True, False or (`None`) Undefined.
@@ -94,17 +95,22 @@ impl Filter {
     }
 }
 
+/// A type stands for its subtypes, and a description for those with further options (RFC 4512
+/// §2.5.2); entries of the model have at most one option.
 fn any_value(entry: &Entry, attribute: &str, test: impl Fn(&str) -> bool) -> Option<bool> {
     let attribute = attribute.to_lowercase();
-    if !KNOWN.contains(&&*attribute) {
+    let (wanted, wanted_option) = attribute.split_once(';').unwrap_or((&attribute, ""));
+    if !KNOWN.contains(&wanted) {
         return None;
     }
-    let types: &[&str] = if attribute == "name" {
-        NAMES
-    } else {
-        &[&attribute]
+    let is_meant = |known: &str| {
+        let known = known.to_lowercase();
+        let (known, option) = known.split_once(';').unwrap_or((&known, ""));
+        let is_type = known == wanted || (wanted == "name" && NAMES.contains(&known));
+        is_type && (wanted_option.is_empty() || wanted_option == option)
     };
-    let mut values = types.iter().flat_map(|name| entry.values(name));
+    let meant = entry.attributes.iter().filter(|(name, _)| is_meant(name));
+    let mut values = meant.flat_map(|(_, values)| values);
     Some(values.any(|value| test(&String::from_utf8_lossy(value))))
 }
 

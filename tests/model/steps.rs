@@ -57,7 +57,12 @@ const ATTRIBUTES: &[&str] = &[
     "employeeNumber",
     "ou",
     "Description",
+    "givenName",
+    "givenName;lang-de",
+    "givenName;LANG-de",
 ];
+/// Those without options: which of several descriptions a compare means is for servers to say.
+const COMPARED: usize = 7;
 
 /// The next operation, given what is there.
 pub fn next(random: &mut Random, model: &Directory) -> Step {
@@ -71,7 +76,7 @@ pub fn next(random: &mut Random, model: &Directory) -> Step {
         }
         50..60 => rename(random, model),
         60..65 => {
-            let attribute = (*random.pick(ATTRIBUTES)).to_owned();
+            let attribute = (*random.pick(&ATTRIBUTES[..COMPARED])).to_owned();
             Step::Compare(some_name(random, model), attribute, word(random))
         }
         _ => {
@@ -109,15 +114,24 @@ fn entry(random: &mut Random, model: &Directory) -> Entry {
         );
     }
     let cn = format!("{simple}{number}");
-    let surname = word(random);
+    let (mut rdn, mut surname) = (format!("cn={cn}"), word(random));
+    if random.chance(20) {
+        (*random.pick(SIMPLE)).clone_into(&mut surname);
+        rdn = two(random, &cn, &surname);
+    }
     let classes = ["inetOrgPerson", "organizationalPerson", "person", "top"];
     let attributes: &[(&str, &[&str])] = &[
         ("objectClass", &classes),
         ("cn", &[&cn]),
         ("sn", &[&surname]),
     ];
-    let mut entry = Entry::of(&format!("cn={cn},{parent}"), attributes);
-    for attribute in ["description", "title", "employeeNumber"] {
+    let mut entry = Entry::of(&format!("{rdn},{parent}"), attributes);
+    for attribute in [
+        "description",
+        "title",
+        "employeeNumber",
+        "givenName;lang-de",
+    ] {
         if random.chance(40) {
             entry.push(attribute, word(random).into_bytes());
         }
@@ -126,6 +140,14 @@ fn entry(random: &mut Random, model: &Directory) -> Entry {
         entry.attributes.retain(|(name, _)| name != "sn");
     }
     entry
+}
+
+/// An RDN of two values, in one order or the other.
+fn two(random: &mut Random, cn: &str, sn: &str) -> String {
+    match random.chance(50) {
+        true => format!("cn={cn}+sn={sn}"),
+        false => format!("sn={sn}+cn={cn}"),
+    }
 }
 
 fn modification(random: &mut Random) -> Modification {
@@ -175,7 +197,13 @@ fn rename(random: &mut Random, model: &Directory) -> Step {
     } else {
         value
     };
-    let new_rdn = format!("{attribute}={value}");
+    let new_rdn = match attribute {
+        "cn" if random.chance(20) => {
+            let sn = *random.pick(SIMPLE);
+            two(random, &value, sn)
+        }
+        _ => format!("{attribute}={value}"),
+    };
     Step::Rename {
         name,
         new_rdn,
@@ -188,11 +216,19 @@ fn rename(random: &mut Random, model: &Directory) -> Step {
 fn some_name(random: &mut Random, model: &Directory) -> String {
     let names = model.names();
     let name = *random.pick(&names);
-    match random.below(20) {
+    match random.below(21) {
         0 => format!("cn=nobody,{name}"),
         1 => name.to_uppercase(),
+        // The same name, in another order.
+        2 => match name.split_once(',') {
+            Some((rdn, parent)) => match rdn.split_once('+') {
+                Some((one, other)) => format!("{other}+{one},{parent}"),
+                None => name.to_owned(),
+            },
+            None => name.to_owned(),
+        },
         // Nearer to the top more often, or the tree becomes a list.
-        2..8 => SUFFIX.to_owned(),
+        3..9 => SUFFIX.to_owned(),
         _ => name.to_owned(),
     }
 }
