@@ -34,7 +34,12 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything is allocated, as what a huge page holds stays there.
+    huge_pages(false);
     let cli = Cli::parse();
+    // A server has little memory of its own, spread over the heaps of its threads: of huge pages
+    // each would take one, 2 MiB, for some ten kilobytes.
+    huge_pages(!matches!(cli.command, Command::Serve(_) | Command::Demo(_)));
     let done = match cli.command {
         Command::Init(it) => init::init(&it),
         Command::Serve(it) => serve::serve(&it),
@@ -62,4 +67,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => problem.report(),
     }
+}
+
+/// Whether the kernel may back memory with huge pages, where it would.
+fn huge_pages(wanted: bool) {
+    // A kernel that cannot say so gives none either, or takes more memory.
+    let _ = rustix::thread::disable_transparent_huge_pages(!wanted);
 }
