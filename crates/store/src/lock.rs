@@ -1,11 +1,13 @@
 //! The lock of a data folder, and what its file says of the process that holds it.
 //!
-//! The file has one line: the process, and once a compacted copy has taken the place of the
+//! The file has one line: the process, with a random number, because one that is started again in a
+//! container has the id of the one before; and once a compacted copy has taken the place of the
 //! database, how many did; while one does, the word `replacing`. The database file and LMDB's table
 //! of readers have names of their own and change one after the other, so who opens them beside the
 //! holder looks at this line before and after.
 
 use std::fs::{File, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -26,9 +28,17 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) enum Lock {
     /// This process's, as long as it holds the file.
-    Own(File),
+    Own(Taken),
     /// Another process's.
     Other(Holder),
+}
+
+/// The lock file, locked by this process.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    file: File,
+    /// What stands in it for this process.
+    holder: String,
 }
 
 /// What the lock file says of the process that has the folder.
@@ -48,11 +58,11 @@ impl Lock {
     }
 
     fn say(&self, what: &str) -> Result<(), Error> {
-        let Lock::Own(file) = self else {
+        let Lock::Own(taken) = self else {
             return Err(Error::conflict("the folder is another process's"));
         };
-        let line = format!("{} {what}\n", std::process::id());
-        let written = file.write_all_at(line.as_bytes(), 0);
+        let line = format!("{} {what}\n", taken.holder);
+        let written = taken.file.write_all_at(line.as_bytes(), 0);
         written.map_err(Error::system("writing the lock file"))
     }
 }
@@ -64,8 +74,13 @@ impl Holder {
             .map_err(Error::system("reading the lock file"))
     }
 
+    /// The process with its random number; earlier releases wrote none.
     fn process(&self) -> Option<&str> {
         self.0.split_whitespace().next()
+    }
+
+    fn process_id(&self) -> Option<u32> {
+        self.process()?.split(':').next()?.parse().ok()
     }
 
     fn is_replacing(&self) -> bool {
@@ -100,7 +115,7 @@ pub(crate) fn beside<T>(
 
 /// Takes the folder's lock and writes this process into the lock file. The lock goes with the
 /// process, however it ends.
-pub(crate) fn lock_folder(folder: &Path) -> Result<File, Error> {
+pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     let file = options.open(folder.join(LOCK_FILE));
@@ -111,7 +126,7 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, Error> {
             let mut text = String::new();
             // Who holds it is a courtesy: an unreadable file must not hide that it is held.
             let read = file.read_to_string(&mut text).ok();
-            let process = read.and_then(|_| Holder(text).process()?.parse().ok());
+            let process = read.and_then(|_| Holder(text).process_id());
             return Err(Error::Locked {
                 folder: folder.to_path_buf(),
                 process,
@@ -121,13 +136,56 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, Error> {
             return Err(Error::system("locking the data folder")(source));
         }
     }
+    let random = RandomState::new().build_hasher().finish();
+    let holder = format!("{}:{random:016x}", std::process::id());
     let written = file
         .set_len(0)
         .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
+        .and_then(|()| writeln!(file, "{holder}"));
     match written.map_err(Error::system("writing the lock file")) {
         // A full disk must not keep a server from starting to read.
-        Ok(()) | Err(Error::Full) => Ok(file),
+        Ok(()) | Err(Error::Full) => Ok(Taken { file, holder }),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    #[test]
+    fn a_process_of_the_same_number_is_another_holder() {
+        let folder = TempDir::new().unwrap();
+        let taken = lock_folder(folder.path()).unwrap();
+        let holder = Holder::of(folder.path()).unwrap();
+        assert!(holder.still_holds(folder.path()).unwrap());
+        // The same one, while and after it replaces its database.
+        let lock = Lock::Own(taken);
+        lock.begin_replacing().unwrap();
+        assert!(holder.still_holds(folder.path()).unwrap());
+        lock.end_replacing(1).unwrap();
+        assert!(holder.still_holds(folder.path()).unwrap());
+        match lock_folder(folder.path()) {
+            Err(Error::Locked { process, .. }) => assert_eq!(process, Some(std::process::id())),
+            other => panic!("expected that it is locked, got {other:?}"),
+        }
+        drop(lock);
+        let again = lock_folder(folder.path()).unwrap();
+        assert!(!holder.still_holds(folder.path()).unwrap());
+        drop(again);
+    }
+
+    #[test]
+    fn lines_of_earlier_releases_are_read() {
+        let folder = TempDir::new().unwrap();
+        let write = |line: &str| std::fs::write(folder.path().join(LOCK_FILE), line).unwrap();
+        write("17\n");
+        let holder = Holder::of(folder.path()).unwrap();
+        assert_eq!(holder.process_id(), Some(17));
+        write("17         3\n");
+        assert!(holder.still_holds(folder.path()).unwrap());
+        write("18\n");
+        assert!(!holder.still_holds(folder.path()).unwrap());
     }
 }

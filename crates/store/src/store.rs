@@ -16,7 +16,7 @@ use crate::journal::{self, Recovery};
 use crate::lmdb::{
     self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
 };
-use crate::lock::{self, Lock, lock_folder};
+use crate::lock::{self, Lock, Taken, lock_folder};
 use crate::reader::Reader;
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
@@ -231,14 +231,14 @@ impl Store {
         Store::open_pinned(folder, lock_folder(folder)?, options)
     }
 
-    fn open_locked(folder: &Path, lock: File, options: &StoreOptions) -> Result<Store, Error> {
+    fn open_locked(folder: &Path, lock: Taken, options: &StoreOptions) -> Result<Store, Error> {
         Ok(Store::open_pinned(folder, lock, options)?.0)
     }
 
     /// Opens, and pins the state found before anything is committed.
     fn open_pinned(
         folder: &Path,
-        lock: File,
+        lock: Taken,
         options: &StoreOptions,
     ) -> Result<(Store, ReadTransaction), Error> {
         let file = folder.join(DATABASE_FILE);
