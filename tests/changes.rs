@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use kit::client::Modification;
 use kit::{Pando, people};
@@ -181,6 +183,43 @@ fn nothing_is_missing_after_crashes() {
         pando.serve();
         add(&pando, &format!("again{round}-"), 3);
     }
+    pando
+        .run_on_node(&["backup"], &[&backup, "--incremental"])
+        .expect(0);
+    assert_eq!(restored(&pando, &backup, "restored", &[]), pando.export());
+}
+
+#[test]
+fn changes_are_whole_while_writes_go_on() {
+    let pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let since = position(&pando.run(&["verify", &backup]).expect(0).out);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 0..2 {
+            let (mut admin, stop) = (pando.admin(), &stop);
+            scope.spawn(move || {
+                let name = people::person(&format!("early{writer}")).name;
+                for count in 0_u32.. {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let change = Modification::replace("description", &[&count.to_string()]);
+                    admin.modify(&name, &[change]).expect_success();
+                }
+            });
+        }
+        let mut failed = Vec::new();
+        for _ in 0..12 {
+            let incremental = pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+            let exported = pando.run_on_node(&["export"], &["--changes-since", &since]);
+            let both = [incremental, exported].into_iter();
+            failed.extend(both.filter(|it| it.status != 0).map(|it| it.err));
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(failed.is_empty(), "{failed:?}");
+    });
     pando
         .run_on_node(&["backup"], &[&backup, "--incremental"])
         .expect(0);

@@ -205,6 +205,11 @@ impl Store {
         Ok(Store { shared })
     }
 
+    /// Whether another process has the database open, which may write to it.
+    pub fn is_beside(&self) -> bool {
+        matches!(self.shared.lock, Lock::Other(_))
+    }
+
     /// Refuses when the process that has the folder is no longer the one it was when the store was
     /// opened beside it: its start may have gone back behind what was read here.
     ///

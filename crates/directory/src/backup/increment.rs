@@ -51,7 +51,8 @@ pub(super) fn extend(
     let name = format!("changes-{:020}-{position:020}.zst", after + 1);
     let path = backup.join(&name);
     let partial = partial_name(&path);
-    let written = write(&mut reader, position, &partial, meter);
+    let next = || reader.next_up_to(position, store.is_beside());
+    let written = write(next, &partial, meter);
     let stored = written.inspect_err(|_| {
         let _ = fs::remove_file(&partial);
     })?;
@@ -69,10 +70,9 @@ pub(super) fn extend(
     Ok(Some(increment))
 }
 
-/// Writes the changes up to a position.
+/// Writes the changes that come.
 fn write(
-    reader: &mut Reader,
-    position: u64,
+    mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
     path: &Path,
     meter: &Meter,
 ) -> Result<Hashed, Failure> {
@@ -80,14 +80,8 @@ fn write(
     let encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     let mut encoder = BufWriter::with_capacity(1 << 20, encoder);
     let mut bytes = Vec::new();
-    let mut reached = 0;
-    while reached < position {
+    while let Some(frame) = next()? {
         meter.check()?;
-        let Some(frame) = reader.next()? else {
-            reader.require_end(position)?;
-            break;
-        };
-        reached = frame.position().unwrap_or(reached);
         bytes.clear();
         Frame::encode(&frame.content, &frame.outcome, &mut bytes);
         encoder.write_all(&bytes).map_err(file(path))?;

@@ -7,6 +7,12 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often one looks again for a change that was committed and is being kept, and how long is
+/// between two looks: ten seconds in all, because beginning a file waits for the disk.
+const LOOKS_MAX: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The kept changes after a position.
 #[derive(Debug)]
@@ -96,12 +102,25 @@ impl Reader {
         }
     }
 
-    /// Fails unless the record returned last is this one, the last that there is.
-    pub fn require_end(&self, position: u64) -> Result<(), Failure> {
-        match self.position >= position {
-            true => Ok(()),
-            false => Err(hole(&self.folder, self.position, None)),
+    /// The next record up to a position that the database has; `None` behind it. Beside a server
+    /// the last ones are waited for: it commits a record before it keeps it.
+    ///
+    /// # Errors
+    /// As [`Reader::next`]; a record up to that position is not kept.
+    pub fn next_up_to(&mut self, end: u64, beside: bool) -> Result<Option<Frame>, Failure> {
+        let mut looks = if beside { LOOKS_MAX } else { 0 };
+        while self.position < end {
+            if let Some(frame) = self.next()? {
+                return Ok(Some(frame));
+            }
+            if looks == 0 {
+                return Err(hole(&self.folder, self.position, None));
+            }
+            looks -= 1;
+            std::thread::park_timeout(PAUSE);
+            *self = Reader::open(&self.folder, self.position)?;
         }
+        Ok(None)
     }
 }
 

@@ -98,6 +98,33 @@ fn torn_ends_are_ends_and_holes_are_told() {
 }
 
 #[test]
+fn what_is_committed_and_not_kept_yet_is_waited_for() {
+    let data = TempDir::new().unwrap();
+    let mut first = keeper(&data, 1 << 20, 0);
+    keep(&mut first, 1..=3);
+    let mut reader = Reader::open(&folder(data.path()), 1).unwrap();
+    let mut next = |end| {
+        let frame = reader.next_up_to(end, true).unwrap();
+        frame.and_then(|it| it.position())
+    };
+    assert_eq!((next(3), next(3), next(3)), (Some(2), Some(3), None));
+    // The files were listed before these came, one into the same file and one into the next.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            keep(&mut first, 4..=4);
+            keep(&mut keeper(&data, 1 << 20, 4), 5..=5);
+        });
+        assert_eq!((next(5), next(5), next(5)), (Some(4), Some(5), None));
+    });
+    // Nobody is going to keep more.
+    let missing = reader.next_up_to(6, false).unwrap_err().to_string();
+    assert!(
+        missing.contains("after position 5, and no later one is kept"),
+        "{missing}"
+    );
+}
+
+#[test]
 fn going_back_to_a_checkpoint_cuts_what_comes_again() {
     let data = TempDir::new().unwrap();
     keep(&mut keeper(&data, 1 << 20, 0), 1..=5);

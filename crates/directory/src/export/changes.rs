@@ -62,11 +62,8 @@ pub fn export_changes(
         Point::Position(position) => position,
         Point::Time(_) => 0,
     };
-    while let Some(frame) = changes.next()? {
+    while let Some(frame) = changes.next_up_to(end, store.is_beside())? {
         meter.check()?;
-        if frame.position().is_none_or(|it| it > end) {
-            break;
-        }
         if options.since.includes(&frame) {
             continue;
         }
@@ -83,7 +80,6 @@ pub fn export_changes(
             exported.bytes += flush(&mut text, options.compression, output)?;
         }
     }
-    changes.require_end(end)?;
     exported.bytes += flush(&mut text, options.compression, output)?;
     store.require_same_holder()?;
     Ok((exported, position))
