@@ -169,6 +169,64 @@ fn exported_changes_make_of_the_old_state_the_new_one() {
 }
 
 #[test]
+fn an_increment_of_another_history_is_refused() {
+    let mut pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    let incremental = |pando: &Pando| pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let early = position(&pando.run(&["verify", &backup]).expect(0).out);
+    add(&pando, "lost", 10);
+    incremental(&pando).expect(0);
+    let at_last = pando.export();
+    pando.stop();
+
+    // Back to an earlier moment, from which the node goes as far, and then further.
+    fs::remove_dir_all(pando.node().join("data")).expect("removed");
+    let node = text(&pando.node());
+    pando
+        .run(&["restore", &backup, &node, "--until", &early])
+        .expect(0);
+    pando.serve();
+    for (more, says) in [(9, "only to"), (1, "at position"), (5, "at position")] {
+        add(&pando, &format!("other{more}-"), more);
+        let refused = incremental(&pando).expect(1);
+        assert!(refused.err.contains(says), "{}", refused.err);
+        assert!(
+            refused.err.contains("make a full backup"),
+            "{}",
+            refused.err
+        );
+    }
+    assert_eq!(restored(&pando, &backup, "restored", &[]), at_last);
+    let next = text(&pando.folder.join("next"));
+    pando.run_on_node(&["backup"], &[&next]).expect(0);
+    add(&pando, "more", 1);
+    let more = pando.run_on_node(&["backup"], &[&next, "--incremental"]);
+    more.expect(0);
+    assert_eq!(restored(&pando, &next, "again", &[]), pando.export());
+}
+
+#[test]
+fn a_manifest_without_digests_takes_increments() {
+    let pando = keeping();
+    let folder = pando.folder.join("backup");
+    let backup = text(&folder);
+    let incremental = || pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    add(&pando, "first", 2);
+    incremental().expect(0);
+    let manifest = fs::read_to_string(folder.join("manifest.toml")).expect("the manifest");
+    let lines = manifest.lines();
+    let old: Vec<&str> = lines.filter(|it| !it.starts_with("digest = ")).collect();
+    assert_eq!(old.len() + 2, manifest.lines().count(), "{manifest}");
+    fs::write(folder.join("manifest.toml"), old.join("\n")).expect("written");
+    incremental().expect(0).says("nothing has changed since");
+    add(&pando, "second", 2);
+    incremental().expect(0);
+    assert_eq!(restored(&pando, &backup, "restored", &[]), pando.export());
+}
+
+#[test]
 fn nothing_is_missing_after_crashes() {
     let mut pando = keeping();
     let backup = text(&pando.folder.join("backup"));

@@ -22,6 +22,7 @@ use crate::import::Meter;
 use crate::recover;
 use crate::stop::Failure;
 use hashing::{Hashed, HashingReader, HashingWriter};
+use manifest::Place;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -96,9 +97,9 @@ impl Source {
         meter: &Meter,
     ) -> Result<(W, Manifest), Failure> {
         let made = time_now();
-        let position = self.0.reader()?.snapshot()?.position()?;
+        let place = Place::newest(&self.0)?;
         let (mut to, (database, stored)) = self.compress(to, name, meter)?;
-        let manifest = Manifest::new(made, position, database, stored);
+        let manifest = Manifest::new(made, place, database, stored);
         let settings = match settings.filter(|it| it.is_file()) {
             Some(settings) => fs::read(settings).map_err(file(settings))?,
             None => Vec::new(),
@@ -156,7 +157,7 @@ impl Source {
     ) -> Result<Manifest, Failure> {
         let made = time_now();
         // Before the copy begins: it holds at least this.
-        let position = self.0.reader()?.snapshot()?.position()?;
+        let place = Place::newest(&self.0)?;
         let path = folder.join(CONTENT_FILE);
         let content = File::create(&path).map_err(file(&path))?;
         let (content, (database, stored)) = self.compress(content, &path, meter)?;
@@ -165,7 +166,7 @@ impl Source {
             let name = settings.file_name().unwrap_or_default();
             fs::copy(settings, folder.join(name)).map_err(file(settings))?;
         }
-        let manifest = Manifest::new(made, position, database, stored);
+        let manifest = Manifest::new(made, place, database, stored);
         manifest.write(folder)?;
         sync(folder)?;
         Ok(manifest)

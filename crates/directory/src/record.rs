@@ -137,6 +137,11 @@ pub(crate) fn time_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(9..17)?.try_into().ok()?))
 }
 
+/// The digest in an encoded record: that of the state it was executed on.
+pub(crate) fn digest_of(bytes: &[u8]) -> Option<u128> {
+    Some(u128::from_le_bytes(bytes.get(17..33)?.try_into().ok()?))
+}
+
 fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
     put_field(out, field::BY, write.by.as_bytes());
     put_field(out, field::NAME, write.name.bytes());

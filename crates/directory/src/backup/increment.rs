@@ -1,7 +1,7 @@
 //! Increments of a backup: the changes since, each stretch in a file of its own.
 
 use super::hashing::{Hashed, HashingReader, HashingWriter};
-use super::manifest::{Increment, Manifest};
+use super::manifest::{Increment, Manifest, Place, hexadecimal};
 use super::{ZSTD_LEVEL, file, partial_name, sync, time_now};
 use crate::changes::{self, Frame, Reader};
 use crate::import::Meter;
@@ -10,6 +10,9 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use store::Store;
+
+/// What helps when a backup and a node do not belong together.
+const ADVICE: &str = ": make a full backup, and add increments to that one";
 
 /// Bytes that an increment of a backup takes at most.
 pub(super) fn bytes(store: &Store, backup: &Path) -> Result<u64, Failure> {
@@ -33,26 +36,27 @@ pub(super) fn extend(
     }
     let after = manifest.last_position();
     let made = time_now();
-    let position = {
-        let mut reader = store.reader()?;
-        reader.snapshot()?.position()?
-    };
-    if position == after {
-        return Ok(None);
-    }
+    let Place { position, digest } = Place::newest(store)?;
     if position < after {
         return Err(Failure::Input(format!(
             "{}: expected a backup of this node: it goes up to position {after}, the node's \
-             database only to {position}",
+             database only to {position}{ADVICE}",
             backup.display()
         )));
     }
+    if position == after {
+        require_same_history(backup, &manifest, Some(digest))?;
+        return Ok(None);
+    }
     let mut reader = Reader::open(&changes::folder(store.folder()), after)?;
+    let mut next = || reader.next_up_to(position, store.is_beside());
+    let first = next()?;
+    let before = first.as_ref().and_then(Frame::digest);
+    require_same_history(backup, &manifest, before)?;
     let name = format!("changes-{:020}-{position:020}.zst", after + 1);
     let path = backup.join(&name);
     let partial = partial_name(&path);
-    let next = || reader.next_up_to(position, store.is_beside());
-    let written = write(next, &partial, meter);
+    let written = write(first, next, &partial, meter);
     let stored = written.inspect_err(|_| {
         let _ = fs::remove_file(&partial);
     })?;
@@ -61,6 +65,7 @@ pub(super) fn extend(
         file: name,
         after,
         position,
+        digest: Some(digest),
         made,
         stored,
     };
@@ -70,8 +75,30 @@ pub(super) fn extend(
     Ok(Some(increment))
 }
 
-/// Writes the changes that come.
+/// Refuses to go on with the changes of another history: after a restore to an earlier moment there
+/// are others of the same positions. `digest` is that of the state which they begin with.
+fn require_same_history(
+    backup: &Path,
+    manifest: &Manifest,
+    digest: Option<u128>,
+) -> Result<(), Failure> {
+    match (manifest.last_digest(), digest) {
+        (Some(expected), Some(found)) if expected != found => Err(Failure::Input(format!(
+            "{}: expected a backup of what this node has now: at position {} it has the digest {}, \
+             the node had {}; the node was restored or its database replaced since, or the backup \
+             is another node's{ADVICE}",
+            backup.display(),
+            manifest.last_position(),
+            hexadecimal(expected),
+            hexadecimal(found)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the first change and those that come after it.
 fn write(
+    first: Option<Frame>,
     mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
     path: &Path,
     meter: &Meter,
@@ -80,12 +107,14 @@ fn write(
     let encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     let mut encoder = BufWriter::with_capacity(1 << 20, encoder);
     let mut bytes = Vec::new();
-    while let Some(frame) = next()? {
+    let mut coming = first;
+    while let Some(frame) = coming {
         meter.check()?;
         bytes.clear();
         Frame::encode(&frame.content, &frame.outcome, &mut bytes);
         encoder.write_all(&bytes).map_err(file(path))?;
         meter.add_bytes(bytes.len() as u64);
+        coming = next()?;
     }
     let encoder = encoder
         .into_inner()

@@ -1,4 +1,8 @@
 //! What a backup says of itself.
+//!
+//! The digest at a position tells the history that led there from others that came as far: what was
+//! written after a restore to an earlier moment has the same positions. Backups of earlier releases
+//! do not have it.
 
 use super::hashing::Hashed;
 use crate::stop::Failure;
@@ -6,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use store::Store;
 
 /// The file in a backup's folder.
 const FILE: &str = "manifest.toml";
@@ -21,6 +26,8 @@ pub struct Manifest {
     pub made: String,
     /// A position in the order up to which it has everything; it may have some more.
     pub position: u64,
+    /// The digest of the state there.
+    pub digest: Option<u128>,
     /// The database.
     pub database: Hashed,
     /// The same, compressed.
@@ -38,6 +45,8 @@ pub struct Increment {
     pub after: u64,
     /// up to this one.
     pub position: u64,
+    /// The digest of the state there.
+    pub digest: Option<u128>,
     /// When they were added, as a GeneralizedTime.
     pub made: String,
     /// The file, compressed.
@@ -51,6 +60,8 @@ struct Text {
     pando: String,
     made: String,
     position: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     database: Sum,
     stored: Sum,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,6 +74,8 @@ struct IncrementText {
     file: String,
     after: u64,
     position: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     made: String,
     stored: Sum,
 }
@@ -74,13 +87,33 @@ struct Sum {
     xxh3: String,
 }
 
+/// A state in the order of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub position: u64,
+    pub digest: u128,
+}
+
+impl Place {
+    /// That of the newest state of a store.
+    pub fn newest(store: &Store) -> Result<Place, Failure> {
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(Place {
+            position: snapshot.position()?,
+            digest: snapshot.digest()?,
+        })
+    }
+}
+
 impl Manifest {
     /// The manifest of a backup that is being made.
-    pub(super) fn new(made: String, position: u64, database: Hashed, stored: Hashed) -> Manifest {
+    pub(super) fn new(made: String, place: Place, database: Hashed, stored: Hashed) -> Manifest {
         Manifest {
             pando: env!("CARGO_PKG_VERSION").to_owned(),
             made,
-            position,
+            position: place.position,
+            digest: Some(place.digest),
             database,
             stored,
             increments: Vec::new(),
@@ -110,11 +143,11 @@ impl Manifest {
             return Err(wrong(&format_args!("format is not {FORMAT}")));
         }
         let text: Text = toml::from_str(&text).map_err(|error| wrong(&error))?;
+        let number = |it: &String| u128::from_str_radix(it, 16).map_err(|error| wrong(&error));
         let sum = |it: &Sum| -> Result<Hashed, Failure> {
-            let xxh3 = u128::from_str_radix(&it.xxh3, 16).map_err(|error| wrong(&error))?;
             Ok(Hashed {
                 bytes: it.bytes,
-                xxh3,
+                xxh3: number(&it.xxh3)?,
             })
         };
         let increment = |it: IncrementText| -> Result<Increment, Failure> {
@@ -123,6 +156,7 @@ impl Manifest {
                 file: it.file,
                 after: it.after,
                 position: it.position,
+                digest: it.digest.as_ref().map(number).transpose()?,
                 made: it.made,
             })
         };
@@ -137,6 +171,7 @@ impl Manifest {
             pando: text.pando,
             made: text.made,
             position: text.position,
+            digest: text.digest.as_ref().map(number).transpose()?,
         })
     }
 
@@ -146,17 +181,24 @@ impl Manifest {
         last.map_or(self.position, |it| it.position)
     }
 
+    /// The digest of the state there, if it is known.
+    pub fn last_digest(&self) -> Option<u128> {
+        let last = self.increments.last();
+        last.map_or(self.digest, |it| it.digest)
+    }
+
     /// It as text; `path` is what an error names.
     pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let sum = |it: &Hashed| Sum {
             bytes: it.bytes,
-            xxh3: format!("{:032x}", it.xxh3),
+            xxh3: hexadecimal(it.xxh3),
         };
         let text = Text {
             format: FORMAT,
             pando: self.pando.clone(),
             made: self.made.clone(),
             position: self.position,
+            digest: self.digest.map(hexadecimal),
             database: sum(&self.database),
             stored: sum(&self.stored),
             increment: self
@@ -166,6 +208,7 @@ impl Manifest {
                     file: it.file.clone(),
                     after: it.after,
                     position: it.position,
+                    digest: it.digest.map(hexadecimal),
                     made: it.made.clone(),
                     stored: sum(&it.stored),
                 })
@@ -187,4 +230,9 @@ impl Manifest {
         });
         written.map_err(super::file(&path))
     }
+}
+
+/// Digests and hashes as the manifest has them, and `pando check` prints them.
+pub(super) fn hexadecimal(it: u128) -> String {
+    format!("{it:032x}")
 }

@@ -67,6 +67,11 @@ impl Frame {
         record::time_of(&self.content)
     }
 
+    /// The digest of the state that it was executed on.
+    pub fn digest(&self) -> Option<u128> {
+        record::digest_of(&self.content)
+    }
+
     /// Appends a record to `out`.
     pub fn encode(content: &[u8], outcome: &Outcome, out: &mut Vec<u8>) {
         let start = out.len();
