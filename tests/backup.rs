@@ -259,13 +259,77 @@ fn old_backups_go_in_rotation() {
         .run_on_node(&["backup"], &[&to, "--keep", "2"])
         .expect(0);
     let left = names(&folder);
-    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(left.len(), 5, "{left:?}");
     assert_eq!(left[0], "2025");
     assert_eq!(left[1], "20260101000000Z");
     assert_eq!(left[3], "notes");
+    assert_eq!(left[4], "pando-backup.lock");
     pando
         .run(&["verify", &text(&folder.join(&left[2]))])
         .expect(0);
+}
+
+#[test]
+fn a_backup_that_was_just_made_stays_whatever_the_clock_says() {
+    let pando = served();
+    let folder = pando.folder.join("backups");
+    let later = ["29990101000000Z", "29990102000000Z"];
+    for name in later {
+        fs::create_dir_all(folder.join(name)).expect("made");
+    }
+    let to = text(&folder);
+    let made = pando.run_on_node(&["backup"], &[&to, "--keep", "2"]);
+    let made = made.expect(0).out;
+    pando.run(&["verify", made.trim()]).expect(0);
+    let left = names(&folder);
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert_eq!(left[1], later[1]);
+}
+
+#[test]
+fn one_backup_at_a_time_is_made_by_rotation() {
+    let pando = served();
+    let folder = pando.folder.join("backups");
+    let partial = folder.join("20250101000000Z.partial");
+    fs::create_dir_all(&partial).expect("made");
+    // As the other run holds it.
+    let lock = fs::File::create(folder.join("pando-backup.lock")).expect("made");
+    lock.try_lock().expect("nobody has it");
+    let to = text(&folder);
+    let backup = || pando.run_on_node(&["backup"], &[&to, "--keep", "2"]);
+    backup()
+        .expect(1)
+        .says("another backup is being made here; try again when it has ended");
+    assert!(partial.exists());
+    drop(lock);
+    backup().expect(0);
+    assert!(!partial.exists());
+}
+
+#[test]
+fn what_a_killed_verification_left_goes_with_the_next_backup() {
+    let pando = served();
+    let folder = pando.folder.join("backups");
+    let backup = text(&folder.join("first"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let left = || {
+        let names = names(&folder);
+        names.iter().any(|it| it.starts_with("pando-verify-"))
+    };
+    // Until one is killed before it has ended.
+    while !left() {
+        let mut command = std::process::Command::new(kit::pando::program());
+        let mut running = Running::start("pando verify", command.args(["verify", &backup]));
+        until("it has begun", || {
+            (left() || !running.is_alive()).then_some(())
+        });
+        running.kill();
+    }
+    pando
+        .run_on_node(&["backup"], &[&text(&folder.join("second"))])
+        .expect(0)
+        .says("removed: who made it is gone");
+    assert_eq!(names(&folder), ["first", "second"]);
 }
 
 #[test]

@@ -23,13 +23,18 @@ enum Kind {
 }
 
 const MEGABYTE: u64 = 1 << 20;
-/// Size of the tmpfs, half of it taken by a file that can be removed.
+/// Size of a small tmpfs, half of it taken by a file that can be removed.
 const SIZE_MB: u64 = 32;
 const FILLER_MB: u64 = 16;
 
 impl Disk {
     /// A new small disk.
     pub fn new() -> Self {
+        Self::of(SIZE_MB)
+    }
+
+    /// A new disk of so many megabytes.
+    pub fn of(size_mb: u64) -> Self {
         let folder = Folder::new();
         fs::create_dir(folder.join("disk")).expect("the folder is new");
         let user: &[&str] = if is_root() {
@@ -42,11 +47,11 @@ impl Disk {
             eprintln!("mount namespaces are forbidden here: files are limited in size instead");
             return Disk {
                 folder,
-                kind: Kind::FileSize((SIZE_MB - FILLER_MB) * MEGABYTE),
+                kind: Kind::FileSize((size_mb - FILLER_MB) * MEGABYTE),
             };
         }
         let script = format!(
-            "mount -t tmpfs -o size={SIZE_MB}m tmpfs \"$1\" && \
+            "mount -t tmpfs -o size={size_mb}m tmpfs \"$1\" && \
              head -c {FILLER_MB}M /dev/zero >\"$1/filler\" && echo ready >&2 && \
              exec tail -f /dev/null"
         );

@@ -10,13 +10,16 @@ mod hashing;
 mod increment;
 mod manifest;
 mod restore;
+mod room;
 mod single;
+mod verify;
 
 pub use manifest::{Increment, Manifest};
 pub use restore::{Restored, restore};
+pub use room::bytes_to_restore;
 pub use single::settings_of;
+pub use verify::{remove_stale_verifications, verify};
 
-use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock, generalized_time};
 use crate::import::Meter;
 use crate::recover;
@@ -216,26 +219,6 @@ fn compress<W: Write>(
     let output = encoder.finish().map_err(file(path))?;
     let (content, stored) = output.finish();
     Ok((content, (from.finish(), stored)))
-}
-
-/// Restores a backup with its increments into a folder `within`, checks every table, and removes
-/// it again.
-///
-/// # Errors
-/// As [`restore`], and what a check says.
-pub fn verify(
-    backup: &Path,
-    within: &Path,
-    meter: &Meter,
-) -> Result<(Restored, CheckReport), Failure> {
-    let place = within.join(format!("pando-verify-{}", std::process::id()));
-    let restored = restore(backup, None, None, &place, meter);
-    let verified = restored.and_then(|restored| {
-        meter.finish();
-        Ok((restored, check(&place)?))
-    });
-    let _ = fs::remove_dir_all(&place);
-    verified
 }
 
 fn copy(

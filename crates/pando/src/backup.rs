@@ -6,20 +6,20 @@ use crate::generate::interrupted;
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note, say};
+use crate::room;
+use crate::rotation::Rotation;
 use directory::Failure;
 use directory::backup::{
-    Manifest, Source, restore as restore_database, settings_of, time_now, verify as verify_backup,
+    Manifest, Source, bytes_to_restore, remove_stale_verifications, restore as restore_database,
+    settings_of, time_now, verify as verify_backup,
 };
 use directory::import::Meter;
 use server::settings::FILE_NAME;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Letters of the name of a backup in a folder of backups, a GeneralizedTime to the second.
-const NAME_LETTERS: usize = 15;
 
 /// Makes a backup of a node, served or not.
 pub fn backup(it: &Backup) -> Result<(), Problem> {
@@ -34,23 +34,37 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     if it.single {
         return as_one_file(&source, (it.to.as_path(), bytes), &settings);
     }
-    let to = match it.keep {
-        None => it.to.clone(),
-        Some(_) => it.to.join(time_now()),
+    let make = |to: &Path| {
+        prepare(to, bytes)?;
+        let started = Instant::now();
+        let manifest = watched(bytes, "", |meter| source.write(to, Some(&settings), meter))?;
+        note_backed_up(started, &manifest);
+        say(to.display())
     };
-    let above = above(&to);
+    let Some(keep) = it.keep else {
+        return make(&it.to);
+    };
+    let rotation = Rotation::begin(&it.to)?;
+    let to = it.to.join(time_now());
+    make(&to)?;
+    rotation.end(&to, keep.get())
+}
+
+/// Makes the folder that a backup is to stand in, if it is missing, and asks for room there.
+fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
+    let above = above(to);
     fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
-    if it.keep.is_some() {
-        remove_interrupted(&it.to)?;
-    }
-    require_room(above, bytes, "backup")?;
-    let started = Instant::now();
-    let manifest = watched(bytes, "", |meter| source.write(&to, Some(&settings), meter))?;
-    note_backed_up(started, &manifest);
-    say(to.display())?;
-    match it.keep {
-        Some(keep) => rotate(&it.to, keep.get()),
-        None => Ok(()),
+    remove_stale(above);
+    room::require_beside_others(above, bytes, "backup")
+}
+
+/// Removes what killed runs of `pando verify` left.
+fn remove_stale(within: &Path) {
+    for path in remove_stale_verifications(within) {
+        note(format_args!(
+            "{} removed: who made it is gone",
+            path.display()
+        ));
     }
 }
 
@@ -64,9 +78,7 @@ fn as_one_file(source: &Source, (to, bytes): (&Path, u64), settings: &Path) -> R
         note_backed_up(started, &manifest);
         return Ok(());
     }
-    let above = above(to);
-    fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
-    require_room(above, bytes, "backup")?;
+    prepare(to, bytes)?;
     let manifest = watched(bytes, "", |meter| source.write_file(to, settings, meter))?;
     note_backed_up(started, &manifest);
     say(to.display())
@@ -84,7 +96,7 @@ fn note_backed_up(started: Instant, manifest: &Manifest) {
 /// Adds what changed since to a backup.
 fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
     let bytes = source.increment_bytes(backup).map_err(Problem::failed)?;
-    require_room(backup, bytes, "increment")?;
+    room::require_beside_others(backup, bytes, "increment")?;
     let started = Instant::now();
     let Some(added) = watched(0, "", |meter| source.extend(backup, meter))? else {
         note("nothing has changed since");
@@ -107,7 +119,7 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     let existed = it.dir.exists();
     fs::create_dir_all(&it.dir).map_err(|error| Problem::file(&it.dir, error))?;
     let started = Instant::now();
-    let restored = require_room(&it.dir, manifest.database.bytes, "database").and_then(|()| {
+    let restored = require_room(&it.dir, &manifest, it.changes.as_deref()).and_then(|()| {
         let bytes = manifest.database.bytes;
         watched(bytes, "", |meter| {
             restore_database(&it.backup, it.changes.as_deref(), it.until, &data, meter)
@@ -139,6 +151,12 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Asks for room for the database of a backup, and what comes after it.
+fn require_room(folder: &Path, manifest: &Manifest, kept: Option<&Path>) -> Result<(), Problem> {
+    let bytes = bytes_to_restore(manifest, kept).map_err(Problem::failed)?;
+    room::require_beside_others(folder, bytes, "database")
+}
+
 /// The settings in a backup; those that a node begins with if it has none.
 fn kept_settings(backup: &Path) -> Result<Vec<u8>, Problem> {
     let kept = backup.join(FILE_NAME);
@@ -158,7 +176,8 @@ pub fn verify(it: &Verify) -> Result<(), Problem> {
     let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
     let within = it.within.as_deref().unwrap_or(above(&it.backup));
     let bytes = manifest.database.bytes;
-    require_room(within, bytes, "database")?;
+    remove_stale(within);
+    require_room(within, &manifest, None)?;
     let (restored, report) = watched(bytes, "checking", |meter| {
         verify_backup(&it.backup, within, meter)
     })?;
@@ -216,63 +235,7 @@ fn watched<T>(
     done.map_err(Problem::failed)
 }
 
-/// Refuses before anything is written when the file system has not enough room.
-pub fn require_room(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
-    let found = rustix::fs::statvfs(folder);
-    let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;
-    let room = found.f_bavail * found.f_frsize;
-    if room >= bytes {
-        return Ok(());
-    }
-    Err(Problem::failed(format_args!(
-        "{}: the {what} may take {}, and {} are free",
-        folder.display(),
-        indicatif::HumanBytes(bytes),
-        indicatif::HumanBytes(room)
-    )))
-}
-
 fn above(path: &Path) -> &Path {
     let above = path.parent().filter(|it| !it.as_os_str().is_empty());
     above.unwrap_or(Path::new("."))
-}
-
-/// Whether a folder of backups holds this one by rotation: nothing else is ever removed.
-fn is_name(name: &str) -> bool {
-    let (digits, end) = name.split_at_checked(NAME_LETTERS - 1).unwrap_or_default();
-    end == "Z" && digits.bytes().all(|it| it.is_ascii_digit())
-}
-
-/// What stands in a folder of backups and has a name that passes a test.
-fn named(folder: &Path, test: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Problem> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| Problem::file(folder, error))? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|it| it.to_str()).unwrap_or("");
-        if test(name) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Removes what interrupted backups left, before the next one asks for room.
-fn remove_interrupted(folder: &Path) -> Result<(), Problem> {
-    for path in named(folder, |it| {
-        it.strip_suffix(".partial").is_some_and(is_name)
-    })? {
-        fs::remove_dir_all(&path).map_err(|error| Problem::file(&path, error))?;
-    }
-    Ok(())
-}
-
-/// Removes the oldest backups.
-fn rotate(folder: &Path, keep: usize) -> Result<(), Problem> {
-    let whole = named(folder, is_name)?;
-    for path in whole.iter().take(whole.len().saturating_sub(keep)) {
-        fs::remove_dir_all(path).map_err(|error| Problem::file(path, error))?;
-        note(format_args!("{} removed", path.display()));
-    }
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `pando compact`: gives space that the database no longer needs back to the file system. A node
 //! that is served is compacted by the process that serves it, which this command asks and watches.
 
-use crate::backup::require_room;
 use crate::channel::{Channel, refused};
 use crate::cli::Compact;
 use crate::generate::interrupted;
@@ -10,6 +9,7 @@ use crate::passwd::first_line;
 use crate::progress::{Progress, Standing};
 use crate::reach::Target;
 use crate::report::{Problem, note, say};
+use crate::room;
 use crate::status::doing::compaction_has_ended;
 use crate::status::figures::{Figures, Shown};
 use indicatif::HumanBytes;
@@ -136,7 +136,7 @@ fn say_sizes(before: u64, after: u64) -> Result<(), Problem> {
 fn alone(dir: &Path) -> Result<(), Problem> {
     let data = data_folder(dir)?;
     let bytes = directory::compact::bytes(&data).map_err(Problem::failed)?;
-    require_room(&data, bytes, "compacted database")?;
+    room::require(&data, bytes, "compacted database")?;
     let started = Instant::now();
     let done = directory::compact::compact(&data).map_err(Problem::failed)?;
     note(format_args!(

@@ -21,6 +21,8 @@ mod passwd;
 mod progress;
 mod reach;
 mod report;
+mod room;
+mod rotation;
 mod schema;
 mod serve;
 mod status;

@@ -57,7 +57,7 @@ pub(super) fn extend(
     let path = backup.join(&name);
     let partial = partial_name(&path);
     let written = write(first, next, &partial, meter);
-    let stored = written.inspect_err(|_| {
+    let (bytes, stored) = written.inspect_err(|_| {
         let _ = fs::remove_file(&partial);
     })?;
     fs::rename(&partial, &path).map_err(file(&path))?;
@@ -67,6 +67,7 @@ pub(super) fn extend(
         position,
         digest: Some(digest),
         made,
+        bytes: Some(bytes),
         stored,
     };
     manifest.increments.push(increment.clone());
@@ -96,23 +97,24 @@ fn require_same_history(
     }
 }
 
-/// Writes the first change and those that come after it.
+/// Writes the first change and those that come after it; returns how long they are.
 fn write(
     first: Option<Frame>,
     mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
     path: &Path,
     meter: &Meter,
-) -> Result<Hashed, Failure> {
+) -> Result<(u64, Hashed), Failure> {
     let output = HashingWriter::new(File::create(path).map_err(file(path))?);
     let encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     let mut encoder = BufWriter::with_capacity(1 << 20, encoder);
-    let mut bytes = Vec::new();
+    let (mut bytes, mut length) = (Vec::new(), 0);
     let mut coming = first;
     while let Some(frame) = coming {
         meter.check()?;
         bytes.clear();
         Frame::encode(&frame.content, &frame.outcome, &mut bytes);
         encoder.write_all(&bytes).map_err(file(path))?;
+        length += bytes.len() as u64;
         meter.add_bytes(bytes.len() as u64);
         coming = next()?;
     }
@@ -121,7 +123,7 @@ fn write(
         .map_err(|it| file(path)(it.into_error()))?;
     let (content, stored) = encoder.finish().map_err(file(path))?.finish();
     content.sync_all().map_err(file(path))?;
-    Ok(stored)
+    Ok((length, stored))
 }
 
 /// The records of an increment, compared with the manifest when the last one has been read.

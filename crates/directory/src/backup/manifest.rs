@@ -49,6 +49,8 @@ pub struct Increment {
     pub digest: Option<u128>,
     /// When they were added, as a GeneralizedTime.
     pub made: String,
+    /// Their length; earlier releases did not say.
+    pub bytes: Option<u64>,
     /// The file, compressed.
     pub stored: Hashed,
 }
@@ -77,6 +79,8 @@ struct IncrementText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     made: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
     stored: Sum,
 }
 
@@ -158,6 +162,7 @@ impl Manifest {
                 position: it.position,
                 digest: it.digest.as_ref().map(number).transpose()?,
                 made: it.made,
+                bytes: it.bytes,
             })
         };
         Ok(Manifest {
@@ -210,6 +215,7 @@ impl Manifest {
                     position: it.position,
                     digest: it.digest.map(hexadecimal),
                     made: it.made.clone(),
+                    bytes: it.bytes,
                     stored: sum(&it.stored),
                 })
                 .collect(),

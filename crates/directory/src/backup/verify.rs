@@ -1,0 +1,130 @@
+//! Verifying: a backup is restored into a folder that goes again.
+//!
+//! The folder has a file that is locked as long as it is in use, so that what a killed run left is
+//! known for certain, also where process ids come again or are not seen (containers, file systems
+//! of other machines).
+
+use super::file;
+use super::restore::{Restored, restore};
+use crate::check::{CheckReport, check};
+use crate::clock::{Clock, SystemClock};
+use crate::import::Meter;
+use crate::stop::Failure;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// How such folders are called; the process and the time follow.
+const PREFIX: &str = "pando-verify-";
+/// The file in one that is locked.
+const LOCK_FILE: &str = "in-use";
+/// The node in one.
+const NODE: &str = "node";
+
+/// Restores a backup with its increments into a folder `within`, checks every table, and removes
+/// it again.
+///
+/// # Errors
+/// As [`restore`], and what a check says.
+pub fn verify(
+    backup: &Path,
+    within: &Path,
+    meter: &Meter,
+) -> Result<(Restored, CheckReport), Failure> {
+    let time_us = SystemClock.now_us();
+    let place = within.join(format!("{PREFIX}{}-{time_us}", std::process::id()));
+    fs::create_dir(&place).map_err(file(&place))?;
+    let verified = verify_in(&place, backup, meter);
+    let _ = fs::remove_dir_all(&place);
+    verified
+}
+
+fn verify_in(
+    place: &Path,
+    backup: &Path,
+    meter: &Meter,
+) -> Result<(Restored, CheckReport), Failure> {
+    let path = place.join(LOCK_FILE);
+    let in_use = File::create(&path).map_err(file(&path))?;
+    // Without locks on the file system the process must do.
+    let _ = in_use.try_lock();
+    let node = place.join(NODE);
+    let restored = restore(backup, None, None, &node, meter)?;
+    meter.finish();
+    Ok((restored, check(&node)?))
+}
+
+/// Removes what killed verifications left in a folder, and returns it.
+pub fn remove_stale_verifications(within: &Path) -> Vec<PathBuf> {
+    let mut removed = Vec::new();
+    let Ok(entries) = fs::read_dir(within) else {
+        return removed;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|it| it.strip_prefix(PREFIX));
+        let Some(process) = process.and_then(first_number) else {
+            continue;
+        };
+        // What cannot be removed, because it is another user's, harms nobody but takes room.
+        if !is_in_use(&path, process) && fs::remove_dir_all(&path).is_ok() {
+            removed.push(path);
+        }
+    }
+    removed
+}
+
+fn first_number(text: &str) -> Option<u32> {
+    text.split(|it: char| !it.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
+}
+
+fn is_in_use(place: &Path, process: u32) -> bool {
+    let locked = File::options().write(true).open(place.join(LOCK_FILE));
+    match locked.map(|it| it.try_lock()) {
+        Ok(Ok(())) => false,
+        Ok(Err(TryLockError::WouldBlock)) => true,
+        // Earlier releases have no such file, and this one has not made it for a moment.
+        Ok(Err(TryLockError::Error(_))) | Err(_) => {
+            process != std::process::id() && Path::new("/proc").join(process.to_string()).exists()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    #[test]
+    fn what_nobody_uses_any_more_is_removed() {
+        let within = TempDir::new().unwrap();
+        let make = |name: &str| {
+            let place = within.path().join(name);
+            fs::create_dir_all(place.join(NODE)).unwrap();
+            place
+        };
+        // Greater than any process id can be, and one that is always there.
+        let (nobody, somebody) = ("4194305", "1");
+        let lock = |place: &Path| File::create(place.join(LOCK_FILE)).unwrap();
+        let gone = make(&format!("{PREFIX}{nobody}-17"));
+        let gone_partial = make(&format!("{PREFIX}{nobody}.partial"));
+        let of_another_namespace = make(&format!("{PREFIX}{nobody}-18"));
+        let held = lock(&of_another_namespace);
+        held.try_lock().unwrap();
+        let of_earlier_release = make(&format!("{PREFIX}{somebody}"));
+        let killed = make(&format!("{PREFIX}{somebody}-19"));
+        drop(lock(&killed));
+        let other = make("pando-verify-notes");
+        let mut removed = remove_stale_verifications(within.path());
+        removed.sort();
+        assert_eq!(removed, [killed, gone, gone_partial]);
+        assert!(of_another_namespace.exists() && of_earlier_release.exists() && other.exists());
+        drop(held);
+        let removed = remove_stale_verifications(within.path());
+        assert_eq!(removed, [of_another_namespace]);
+        assert!(remove_stale_verifications(&within.path().join("missing")).is_empty());
+    }
+}

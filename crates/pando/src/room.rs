@@ -1,0 +1,38 @@
+//! Room on a file system, asked for before anything is written.
+
+use crate::report::Problem;
+use indicatif::HumanBytes;
+use std::io;
+use std::path::Path;
+
+/// What stays free of a file system that a database may stand on: its server needs room to go on.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// Refuses when there is not enough room for something, or not if it is to leave some to others.
+pub fn require_beside_others(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
+    refuse_short(folder, bytes, SPARE_BYTES, what)
+}
+
+/// Refuses when there is not enough room for something that takes the place of another.
+pub fn require(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
+    refuse_short(folder, bytes, 0, what)
+}
+
+fn refuse_short(folder: &Path, bytes: u64, spare: u64, what: &str) -> Result<(), Problem> {
+    let found = rustix::fs::statvfs(folder);
+    let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;
+    let room = found.f_bavail.saturating_mul(found.f_frsize);
+    if room >= bytes.saturating_add(spare) {
+        return Ok(());
+    }
+    let stays = match spare {
+        0 => String::new(),
+        spare => format!(", {} are to stay free", HumanBytes(spare)),
+    };
+    Err(Problem::failed(format_args!(
+        "{}: the {what} may take {}{stays}, and {} are free",
+        folder.display(),
+        HumanBytes(bytes),
+        HumanBytes(room)
+    )))
+}
