@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use kit::client::Modification;
-use kit::{Pando, people};
+use kit::{Pando, SUFFIX, people};
 use protocol::ResultCode;
 
 /// A node that keeps changes and serves a few people.
@@ -166,6 +166,86 @@ fn exported_changes_make_of_the_old_state_the_new_one() {
         .out;
     assert_eq!(made, new);
     assert_ne!(old, new);
+}
+
+const NUMBERS: &str = "\
+dn: cn=uidNumber,cn=rules,cn=config
+objectClass: pandoNumbers
+pandoNumberAttribute: uidNumber
+pandoNumberClass: posixAccount
+pandoNumberRange: 10000-59999
+pandoNumberRequest: -1
+";
+
+/// LDIF of an account, with a number or without.
+fn account(uid: &str, more: &str) -> String {
+    format!(
+        "dn: uid={uid},ou=People,{SUFFIX}\nchangetype: add\nobjectClass: account\n\
+         objectClass: posixAccount\ncn: {uid}\ngidNumber: 100\nhomeDirectory: /home/{uid}\n\
+         {more}\n"
+    )
+}
+
+#[test]
+fn exported_numbers_are_those_of_the_time() {
+    let mut pando = keeping();
+    pando.tools().run("ldapadd", &[], NUMBERS).expect(0);
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let since = position(&pando.run(&["verify", &backup]).expect(0).out);
+
+    let accounts = [
+        ("said", "uidNumber: 5\n", "5"),
+        ("given", "", "10000"),
+        ("asked", "uidNumber: -1\n", "10001"),
+        ("gone", "", "10002"),
+    ];
+    for (uid, more, _) in accounts {
+        pando.tools().modify(&account(uid, more)).expect(0);
+    }
+    let name = |uid: &str| format!("uid={uid},ou=People,{SUFFIX}");
+    let mut admin = pando.admin();
+    let other = [
+        Modification::delete("uidNumber", &["5"]),
+        Modification::add("uidNumber", &["6"]),
+    ];
+    admin.modify(&name("said"), &other).expect_success();
+    let seven = [Modification::replace("uidNumber", &["7"])];
+    admin.modify(&name("given"), &seven).expect_success();
+    admin.delete(&name("gone")).expect_success();
+    let becomes = [
+        Modification::add("objectClass", &["posixAccount"]),
+        Modification::add("gidNumber", &["100"]),
+        Modification::add("homeDirectory", &["/home/early0"]),
+    ];
+    admin.modify(&name("early0"), &becomes).expect_success();
+    let changes = pando.run_on_node(&["export"], &["--changes-since", &since]);
+    let changes = changes.expect(0).out;
+    for (uid, _, number) in accounts {
+        let dn = format!("\ndn: {}\nchangetype: add\n", name(uid));
+        let record = changes.split("\n\n").find(|it| it.contains(&dn));
+        let record = record.unwrap_or_else(|| panic!("no {uid} in {changes}"));
+        let numbers: Vec<&str> = record.lines().filter(|it| it.starts_with("uidN")).collect();
+        assert_eq!(numbers, [format!("uidNumber: {number}")], "{record}");
+    }
+    assert!(changes.contains("uidNumber: 10003\n"), "{changes}");
+
+    // A number that a rule gave stands elsewhere in the entry than one that was said.
+    let lines = |pando: &Pando| {
+        let plain = pando.run_on_node(&["export"], &["--no-operational"]);
+        let mut lines: Vec<String> = plain.expect(0).out.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let new = lines(&pando);
+    pando.stop();
+    fs::remove_dir_all(pando.node().join("data")).expect("removed");
+    pando
+        .run(&["restore", &backup, &text(&pando.node())])
+        .expect(0);
+    pando.serve();
+    pando.tools().modify(&changes).expect(0);
+    assert_eq!(lines(&pando), new);
 }
 
 #[test]

@@ -17,11 +17,13 @@
 
 mod frame;
 mod keeper;
+mod outcome;
 mod point;
 mod reader;
 
-pub(crate) use frame::{Frame, Outcome};
+pub(crate) use frame::Frame;
 pub(crate) use keeper::Keeper;
+pub(crate) use outcome::Outcome;
 pub use point::Point;
 pub(crate) use reader::Reader;
 

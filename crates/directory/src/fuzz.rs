@@ -1,7 +1,7 @@
 //! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
 //! decodes to the same. The fuzz targets are one call each.
 
-use crate::changes::Frame;
+use crate::changes::{Frame, Outcome};
 use crate::commit::Record;
 use crate::import::checkpoint::Saved;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
@@ -30,8 +30,14 @@ pub fn record(bytes: &[u8]) {
     );
 }
 
-/// Kept changes: what is read is written as it was read.
+/// Kept changes: what is read is written as it was read. The bytes are also what came of a record,
+/// which the checksum hides from a mutation otherwise.
 pub fn kept_change(bytes: &[u8]) {
+    let outcome = Outcome::from_bytes(bytes.to_vec());
+    for writes in 0..20 {
+        let numbers = outcome.numbers(writes);
+        assert!(numbers.is_none_or(|it| it.len() <= bytes.len()));
+    }
     let mut rest = bytes;
     while let Ok(Some(frame)) = Frame::read(&mut rest) {
         let mut encoded = Vec::new();
@@ -101,6 +107,10 @@ mod tests {
         for content in [&b"\x01content of a record"[..], b"another"] {
             crate::changes::Frame::encode(content, &crate::changes::Outcome::none(), &mut seed);
         }
+        // And what came of a record of one write, with a number.
+        let outcome = *b"\x01\x01\0\0\0\0\x01\0\0\0a\x01\0\0\x005";
+        super::kept_change(&outcome);
+        seed.extend_from_slice(&outcome);
         super::kept_change(&seed);
         for at in 0..seed.len() {
             super::kept_change(&seed[..at]);

@@ -163,7 +163,7 @@ impl Replayer {
             units: decoded.units(),
         };
         let applied = apply(&mut batch, &self.catalog, &record)?;
-        let outcome = Outcome::of(&record, &applied);
+        let outcome = Outcome::of(&record, &applied, bytes.len());
         if applied.changed > 0 {
             batch.commit()?;
             self.position = decoded.position;

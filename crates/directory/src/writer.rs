@@ -397,7 +397,8 @@ impl Desk {
         if !ahead {
             self.journal.append(&self.encoded, false)?;
         }
-        let outcome = self.keeper.as_ref().map(|_| Outcome::of(record, &applied));
+        let outcome = self.keeper.as_ref();
+        let outcome = outcome.map(|_| Outcome::of(record, &applied, self.encoded.len()));
         self.journal.sync()?;
         // Before the commit: no reader may meet what its catalog cannot name.
         if let Some(next) = applied.catalog {

@@ -1,9 +1,7 @@
-//! One kept record as bytes: a record of the log, and which of its writes were done.
+//! One kept record as bytes: a record of the log, and what came of it.
 
-use crate::apply::Applied;
-use crate::commit::Record;
+use super::Outcome;
 use crate::record;
-use protocol::ResultCode;
 use std::io::{self, ErrorKind, Read};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,42 +9,6 @@ use xxhash_rust::xxh3::xxh3_64;
 const HEAD_BYTES: usize = 16;
 /// A record is far shorter: a group has at most some thousand requests of some megabytes.
 const CONTENT_BYTES_MAX: u32 = 1 << 30;
-
-/// Which writes of a record were done: a bit for each, the lowest of the first byte first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Outcome(Vec<u8>);
-
-impl Outcome {
-    /// What the execution of a record came to.
-    pub fn of(record: &Record<'_>, applied: &Applied) -> Outcome {
-        let mut bits = Vec::new();
-        let mut at = 0;
-        for (unit, done) in record.units.iter().zip(&applied.results) {
-            for _ in unit.iter() {
-                if at % 8 == 0 {
-                    bits.push(0);
-                }
-                if done.outcome.result.code == ResultCode::SUCCESS {
-                    bits[at / 8] |= 1 << (at % 8);
-                }
-                at += 1;
-            }
-        }
-        Outcome(bits)
-    }
-
-    /// That of no write.
-    #[cfg(test)]
-    pub const fn none() -> Outcome {
-        Outcome(Vec::new())
-    }
-
-    /// Whether the write of this number, from 0, was done.
-    pub fn has(&self, number: usize) -> bool {
-        let byte = self.0.get(number / 8).copied().unwrap_or(0);
-        byte & 1 << (number % 8) != 0
-    }
-}
 
 /// A kept record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +39,9 @@ impl Frame {
         let start = out.len();
         out.extend_from_slice(&[0; 8]);
         out.extend_from_slice(&(content.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(outcome.0.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(outcome.bytes().len() as u32).to_le_bytes());
         out.extend_from_slice(content);
-        out.extend_from_slice(&outcome.0);
+        out.extend_from_slice(outcome.bytes());
         let checksum = xxh3_64(&out[start + 8..]);
         out[start..start + 8].copy_from_slice(&checksum.to_le_bytes());
     }
@@ -104,13 +66,13 @@ impl Frame {
             return Ok(None);
         }
         let mut content = hashed.split_off(8);
-        let outcome = Outcome(content.split_off(content_bytes as usize));
+        let outcome = Outcome::from_bytes(content.split_off(content_bytes as usize));
         Ok(Some(Frame { content, outcome }))
     }
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> u64 {
-        (HEAD_BYTES + self.content.len() + self.outcome.0.len()) as u64
+        (HEAD_BYTES + self.content.len() + self.outcome.bytes().len()) as u64
     }
 }
 

@@ -31,7 +31,7 @@ use store::{Batch, EntryId, EntryView, Lookup};
 
 pub(crate) use holder::other_match;
 pub(crate) use leaving::DeletedMembers;
-pub(crate) use numbers::{counter_key, exhausted};
+pub(crate) use numbers::{GivenNumber, counter_key, exhausted};
 pub(crate) use unique::held;
 pub(crate) use unit::Done;
 
@@ -47,6 +47,8 @@ pub(crate) struct Execution<'x, 'b> {
     /// The changes executed so far; their number is the counter of change sequence numbers.
     history: Recorder,
     noticed: Noticed,
+    /// What the unit being executed was given so far.
+    given: Vec<GivenNumber>,
 }
 
 /// What the record did that others must know before it becomes visible.
@@ -106,6 +108,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 detaches: false,
                 reclaimed: 0,
             },
+            given: Vec::new(),
         }
     }
 

@@ -15,7 +15,19 @@ pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
 /// How far a range is given away, to be kept when the write succeeds.
 pub(super) struct Counter {
     key: Vec<u8>,
+    attribute: String,
     last: u128,
+}
+
+/// A number that an entry was given, which the request does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GivenNumber {
+    /// Which write of its unit, or of the whole record, gave it.
+    pub write: usize,
+    /// The attribute by its name.
+    pub attribute: String,
+    /// In digits.
+    pub value: String,
 }
 
 impl<'x> Execution<'x, '_> {
@@ -66,6 +78,11 @@ impl<'x> Execution<'x, '_> {
         for counter in counters {
             self.batch
                 .put_meta(&counter.key, &counter.last.to_be_bytes())?;
+            self.given.push(GivenNumber {
+                write: 0,
+                attribute: counter.attribute.clone(),
+                value: counter.last.to_string(),
+            });
         }
         Ok(())
     }
@@ -96,7 +113,12 @@ impl<'x> Execution<'x, '_> {
             };
             for last in first.max(range.low)..=range.high {
                 if !self.is_held(attribute, last)? {
-                    return Ok(Counter { key, last });
+                    let attribute = attribute.to_owned();
+                    return Ok(Counter {
+                        key,
+                        attribute,
+                        last,
+                    });
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! sees what those before it did, so that it cannot be judged before they are applied: they are
 //! applied below a savepoint, which is rolled back when one of them is refused.
 
-use super::Execution;
+use super::{Execution, GivenNumber};
 use crate::commit::Unit;
 use crate::flow::Outcome;
 use crate::stop::Stop;
@@ -19,6 +19,8 @@ pub(crate) struct Done {
     pub at: Option<usize>,
     /// The response controls of each write of a transaction.
     pub controls: Vec<Vec<OwnedControl>>,
+    /// Numbers that its entries were given.
+    pub given: Vec<GivenNumber>,
 }
 
 impl From<LdapResult> for Done {
@@ -27,6 +29,7 @@ impl From<LdapResult> for Done {
             outcome: result.into(),
             at: None,
             controls: Vec::new(),
+            given: Vec::new(),
         }
     }
 }
@@ -44,6 +47,8 @@ impl Execution<'_, '_> {
     /// batch can only be dropped.
     pub fn execute_unit(&mut self, unit: Unit<'_>) -> Result<Done, Broken> {
         let mut done = Done::from(LdapResult::success());
+        // What a unit that was refused had been given.
+        self.given.clear();
         match unit {
             [write] => match self.execute(write) {
                 Ok(controls) => done.outcome.controls = controls,
@@ -51,6 +56,7 @@ impl Execution<'_, '_> {
             },
             writes => done.controls = self.execute_together(writes)?,
         }
+        done.given = std::mem::take(&mut self.given);
         Ok(done)
     }
 
@@ -66,8 +72,13 @@ impl Execution<'_, '_> {
         let savepoint = self.batch.save().map_err(failed(0))?;
         let mut controls = Vec::with_capacity(writes.len());
         for (at, write) in writes.iter().enumerate() {
+            let given_before = self.given.len();
             match self.execute(write) {
-                Ok(of_write) => controls.push(of_write),
+                Ok(of_write) => {
+                    controls.push(of_write);
+                    let given = &mut self.given[given_before..];
+                    given.iter_mut().for_each(|it| it.write = at);
+                }
                 Err(stop) => {
                     if matches!(stop, Stop::Refused(_)) {
                         self.batch.roll_back(savepoint).map_err(failed(at))?;

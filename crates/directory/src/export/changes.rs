@@ -1,20 +1,22 @@
 //! Kept changes as LDIF change records (RFC 2849), so that others can follow.
 //!
-//! A record holds what was asked for, so that is what is written, for the writes that were done.
-//! What execution adds by a rule (numbers) is taken from the entry as it is now.
+//! A record holds what was asked for, so that is what is written, for the writes that were done,
+//! and with it the numbers that rules gave then.
 
 use super::{Compression, Exported};
 use crate::catalog::Catalog;
 use crate::changes::{self, Frame, Point, Reader};
 use crate::clock::{generalized_time, uuid_text};
 use crate::config;
+use crate::execute::GivenNumber;
 use crate::import::Meter;
-use crate::record;
+use crate::record::{self, Decoded};
 use crate::recover;
+use crate::rules::Numbers;
 use crate::stop::Failure;
-use crate::write::{Addition, Change, Modification, Renaming, Write as DirectoryWrite};
+use crate::write::{Addition, Change, Given, Modification, Renaming, Write as DirectoryWrite};
 use protocol::ldif::{LdifAttribute, LdifChange, LdifControl, LdifRecord, LdifWriter};
-use protocol::oid;
+use protocol::{ChangeOperation, oid};
 use schema::{Name, Schema, Truth};
 use std::borrow::Cow;
 use std::io::Write;
@@ -73,7 +75,8 @@ pub fn export_changes(
             catalog: &catalog,
             ldif: &ldif,
         };
-        let count = printer.put(&frame, &mut text)?;
+        let decoded = decode(&frame, &catalog.schema)?;
+        let count = printer.put(&frame, &decoded, &mut text)?;
         exported.entries += count;
         meter.add_entries(count);
         if text.len() >= BUFFER_BYTES {
@@ -140,15 +143,13 @@ struct Printer<'p> {
 
 impl Printer<'_> {
     /// Appends the writes of a record that were done; returns how many.
-    fn put(&self, frame: &Frame, out: &mut Vec<u8>) -> Result<u64, Failure> {
-        let position = frame.position().unwrap_or(0);
-        let decoded = record::decode(&frame.content, &self.catalog.schema);
-        let decoded = decoded.map_err(|error| {
-            Failure::Input(format!(
-                "the change of position {position} was made under another schema: {error}"
-            ))
-        })?;
+    fn put(&self, frame: &Frame, decoded: &Decoded, out: &mut Vec<u8>) -> Result<u64, Failure> {
+        let position = decoded.position;
         let time = generalized_time(decoded.time_us);
+        let numbers = match frame.outcome.numbers(decoded.writes.len()) {
+            Some(numbers) => numbers,
+            None => self.numbers_now(frame, decoded)?,
+        };
         let mut count = 0;
         for (number, write) in decoded.writes.iter().enumerate() {
             let hidden = write.name.is_within(&self.catalog.config);
@@ -164,37 +165,28 @@ impl Printer<'_> {
             };
             let comment = format!("position {position}, {time}, by {by}");
             self.ldif.put_comment(out, &comment);
-            self.put_write(write, out)?;
+            let given = numbers.iter().filter(|it| it.write == number).collect();
+            self.put_write(write, given, out)?;
             count += 1;
         }
         Ok(count)
     }
 
-    fn put_write(&self, write: &DirectoryWrite, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn put_write(
+        &self,
+        write: &DirectoryWrite,
+        given: Vec<&GivenNumber>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         let dn = write.spelled.as_str();
         let controls = controls(write);
         let schema = &self.catalog.schema;
         match &write.change {
             Change::Add(addition) => {
-                let names: Vec<String> = addition
-                    .attributes
-                    .iter()
-                    .map(|it| schema.spelled(&it.description))
-                    .collect();
-                let given = self.numbers(addition)?;
-                let mut attributes: Vec<LdifAttribute<'_>> = Vec::new();
-                for (name, it) in names.iter().zip(&addition.attributes) {
-                    if given.iter().any(|(number, _)| number == name) {
-                        continue;
-                    }
-                    let values = it.values.iter();
-                    attributes.extend(values.map(|value| (name.as_str(), Cow::from(value))));
-                }
-                attributes.extend(
-                    given
-                        .iter()
-                        .map(|(name, value)| (name.as_str(), Cow::from(value))),
-                );
+                let names = addition.attributes.iter();
+                let names: Vec<String> =
+                    names.map(|it| schema.spelled(&it.description)).collect();
+                let attributes = attributes_of(addition, &names, &given);
                 self.ldif.put_record(
                     out,
                     &LdifRecord::Add {
@@ -211,7 +203,13 @@ impl Printer<'_> {
                     attribute,
                     values: it.given.values.iter().map(Cow::from).collect(),
                 });
-                let changes = changes.collect();
+                // Behind what asked for the number.
+                let given = given.iter().map(|it| LdifChange {
+                    operation: ChangeOperation::Replace,
+                    attribute: &it.attribute,
+                    values: vec![Cow::from(it.value.as_bytes())],
+                });
+                let changes = changes.chain(given).collect();
                 self.ldif.put_record(
                     out,
                     &LdifRecord::Modify {
@@ -262,29 +260,51 @@ impl Printer<'_> {
         Ok(name.to_string())
     }
 
-    /// What the entry has now in attributes whose numbers a rule gives.
-    fn numbers(&self, addition: &Addition) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-        let rules = &self.catalog.rules.numbers;
-        if rules.is_empty() {
-            return Ok(Vec::new());
-        }
-        let uuid = uuid_text(&addition.uuid);
-        let Some(id) = self.by_uuid(uuid.as_bytes())? else {
-            return Ok(Vec::new());
-        };
-        let Some(view) = self.snapshot.entry(id)? else {
-            return Ok(Vec::new());
-        };
+    /// What added entries have now where they had no number of their own: the best that is known
+    /// of a record that an earlier release kept.
+    fn numbers_now(&self, frame: &Frame, decoded: &Decoded) -> Result<Vec<GivenNumber>, Failure> {
         let mut numbers = Vec::new();
-        for rule in rules {
-            let name = self.catalog.schema.type_of(rule.type_id).name();
-            for number in self.catalog.schema.numbers_of(rule.type_id) {
-                let found = view.attribute(*number);
-                let value = found.and_then(|it| it.values().into_iter().next());
-                numbers.extend(value.map(|it| (name.to_owned(), it.to_vec())));
+        for (write, it) in decoded.writes.iter().enumerate() {
+            if let Change::Add(addition) = &it.change
+                && frame.outcome.has(write)
+            {
+                self.put_numbers_now(write, addition, &mut numbers)?;
             }
         }
         Ok(numbers)
+    }
+
+    fn put_numbers_now(
+        &self,
+        write: usize,
+        addition: &Addition,
+        out: &mut Vec<GivenNumber>,
+    ) -> Result<(), Failure> {
+        let rules = self.catalog.rules.numbers.iter();
+        let rules: Vec<&Numbers> = rules.filter(|it| asks_for_number(it, addition)).collect();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let uuid = uuid_text(&addition.uuid);
+        let Some(id) = self.by_uuid(uuid.as_bytes())? else {
+            return Ok(());
+        };
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(());
+        };
+        for rule in rules {
+            let attribute = self.catalog.schema.type_of(rule.type_id).name();
+            for number in self.catalog.schema.numbers_of(rule.type_id) {
+                let found = view.attribute(*number);
+                let value = found.and_then(|it| it.values().into_iter().next());
+                out.extend(value.map(|it| GivenNumber {
+                    write,
+                    attribute: attribute.to_owned(),
+                    value: String::from_utf8_lossy(it).into_owned(),
+                }));
+            }
+        }
+        Ok(())
     }
 
     fn by_uuid(&self, uuid: &[u8]) -> Result<Option<EntryId>, Failure> {
@@ -308,6 +328,44 @@ impl Printer<'_> {
         }
         Ok(None)
     }
+}
+
+/// Reads a record, which names attributes.
+fn decode(frame: &Frame, schema: &Schema) -> Result<Decoded, Failure> {
+    record::decode(&frame.content, schema).map_err(|error| {
+        let position = frame.position().unwrap_or(0);
+        Failure::Input(format!(
+            "the change of position {position} was made under another schema: {error}"
+        ))
+    })
+}
+
+/// Whether an entry was to get its number from a rule: it came without one, or with the value that
+/// asks for it.
+fn asks_for_number(rule: &Numbers, addition: &Addition) -> bool {
+    let of_type = |it: &&Given| it.description.type_id == rule.type_id;
+    let mut values = addition.attributes.iter().filter(of_type);
+    let mut in_name = addition.rdn.values.iter().map(|(it, _)| it.type_id);
+    values.all(|it| it.values.iter().eq(&rule.request)) && !in_name.any(|it| it == rule.type_id)
+}
+
+/// The attributes that an entry was added with, each by its name, and the numbers it was given in
+/// place of what asked for them.
+fn attributes_of<'a>(
+    addition: &'a Addition,
+    names: &'a [String],
+    given: &[&'a GivenNumber],
+) -> Vec<LdifAttribute<'a>> {
+    let mut attributes: Vec<LdifAttribute<'a>> = Vec::new();
+    for (name, attribute) in names.iter().zip(&addition.attributes) {
+        if !given.iter().any(|it| it.attribute == *name) {
+            let values = attribute.values.iter();
+            attributes.extend(values.map(|value| (name.as_str(), Cow::from(value))));
+        }
+    }
+    let numbers = given.iter();
+    attributes.extend(numbers.map(|it| (it.attribute.as_str(), Cow::from(it.value.as_bytes()))));
+    attributes
 }
 
 fn spelled(changes: &[Modification], schema: &Schema) -> Vec<String> {

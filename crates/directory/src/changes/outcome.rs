@@ -1,0 +1,177 @@
+//! What came of a record: which of its writes were done, and the numbers that rules gave.
+//!
+//! ```text
+//! a bit for each write │ 1 │ for each number: write (4), length (4), attribute, length (4), number
+//! ```
+//!
+//! What earlier releases kept ends behind the bits: then nothing is known of numbers.
+
+use crate::apply::Applied;
+use crate::commit::Record;
+use crate::execute::GivenNumber;
+use protocol::ResultCode;
+
+/// Says that numbers follow, all that were given.
+const NUMBERS: u8 = 1;
+
+/// Bits first, the lowest of the first byte first, then the numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Outcome(Vec<u8>);
+
+impl Outcome {
+    /// What the execution of a record came to. It never has more bytes than the record, which is
+    /// what tells it from damage: the numbers are left out where there are so many.
+    pub fn of(record: &Record<'_>, applied: &Applied, record_bytes: usize) -> Outcome {
+        let (mut bits, mut numbers) = (Vec::new(), vec![NUMBERS]);
+        let mut at = 0;
+        for (unit, done) in record.units.iter().zip(&applied.results) {
+            for given in &done.given {
+                put_number(at + given.write, given, &mut numbers);
+            }
+            for _ in unit.iter() {
+                if at % 8 == 0 {
+                    bits.push(0);
+                }
+                if done.outcome.result.code == ResultCode::SUCCESS {
+                    bits[at / 8] |= 1 << (at % 8);
+                }
+                at += 1;
+            }
+        }
+        if bits.len() + numbers.len() <= record_bytes {
+            bits.append(&mut numbers);
+        }
+        Outcome(bits)
+    }
+
+    /// That of no write.
+    #[cfg(test)]
+    pub const fn none() -> Outcome {
+        Outcome(Vec::new())
+    }
+
+    /// As it is kept.
+    pub fn from_bytes(bytes: Vec<u8>) -> Outcome {
+        Outcome(bytes)
+    }
+
+    /// To be kept.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether the write of this number, from 0, was done.
+    pub fn has(&self, number: usize) -> bool {
+        let byte = self.0.get(number / 8).copied().unwrap_or(0);
+        byte & 1 << (number % 8) != 0
+    }
+
+    /// The numbers that the record's writes, so many, were given; `None` if that is not known.
+    pub fn numbers(&self, writes: usize) -> Option<Vec<GivenNumber>> {
+        let (mark, mut rest) = self.0.get(writes.div_ceil(8)..)?.split_first()?;
+        if *mark != NUMBERS {
+            return None;
+        }
+        let mut numbers = Vec::new();
+        while !rest.is_empty() {
+            let write = take_length(&mut rest)?;
+            let attribute = take_text(&mut rest)?;
+            let value = take_text(&mut rest)?;
+            numbers.push(GivenNumber {
+                write,
+                attribute,
+                value,
+            });
+        }
+        Some(numbers)
+    }
+}
+
+fn put_number(write: usize, given: &GivenNumber, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(write as u32).to_le_bytes());
+    for text in [&given.attribute, &given.value] {
+        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+fn take_length(from: &mut &[u8]) -> Option<usize> {
+    let (length, rest) = from.split_first_chunk()?;
+    *from = rest;
+    Some(u32::from_le_bytes(*length) as usize)
+}
+
+fn take_text(from: &mut &[u8]) -> Option<String> {
+    let length = take_length(from)?;
+    let (text, rest) = from.split_at_checked(length)?;
+    *from = rest;
+    std::str::from_utf8(text).map(str::to_owned).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::Done;
+    use crate::write::{Change, Write};
+    use protocol::LdapResult;
+    use schema::Name;
+
+    fn write() -> Write {
+        Write {
+            by: String::new(),
+            name: Name::root(),
+            spelled: String::new(),
+            manage_dsa_it: false,
+            options: None,
+            change: Change::Delete,
+        }
+    }
+
+    fn number(write: usize, value: &str) -> GivenNumber {
+        GivenNumber {
+            write,
+            attribute: "uidNumber".to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    #[test]
+    fn numbers_stand_with_their_writes() {
+        let writes: Vec<Write> = (0..9).map(|_| write()).collect();
+        let done = |given| Done {
+            given,
+            ..Done::from(LdapResult::success())
+        };
+        let record = Record {
+            position: 1,
+            time_us: 1,
+            units: vec![&writes[..1], &writes[1..]],
+        };
+        let applied = Applied {
+            results: vec![done(vec![number(0, "5")]), done(vec![number(7, "6")])],
+            changed: 9,
+            catalog: None,
+            ending: Vec::new(),
+            detaches: false,
+            reclaimed: 0,
+        };
+        let outcome = Outcome::of(&record, &applied, 1_000);
+        assert!((0..9).all(|it| outcome.has(it)));
+        let given = vec![number(0, "5"), number(8, "6")];
+        assert_eq!(outcome.numbers(9), Some(given));
+        // Without room, and as earlier releases kept it.
+        let bits = Outcome::of(&record, &applied, 10);
+        assert_eq!(bits.bytes(), [0xff, 1]);
+        assert_eq!(bits.numbers(9), None);
+        // Cut anywhere, it is not known.
+        for length in 2..outcome.bytes().len() {
+            let cut = Outcome::from_bytes(outcome.bytes()[..length].to_vec());
+            let whole_rows = [3, 25];
+            assert_eq!(
+                cut.numbers(9).is_some(),
+                whole_rows.contains(&length),
+                "{length}"
+            );
+        }
+    }
+}
