@@ -249,6 +249,32 @@ fn exported_numbers_are_those_of_the_time() {
 }
 
 #[test]
+fn changes_of_attributes_that_are_defined_no_more_are_exported() {
+    let pando = keeping();
+    let schema = "dn: cn=mine,cn=schema,cn=config\nobjectClass: pandoSchema\n\
+        attributeTypes: ( 1.2.3.4.5 NAME 'shoeSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n\
+        objectClasses: ( 1.2.3.4.6 NAME 'walker' SUP top AUXILIARY MAY shoeSize )\n";
+    let tools = pando.tools();
+    tools.run("ldapadd", &[], schema).expect(0);
+    let dn = format!("dn: uid=walker,ou=People,{SUFFIX}\n");
+    let add = format!(
+        "{dn}changetype: add\nobjectClass: account\nobjectClass: walker\nshoeSize: 42\n\n\
+         {dn}changetype: modify\nreplace: shoeSize\nshoeSize: 43\n\n\
+         {dn}changetype: delete\n\n\
+         dn: cn=mine,cn=schema,cn=config\nchangetype: delete\n"
+    );
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    let since = position(&pando.run(&["verify", &backup]).expect(0).out);
+    tools.modify(&add).expect(0);
+    let changes = pando.run_on_node(&["export"], &["--changes-since", &since]);
+    let changes = changes.expect(0).out;
+    for line in ["shoeSize: 42", "replace: shoeSize", "shoeSize: 43"] {
+        assert!(changes.contains(&format!("{line}\n")), "{changes}");
+    }
+}
+
+#[test]
 fn an_increment_of_another_history_is_refused() {
     let mut pando = keeping();
     let backup = text(&pando.folder.join("backup"));

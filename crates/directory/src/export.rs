@@ -9,6 +9,7 @@
 //! A folder that a server has open is read beside it, one state of it from beginning to end.
 
 mod changes;
+mod forgotten;
 mod order;
 mod render;
 

@@ -12,7 +12,7 @@ use crate::commit::{Record, Unit};
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
 use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
-use schema::{Description, Name, ResolvedRdn, Schema};
+use schema::{DescribeError, Description, Name, ResolvedRdn, Schema};
 
 /// The first byte of each record.
 const VERSION: u8 = 1;
@@ -83,11 +83,22 @@ pub(crate) fn encode(record: &Record<'_>, digest: u128, schema: &Schema, out: &m
     }
 }
 
+/// Resolves the descriptions in a record.
+type Describe<'d> = &'d dyn Fn(&str) -> Result<Description, DescribeError>;
+
 /// Reads a record. Everything in it must be known to `schema`.
 ///
 /// # Errors
 /// What is wrong, in words.
 pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
+    decode_by(bytes, &|text| schema.describe(text))
+}
+
+/// The same with descriptions as somebody else resolves them.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String> {
     let mut input = Input(bytes);
     let version = input.take(1)?[0];
     if version != VERSION {
@@ -103,7 +114,7 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
     let (mut writes, mut lengths) = (Vec::new(), Vec::new());
     let mut unit_end = 0;
     for number in 0..count {
-        let read = take_write(input.sized()?, schema);
+        let read = take_write(input.sized()?, describe);
         let (write, together) = read.map_err(|error| format!("write {number}: {error}"))?;
         if number >= unit_end {
             let length = together.unwrap_or(1);
@@ -268,7 +279,7 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
 }
 
 /// A write, and of how many it is the first that belong together.
-fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), String> {
+fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usize>), String> {
     let mut input = Input(bytes);
     let mut together = None;
     let (mut by, mut name, mut spelled) = (String::new(), Name::root(), String::new());
@@ -281,13 +292,13 @@ fn take_write(bytes: &[u8], schema: &Schema) -> Result<(Write, Option<usize>), S
             field::NAME => name = Name::from_bytes(content),
             field::SPELLED => spelled = text(content)?,
             field::MANAGE_DSA_IT => manage_dsa_it = content == [1],
-            field::ADD => change = Some(Change::Add(take_addition(content, schema)?)),
-            field::MODIFY => change = Some(Change::Modify(take_changes(content, schema)?)),
+            field::ADD => change = Some(Change::Add(take_addition(content, describe)?)),
+            field::MODIFY => change = Some(Change::Modify(take_changes(content, describe)?)),
             field::DELETE => change = Some(Change::Delete),
             field::RECLAIM => change = Some(Change::Reclaim(take_most(content)?)),
             field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
-            field::RENAME => change = Some(Change::Rename(take_renaming(content, schema)?)),
+            field::RENAME => change = Some(Change::Rename(take_renaming(content, describe)?)),
             other if take_option(other, content, &mut options) => {}
             other => return Err(format!("field {other} is of a later build")),
         }
@@ -318,14 +329,14 @@ fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {
     }
 }
 
-fn take_addition(bytes: &[u8], schema: &Schema) -> Result<Addition, String> {
+fn take_addition(bytes: &[u8], describe: Describe<'_>) -> Result<Addition, String> {
     let mut input = Input(bytes);
     let uuid = input.take(16)?.try_into().map_err(|_| short())?;
     let rdn_spelled = text(input.sized()?)?;
-    let rdn = take_rdn(&mut input, schema)?;
+    let rdn = take_rdn(&mut input, describe)?;
     let mut attributes = Vec::new();
     for _ in 0..input.count()? {
-        attributes.push(take_given(&mut input, schema)?);
+        attributes.push(take_given(&mut input, describe)?);
     }
     input.end()?;
     Ok(Addition {
@@ -350,7 +361,7 @@ fn put_changes(out: &mut Vec<u8>, changes: &[Modification], schema: &Schema) {
     }
 }
 
-fn take_changes(bytes: &[u8], schema: &Schema) -> Result<Vec<Modification>, String> {
+fn take_changes(bytes: &[u8], describe: Describe<'_>) -> Result<Vec<Modification>, String> {
     let mut input = Input(bytes);
     let mut changes = Vec::new();
     for _ in 0..input.count()? {
@@ -361,7 +372,7 @@ fn take_changes(bytes: &[u8], schema: &Schema) -> Result<Vec<Modification>, Stri
             3 => ChangeOperation::Increment,
             other => return Err(format!("expected an operation from 0 to 3, got {other}")),
         };
-        let given = take_given(&mut input, schema)?;
+        let given = take_given(&mut input, describe)?;
         changes.push(Modification { operation, given });
     }
     input.end()?;
@@ -378,10 +389,10 @@ fn put_renaming(out: &mut Vec<u8>, renaming: &Renaming, schema: &Schema) {
     }
 }
 
-fn take_renaming(bytes: &[u8], schema: &Schema) -> Result<Renaming, String> {
+fn take_renaming(bytes: &[u8], describe: Describe<'_>) -> Result<Renaming, String> {
     let mut input = Input(bytes);
     let rdn_spelled = text(input.sized()?)?;
-    let rdn = take_rdn(&mut input, schema)?;
+    let rdn = take_rdn(&mut input, describe)?;
     let delete_old_rdn = input.flag()?;
     let new_superior = match input.flag()? {
         true => Some(Name::from_bytes(input.sized()?)),
@@ -405,11 +416,11 @@ fn put_rdn(out: &mut Vec<u8>, rdn: &ResolvedRdn, schema: &Schema) {
     }
 }
 
-fn take_rdn(input: &mut Input<'_>, schema: &Schema) -> Result<ResolvedRdn, String> {
+fn take_rdn(input: &mut Input<'_>, describe: Describe<'_>) -> Result<ResolvedRdn, String> {
     let normal = input.sized()?.to_vec();
     let mut values = Vec::new();
     for _ in 0..input.count()? {
-        let description = take_description(input, schema)?;
+        let description = take_description(input, describe)?;
         values.push((description, input.sized()?.to_vec()));
     }
     Ok(ResolvedRdn { normal, values })
@@ -423,8 +434,8 @@ fn put_given(out: &mut Vec<u8>, given: &Given, schema: &Schema) {
     }
 }
 
-fn take_given(input: &mut Input<'_>, schema: &Schema) -> Result<Given, String> {
-    let description = take_description(input, schema)?;
+fn take_given(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Given, String> {
+    let description = take_description(input, describe)?;
     let mut values = Vec::new();
     for _ in 0..input.count()? {
         values.push(input.sized()?.to_vec());
@@ -435,9 +446,9 @@ fn take_given(input: &mut Input<'_>, schema: &Schema) -> Result<Given, String> {
     })
 }
 
-fn take_description(input: &mut Input<'_>, schema: &Schema) -> Result<Description, String> {
+fn take_description(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Description, String> {
     let text = text(input.sized()?)?;
-    schema.describe(&text).map_err(|error| error.to_string())
+    describe(&text).map_err(|error| error.to_string())
 }
 
 /// Lengths and counts: 7 bits a byte, the lowest first, the top bit set on all but the last.

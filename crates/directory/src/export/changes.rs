@@ -3,14 +3,14 @@
 //! A record holds what was asked for, so that is what is written, for the writes that were done,
 //! and with it the numbers that rules gave then.
 
-use super::{Compression, Exported};
+use super::{Compression, Exported, forgotten};
 use crate::catalog::Catalog;
 use crate::changes::{self, Frame, Point, Reader};
 use crate::clock::{generalized_time, uuid_text};
 use crate::config;
 use crate::execute::GivenNumber;
 use crate::import::Meter;
-use crate::record::{self, Decoded};
+use crate::record::Decoded;
 use crate::recover;
 use crate::rules::Numbers;
 use crate::stop::Failure;
@@ -54,6 +54,7 @@ pub fn export_changes(
     let snapshot = reader.snapshot()?;
     let dictionary = config::stored_dictionary(&snapshot)?;
     let catalog = config::load(&snapshot, &dictionary)?;
+    let mut schema = catalog.schema.clone();
     let end = snapshot.position()?;
     let mut changes = begin(data, options.since, end)?;
     let ldif = LdifWriter::new(options.fold_columns);
@@ -70,12 +71,13 @@ pub fn export_changes(
             continue;
         }
         position = frame.position().unwrap_or(position);
+        let decoded = forgotten::decode(&frame, &mut schema)?;
         let printer = Printer {
             snapshot: &snapshot,
             catalog: &catalog,
+            schema: &schema,
             ldif: &ldif,
         };
-        let decoded = decode(&frame, &catalog.schema)?;
         let count = printer.put(&frame, &decoded, &mut text)?;
         exported.entries += count;
         meter.add_entries(count);
@@ -138,6 +140,8 @@ fn flush(
 struct Printer<'p> {
     snapshot: &'p Snapshot<'p>,
     catalog: &'p Catalog,
+    /// That of the catalog, and what older changes name besides.
+    schema: &'p Schema,
     ldif: &'p LdifWriter,
 }
 
@@ -180,12 +184,11 @@ impl Printer<'_> {
     ) -> Result<(), Failure> {
         let dn = write.spelled.as_str();
         let controls = controls(write);
-        let schema = &self.catalog.schema;
         match &write.change {
             Change::Add(addition) => {
                 let names = addition.attributes.iter();
-                let names: Vec<String> =
-                    names.map(|it| schema.spelled(&it.description)).collect();
+                let names = names.map(|it| self.schema.spelled(&it.description));
+                let names: Vec<String> = names.collect();
                 let attributes = attributes_of(addition, &names, &given);
                 self.ldif.put_record(
                     out,
@@ -197,7 +200,7 @@ impl Printer<'_> {
                 );
             }
             Change::Modify(changes) => {
-                let names = spelled(changes, schema);
+                let names = spelled(changes, self.schema);
                 let changes = names.iter().zip(changes).map(|(attribute, it)| LdifChange {
                     operation: it.operation,
                     attribute,
@@ -328,16 +331,6 @@ impl Printer<'_> {
         }
         Ok(None)
     }
-}
-
-/// Reads a record, which names attributes.
-fn decode(frame: &Frame, schema: &Schema) -> Result<Decoded, Failure> {
-    record::decode(&frame.content, schema).map_err(|error| {
-        let position = frame.position().unwrap_or(0);
-        Failure::Input(format!(
-            "the change of position {position} was made under another schema: {error}"
-        ))
-    })
 }
 
 /// Whether an entry was to get its number from a rule: it came without one, or with the value that

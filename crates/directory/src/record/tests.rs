@@ -16,6 +16,10 @@ fn schema() -> Schema {
     Schema::standard()
 }
 
+fn describe(text: &str) -> Result<Description, DescribeError> {
+    schema().describe(text)
+}
+
 fn given() -> impl Strategy<Value = Given> {
     let values = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..5);
     (0..ATTRIBUTES.len(), values).prop_map(|(at, values)| Given {
@@ -206,9 +210,9 @@ fn a_field_of_a_later_build_is_refused() {
     let mut write = Vec::new();
     put_field(&mut write, field::NAME, name.bytes());
     put_field(&mut write, field::DELETE, &[]);
-    assert!(take_write(&write, &schema).is_ok());
+    assert!(take_write(&write, &describe).is_ok());
     put_field(&mut write, 200, b"new");
-    let error = take_write(&write, &schema).expect_err("an unknown field");
+    let error = take_write(&write, &describe).expect_err("an unknown field");
     assert_eq!(error, "field 200 is of a later build");
     let error = decode(&[9], &schema).expect_err("an unknown version");
     assert!(error.contains("version 9"), "{error}");
@@ -216,12 +220,11 @@ fn a_field_of_a_later_build_is_refused() {
 
 #[test]
 fn what_is_reclaimed_has_no_name() {
-    let schema = schema();
     let write = |name: &[u8], most: &[u8]| {
         let mut out = Vec::new();
         put_field(&mut out, field::NAME, name);
         put_field(&mut out, field::RECLAIM, most);
-        take_write(&out, &schema).map(|(it, _)| it)
+        take_write(&out, &describe).map(|(it, _)| it)
     };
     let read = write(&[], &[1, 2, 0, 0]).expect("a whole one");
     assert!(matches!(read.change, Change::Reclaim(513)));
@@ -229,7 +232,7 @@ fn what_is_reclaimed_has_no_name() {
     assert_eq!(error, "expected a number of 4 bytes, got 2");
     let mut other = Vec::new();
     put_field(&mut other, field::DELETE, &[]);
-    let error = take_write(&other, &schema).expect_err("a delete of nothing");
+    let error = take_write(&other, &describe).expect_err("a delete of nothing");
     assert!(error.contains("got the root"), "{error}");
 }
 
