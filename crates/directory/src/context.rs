@@ -7,6 +7,7 @@ mod account;
 mod collective;
 mod computed;
 mod dynamic;
+mod effort;
 mod entry;
 mod linked;
 mod membership;
@@ -24,6 +25,7 @@ use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
 use schema::{AttributeNumber, Name, TypeId};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::path::Path;
 use store::{
     Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
@@ -39,6 +41,8 @@ pub(crate) struct Context<'a> {
     hidden: SmallVec<[AttributeNumber; 4]>,
     sees_config: bool,
     memory: membership::Memory,
+    /// What walks over groups may cost, where that is limited.
+    effort: OnceCell<Box<effort::Effort>>,
     /// Asked only where the time itself is read: the entryTtl of a dynamic entry.
     clock: Option<&'a dyn Clock>,
     /// Of the serving thread, unless nobody is served.
@@ -75,6 +79,7 @@ impl<'a> Context<'a> {
             hidden: SmallVec::new(),
             sees_config: true,
             memory: membership::Memory::default(),
+            effort: OnceCell::new(),
             clock: None,
             counters: None,
             spool: None,

@@ -441,6 +441,7 @@ pub(crate) fn resume(
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
+    context.limit_walks(&parts.shared.unindexed, limits);
     Ok(match search::step(&context, &needs, &mut cursor, out)? {
         Step::Finished => Flow::Done,
         Step::Parked => Flow::More(cursor),

@@ -11,6 +11,7 @@ mod extensible;
 mod fetch;
 mod links;
 mod parts;
+mod unindexed;
 
 pub use advice::{Advice, advise};
 pub use parts::{FilterPart, filter_parts};
@@ -34,6 +35,7 @@ pub struct Plan {
     /// About how many entries it yields.
     estimate: u64,
     exact: bool,
+    unindexed: bool,
 }
 
 /// Where ids come from.
@@ -128,16 +130,25 @@ pub fn plan(
             step,
             estimate: 1,
             exact: estimate::is_true(indexes, filter),
+            unindexed: false,
         });
     }
     let planner = estimate::Planner { snapshot, indexes };
     let step = planner.narrow_to_region(planner.filter(filter)?, region)?;
     let estimate = planner.size(&step)?;
     let exact = estimate::is_true(indexes, filter);
+    let unindexed = match &step {
+        Step::Everything
+        | Step::Found {
+            why: Why::Region, ..
+        } => planner.is_unindexed(&step, filter, region)?,
+        _ => false,
+    };
     Ok(Plan {
         step,
         estimate,
         exact,
+        unindexed,
     })
 }
 
@@ -156,6 +167,12 @@ impl Plan {
     /// Whether all entries have to be looked at.
     pub fn is_scan(&self) -> bool {
         matches!(self.step, Step::Everything)
+    }
+
+    /// Whether many entries have to be looked at, of which no index has chosen any: all of them, or
+    /// those of a large region. A search that finds most of what it looks at is no such search.
+    pub fn is_unindexed(&self) -> bool {
+        self.unindexed
     }
 
     /// The plan in words, with the names of attribute types.

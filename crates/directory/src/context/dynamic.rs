@@ -150,11 +150,17 @@ impl Context<'_> {
             return Ok(Vec::new());
         };
         let (mut found, mut scratch) = (Vec::new(), Vec::new());
+        let mut looked = 0;
         for (region, filter) in &group.searches {
             let plan = self.plan(filter, region)?;
+            if plan.is_unindexed() {
+                self.admit_walk(filter)?;
+            }
             let candidates = self.candidates(&plan, EntryId::ROOT)?;
             for entry in candidates.entries_after(*self.snapshot, EntryId::ROOT) {
                 let (id, view) = entry?;
+                looked += 1;
+                self.require_effort(looked, filter)?;
                 if self.snapshot.is_within(id, &view, region)?
                     && filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True
                 {

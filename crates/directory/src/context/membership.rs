@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope};
 
 /// Entries one walk may meet before it is refused: it runs in one piece, while others wait.
-const MET_MAX: usize = 4 << 20;
+pub(super) const MET_MAX: usize = 4 << 20;
 
 /// Which memberships count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

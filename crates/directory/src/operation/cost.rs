@@ -35,7 +35,7 @@ pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) ->
         .iter()
         .filter(|it| it.kind == AreaKind::Entries);
     let unindexed = match entries.next() {
-        Some(area) => context.plan(&cursor.filter, &area.region)?.is_scan(),
+        Some(area) => context.plan(&cursor.filter, &area.region)?.is_unindexed(),
         None => !advice.is_empty(),
     };
     let now_us = needs.clock.now_us();

@@ -33,7 +33,7 @@ pub(crate) fn begin(
     for area in &cursor.areas {
         let plan = context.plan(&cursor.filter, &area.region)?;
         plans.push(plan.explain(&context.catalog.schema));
-        indexed &= !plan.is_scan();
+        indexed &= !(plan.is_scan() || plan.is_unindexed());
         if indexed {
             let found = context.candidates(&plan, EntryId(0))?;
             candidates += found.count().unwrap_or(u64::MAX / 2);

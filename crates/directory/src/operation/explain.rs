@@ -68,7 +68,7 @@ pub(crate) fn begin(
             plan: plan.explain(schema),
             estimate: plan.estimate(),
             scan: plan.is_scan(),
-            advice: match plan.is_scan() {
+            advice: match plan.is_scan() || plan.is_unindexed() {
                 true => advice::texts(context, &cursor.filter)?,
                 false => Vec::new(),
             },

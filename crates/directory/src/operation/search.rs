@@ -87,6 +87,7 @@ pub(crate) fn search(
     if let Some(asked) = asked.and_then(|it| it.subentries) {
         filter = extras::narrowed(catalog, filter, asked);
     }
+    context.limit_walks(&needs.shared.unindexed, needs.limits);
     links::follow(context, &mut filter, areas.iter())?;
     let limits = search_limits(request, needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
@@ -263,10 +264,7 @@ fn run(
         let candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
             None => {
-                let candidates = plan_area(context, cursor, &area)?;
-                if matches!(candidates, store::Candidates::Scan) {
-                    unindexed::admit(context, needs, cursor)?;
-                }
+                let candidates = plan_area(context, needs, cursor, &area)?;
                 if cost::may_be_high(&candidates) {
                     cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
                 }
@@ -409,7 +407,8 @@ pub(super) fn send(
 
 fn plan_area(
     context: &Context<'_>,
-    cursor: &Cursor,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
     area: &Area,
 ) -> Result<store::Candidates, Stop> {
     let references;
@@ -421,6 +420,9 @@ fn plan_area(
         }
     };
     let plan = context.plan(filter, &area.region)?;
+    if plan.is_unindexed() {
+        unindexed::admit(context, needs, cursor)?;
+    }
     context.candidates(&plan, cursor.after)
 }
 

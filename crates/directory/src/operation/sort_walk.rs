@@ -3,9 +3,10 @@
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::operation::kept::TooMany;
-use crate::operation::search;
+use crate::operation::search::{self, Needs};
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
+use crate::operation::unindexed;
 use crate::stop::Stop;
 use schema::AttributeNumber;
 use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
@@ -27,7 +28,8 @@ pub(crate) struct Walk {
 /// entries than sorting the candidates would.
 pub(super) fn plan(
     context: &Context<'_>,
-    cursor: &Cursor,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
     sorted: &Sorted,
     wanted: Option<u64>,
 ) -> Result<Option<Walk>, Stop> {
@@ -46,6 +48,10 @@ pub(super) fn plan(
     let cannot_sort = limit != 0 && wanted.unwrap_or(matching).min(matching) > limit;
     if walked > matching && !cannot_sort {
         return Ok(None);
+    }
+    // The walk looks at every entry that it comes by.
+    if plan.is_unindexed() {
+        unindexed::admit(context, needs, cursor)?;
     }
     let candidates = match plan.is_scan() {
         true => None,

@@ -158,7 +158,7 @@ pub(crate) fn begin(
         scratch: Scratch::default(),
         version: context.version(),
     };
-    sorted.plan(context, cursor)?;
+    sorted.plan(context, needs, cursor)?;
     explain::note_order(cursor, || sorted.words(context));
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
@@ -221,13 +221,18 @@ pub(crate) fn step(
 
 impl Sorted {
     /// Chooses between walking and collecting.
-    fn plan(&mut self, context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop> {
+    fn plan(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        cursor: &mut Cursor,
+    ) -> Result<(), Stop> {
         let wanted = self.wanted(cursor);
         self.kept = Kept::new(
             wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
             usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
         );
-        let walk = sort_walk::plan(context, cursor, self, wanted)?;
+        let walk = sort_walk::plan(context, needs, cursor, self, wanted)?;
         let Some(walk) = walk else {
             self.phases.push_back(Phase::Collect(Collect::default()));
             return Ok(());
@@ -292,7 +297,8 @@ impl Sorted {
                 Some(candidates) => candidates,
                 None => {
                     let plan = context.plan(&cursor.filter, &region)?;
-                    if plan.is_scan() {
+                    // Each page looks at all of them again, whatever the filter.
+                    if plan.is_scan() || plan.is_unindexed() {
                         unindexed::admit(context, needs, cursor)?;
                     }
                     context.candidates(&plan, it.after)?

@@ -1,5 +1,5 @@
-//! May a search look at all entries? Its client may not want it to (reject and permit unindexed
-//! search, Ping Identity), and a subject may have only so many of them at a time.
+//! May a search look at entries that no index has chosen? Its client may not want it to (reject and
+//! permit unindexed search, Ping Identity), and a subject may have only so many of them at a time.
 
 use crate::advice;
 use crate::context::Context;
@@ -7,12 +7,14 @@ use crate::cursor::{AreaKind, Cursor};
 use crate::operation::search::Needs;
 use crate::operation::slice;
 use crate::stop::Stop;
+use policy::Whose;
 use protocol::ResultCode;
+use schema::Filter;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Refuses a search that no index narrows down. Looking at the few entries of a small subtree is
-/// no such search.
+/// Refuses a search that no index narrows down, also one for everything. Looking at the few entries
+/// of a small subtree is no such search.
 pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop> {
     for area in cursor
         .areas
@@ -20,7 +22,7 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
         .filter(|it| it.kind == AreaKind::Entries)
     {
         let plan = context.plan(&cursor.filter, &area.region)?;
-        if plan.is_scan() {
+        if plan.is_unindexed() || plan.is_scan() && plan.exact() {
             let plan = plan.explain(&context.catalog.schema);
             let advice = advice::sentence(context, &cursor.filter)?;
             return Stop::refuse(
@@ -80,29 +82,53 @@ impl Drop for Permit {
     }
 }
 
-/// Admits a search that looks at all entries, until its cursor is dropped.
+/// Admits a search that no index helps, until its cursor is dropped.
 #[cold]
 pub(crate) fn admit(
     context: &Context<'_>,
     needs: &Needs<'_>,
     cursor: &mut Cursor,
 ) -> Result<(), Stop> {
-    if cursor.permit.is_some() || context.entry_count()? <= slice::TURNS.into() {
-        return Ok(());
+    if cursor.permit.is_none() {
+        cursor.permit = permit(context, needs, &cursor.filter)?.map(Box::new);
     }
-    let max = needs.limits.0.unindexed_searches_max;
-    let running = &needs.shared.unindexed;
-    if let Some(permit) = running.admit(&context.subject.dn, max) {
-        cursor.permit = Some(Box::new(permit));
-        return Ok(());
+    Ok(())
+}
+
+/// A place for a search of this filter, until it is dropped. A small directory needs none.
+#[cold]
+pub(crate) fn permit(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    filter: &Filter,
+) -> Result<Option<Permit>, Stop> {
+    let (limits, whose) = needs.limits;
+    let max = limits.unindexed_searches_max;
+    needs.shared.unindexed.place(context, filter, (max, whose))
+}
+
+impl Running {
+    /// As [`permit`], for whom these limits are.
+    pub fn place(
+        self: &Arc<Self>,
+        context: &Context<'_>,
+        filter: &Filter,
+        (max, whose): (u32, Whose),
+    ) -> Result<Option<Permit>, Stop> {
+        if context.entry_count()? <= slice::TURNS.into() {
+            return Ok(None);
+        }
+        if let Some(permit) = self.admit(&context.subject.dn, max) {
+            return Ok(Some(permit));
+        }
+        let whose = context.catalog.limits.describe(whose);
+        let advice = advice::sentence(context, filter)?;
+        Stop::refuse(
+            ResultCode::BUSY,
+            format!(
+                "limit of {max} searches at a time that no index helps (unindexed_searches_max), \
+                 for {whose}: try again later{advice}"
+            ),
+        )
     }
-    let whose = needs.settings.describe(needs.limits.1);
-    let advice = advice::sentence(context, &cursor.filter)?;
-    Stop::refuse(
-        ResultCode::BUSY,
-        format!(
-            "limit of {max} searches at a time that no index helps (unindexed_searches_max), for \
-             {whose}: try again later{advice}"
-        ),
-    )
 }

@@ -40,7 +40,7 @@ pub(super) fn is_true(indexes: &IndexSet, filter: &Filter) -> bool {
     }
 }
 
-fn is_object_class(indexes: &IndexSet, selector: &Selector) -> bool {
+pub(super) fn is_object_class(indexes: &IndexSet, selector: &Selector) -> bool {
     indexes.schema.attribute_type("objectClass") == Some(selector.type_id)
 }
 

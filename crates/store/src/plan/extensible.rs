@@ -75,6 +75,20 @@ impl Planner<'_> {
         }
     }
 
+    /// The kind of index that gives what an assertion matches.
+    pub(super) fn index_of(&self, assertion: &ExtensibleAssertion) -> Option<IndexKind> {
+        let own = (self.indexes.schema).type_of(assertion.selectors.first()?.type_id);
+        let rule = assertion.rule;
+        match rule.family {
+            Family::LaterThan | Family::EarlierThan if is_moment(own.ordering) => {
+                Some(IndexKind::Ordering)
+            }
+            _ if own.equality == Some(rule) => Some(IndexKind::Equality),
+            _ if own.ordering == Some(rule) => Some(IndexKind::Ordering),
+            _ => None,
+        }
+    }
+
     /// `entryDN` is not stored, but the names say where entries are.
     fn by_entry_name(&self, assertion: &ExtensibleAssertion) -> Result<Step, Error> {
         let name = Name::from_bytes(&assertion.normal);

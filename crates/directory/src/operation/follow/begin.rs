@@ -4,7 +4,7 @@ use super::cookie::{self, Held};
 use super::*;
 use crate::cursor::{Area, AreaKind};
 use crate::operation::controls::Controls;
-use crate::operation::{links, search};
+use crate::operation::{links, search, unindexed};
 use crate::worker::Parts;
 use protocol::control::{Assertion, SyncMode, SyncRequest};
 use protocol::{DerefAliases, Scope, SearchRequest};
@@ -64,11 +64,13 @@ pub(crate) fn begin(
         examined: 0,
         began_us: None,
         listener: None,
+        permit: None,
         subject: None,
         buffer: Vec::with_capacity(128),
     };
     follower.resolve(context, needs)?;
     follower.choose(context, controls)?;
+    follower.permit = follower.admission(context, needs)?;
     if follower.stays() {
         follower.listener =
             Some(parts.listen(session, id, &context.subject.dn, limits.followers_max)?);
@@ -136,6 +138,7 @@ impl Follower {
             region: self.region,
             kind: AreaKind::Entries,
         };
+        context.limit_walks(&needs.shared.unindexed, needs.limits);
         links::follow(context, &mut self.filter, std::iter::once(&area))?;
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
@@ -157,6 +160,19 @@ impl Follower {
             self.begin_persistent(asked);
         }
         Ok(())
+    }
+
+    /// A place among the searches that no index helps, if it has to look at entries and is one.
+    fn admission(&self, context: &Context<'_>, needs: &Needs<'_>) -> Result<Option<Permit>, Stop> {
+        let looks = match self.stage {
+            Stage::Scan(_) => true,
+            Stage::Delta { .. } => self.stays(),
+            Stage::Persist => false,
+        };
+        match looks && context.plan(&self.filter, &self.region)?.is_unindexed() {
+            true => unindexed::permit(context, needs, &self.filter),
+            false => Ok(None),
+        }
     }
 
     /// Chooses how to bring the client's copy to the present state.

@@ -25,6 +25,7 @@ use crate::history::{Change, Detail, Extent, Moment, Occasion};
 use crate::operation::large::{Gone as Progress, Large};
 use crate::operation::search::Needs;
 use crate::operation::slice::Slice;
+use crate::operation::unindexed::Permit;
 use crate::projection::Projection;
 use crate::session::Session;
 use crate::stop::Stop;
@@ -81,6 +82,8 @@ pub struct Follower {
     /// When the search began (microseconds), once it has taken more than a slice.
     began_us: Option<u64>,
     listener: Option<Listener>,
+    /// Its place among the searches that no index helps, until all entries have been looked at.
+    permit: Option<Permit>,
     /// Whose rights it has (RFC 4370), if not the session's.
     subject: Option<Rc<Subject>>,
     buffer: Vec<u8>,

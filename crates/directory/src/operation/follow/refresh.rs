@@ -100,6 +100,7 @@ impl Follower {
         purpose: Purpose,
         out: &mut Vec<u8>,
     ) -> Result<Option<Followed>, Stop> {
+        self.permit = None;
         if purpose == Purpose::Learn {
             self.learned = context.extent()?.newest;
         } else if let Kind::Sync { persist } = self.kind {

@@ -1,0 +1,106 @@
+//! What a walk over the members of dynamic groups may cost whoever asks for it. It runs in one
+//! piece, while others wait, and no index need help the searches that such groups are made of.
+
+use super::Context;
+use super::membership::MET_MAX;
+use crate::advice;
+use crate::operation::unindexed::{Permit, Running};
+use crate::stop::Stop;
+use policy::{Limits, Whose};
+use protocol::ResultCode;
+use schema::Filter;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// Entries between two looks at the clock.
+const LOOKS: u64 = 1_024;
+
+/// The limits of a search, and what of them its walks have used up.
+pub(crate) struct Effort {
+    running: Arc<Running>,
+    limits: (Limits, Whose),
+    began_us: Cell<Option<u64>>,
+    permit: RefCell<Option<Permit>>,
+}
+
+impl Effort {
+    /// Under the limits of a subject.
+    #[cold]
+    fn new(running: &Arc<Running>, limits: (Limits, Whose)) -> Effort {
+        Effort {
+            running: Arc::clone(running),
+            limits,
+            began_us: Cell::new(None),
+            permit: RefCell::new(None),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Holds walks over groups to the limits of a search.
+    #[inline]
+    pub fn limit_walks(&self, running: &Arc<Running>, limits: (Limits, Whose)) {
+        if self.catalog.has_dynamic_groups {
+            let effort = || Box::new(Effort::new(running, limits));
+            self.effort.get_or_init(effort);
+        }
+    }
+
+    /// Admits a search that no index helps, until the operation has its turn no more.
+    pub(super) fn admit_walk(&self, filter: &Filter) -> Result<(), Stop> {
+        let Some(effort) = self.effort.get() else {
+            return Ok(());
+        };
+        let mut permit = effort.permit.borrow_mut();
+        if permit.is_none() {
+            let (limits, whose) = effort.limits;
+            let limit = (limits.unindexed_searches_max, whose);
+            *permit = effort.running.place(self, filter, limit)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a walk for a dynamic group that has looked at so many entries.
+    pub(super) fn require_effort(&self, looked: u64, filter: &Filter) -> Result<(), Stop> {
+        let limits = self.effort.get().map(|it| it.limits);
+        let own = limits.map_or(0, |(limits, _)| limits.candidates_max);
+        let most = match own {
+            0 => MET_MAX as u64,
+            own => own.min(MET_MAX as u64),
+        };
+        if looked > most {
+            let advice = advice::sentence(self, filter)?;
+            let text = format!(
+                "the search of a dynamic group (memberURL) looks at more than {most} \
+                 entries{advice}"
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
+        match looked % LOOKS {
+            0 => self.require_time(),
+            _ => Ok(()),
+        }
+    }
+
+    fn require_time(&self) -> Result<(), Stop> {
+        let (Some(effort), Some(clock)) = (self.effort.get(), self.clock) else {
+            return Ok(());
+        };
+        let (limits, whose) = effort.limits;
+        let limit = u64::from(limits.time_ms_max);
+        let now = clock.now_us();
+        let began = effort.began_us.get().unwrap_or(now);
+        effort.began_us.set(Some(began));
+        if limit == 0 || now.saturating_sub(began) <= limit * 1_000 {
+            return Ok(());
+        }
+        let whose = self.catalog.limits.describe(whose);
+        Stop::refuse(
+            ResultCode::TIME_LIMIT_EXCEEDED,
+            format!(
+                "time limit of {limit} ms for {whose}: the search of a dynamic group (memberURL) \
+                 takes longer"
+            ),
+        )
+    }
+}
