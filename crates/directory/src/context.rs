@@ -20,13 +20,14 @@ use crate::catalog::Catalog;
 use crate::clock::{self, Clock};
 use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::monitor::Counters;
+use crate::operation::spool::Spools;
 use crate::stop::{Refusal, Stop};
 use policy::{Decision, Right, Sight, Subject, Target};
 use protocol::ResultCode;
 use schema::{AttributeNumber, Name, TypeId};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
-use std::path::Path;
+use std::sync::Arc;
 use store::{
     Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
     OrderStart, Plan, Region, RegionScope, Snapshot,
@@ -48,7 +49,7 @@ pub(crate) struct Context<'a> {
     /// Of the serving thread, unless nobody is served.
     counters: Option<&'a Counters>,
     /// Where entries may be kept that are too large for the output.
-    pub spool: Option<&'a Path>,
+    pub spools: Option<&'a Arc<Spools>>,
 }
 
 /// A candidate of a search.
@@ -82,7 +83,7 @@ impl<'a> Context<'a> {
             effort: OnceCell::new(),
             clock: None,
             counters: None,
-            spool: None,
+            spools: None,
         };
         if let Sight::AllBut(types) = catalog.access.sight(subject) {
             context.sees_config = false;

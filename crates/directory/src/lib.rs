@@ -62,6 +62,7 @@ pub use index_room::estimate_indexes;
 pub use monitor::{Connections, Front, ListenerState};
 pub use open::{Directory, InitOptions, Options, Status};
 pub use operation::follow::{Followed, Follower};
+pub use operation::spool::FILES_MAX as SPOOL_FILES_MAX;
 pub use recover::Recovered;
 pub use session::{Peer, Session};
 pub use stop::{Failure, Refusal, Stop};

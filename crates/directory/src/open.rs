@@ -14,6 +14,7 @@ use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::monitor::{Front, Monitor};
 use crate::operation::add;
+use crate::operation::spool::Spools;
 use crate::operation::unindexed::Running;
 use crate::paging::CookieKey;
 use crate::recover;
@@ -104,7 +105,13 @@ pub struct Options {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// Whether changes are kept beyond the log.
     pub changes: Keeping,
+    /// Bytes that entries on their way to clients may take in the folder; 0 = no limit.
+    pub spool_bytes_max: u64,
 }
+
+/// Bytes that entries on their way may take unless something else is set: a group of ten million
+/// members takes 450 MB.
+const SPOOL_BYTES_MAX: u64 = 4 << 30;
 
 impl Default for Options {
     fn default() -> Options {
@@ -118,6 +125,7 @@ impl Default for Options {
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
+            spool_bytes_max: SPOOL_BYTES_MAX,
         }
     }
 }
@@ -172,6 +180,7 @@ pub(crate) struct Shared {
     pub writer: Writer,
     pub monitor: Arc<Monitor>,
     pub unindexed: Arc<Running>,
+    pub spools: Arc<Spools>,
     pub compaction: Arc<Compaction>,
     mailboxes: Arc<Mailboxes>,
 }
@@ -264,10 +273,7 @@ impl Directory {
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
         let wrong = wrong_guesses(options)?;
-        let start = |source| Failure::File {
-            what: "starting a thread".to_owned(),
-            source,
-        };
+        let start = |source| Failure::file("starting a thread", source);
         let settings = HashSettings {
             scheme: options.password_scheme,
             verified: Arc::clone(&verified),
@@ -310,6 +316,7 @@ impl Directory {
             writer,
             monitor,
             unindexed: Arc::default(),
+            spools: Arc::new(Spools::new(data, options.spool_bytes_max)),
             compaction,
             mailboxes,
         };

@@ -296,6 +296,40 @@ fn a_copy_in_the_response_of_an_update_is_never_large() {
 }
 
 #[test]
+fn a_group_that_would_take_too_much_of_the_disk_is_refused() {
+    let options = directory::Options {
+        spool_bytes_max: (1 << 20) + (64 << 10),
+        ..kit::options()
+    };
+    let mut client = Client::admin().reopen_with(&options);
+    assert_eq!(
+        client.bind(kit::ADMIN, kit::PASSWORD).code,
+        ResultCode::SUCCESS
+    );
+    let many: Vec<String> = (0..4 * MANY)
+        .map(|at| format!("nobody {at:05} of a very large group"))
+        .collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    group(&mut client, "a", &["x"]);
+    group(&mut client, "b", &many);
+    let answer = search(&mut client, &[]);
+    let result = &answer.result;
+    assert_eq!(result.code, ResultCode::ADMIN_LIMIT_EXCEEDED);
+    for part in ["1 MiB", "spool_mib_max", "member;range="] {
+        assert!(result.diagnostic.contains(part), "{}", result.diagnostic);
+    }
+    let wanted = ["member;range=0-999"];
+    let answer = client.search(&dn("b"), Scope::BaseObject, GROUPS, &wanted);
+    success(&answer.result);
+    assert_eq!(answer.values("member;range=0-999").len(), 1_000);
+    // What it had is free again.
+    group(&mut client, "c", &many[..2 * MANY]);
+    let answer = client.search(&dn("c"), Scope::BaseObject, GROUPS, &["member"]);
+    success(&answer.result);
+    assert_eq!(answer.values("member").len(), 2 * MANY);
+}
+
+#[test]
 fn a_range_of_values_says_which_it_is() {
     let mut client = Client::admin();
     let many: Vec<String> = (0..9).map(|at| format!("nobody {at}")).collect();

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use directory::SPOOL_FILES_MAX;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Files that are open beside connections: the store, listeners, logs.
 const OTHER_FILES: u64 = 64;
+/// One of so many files may be one in which an entry of many members waits for its client.
+const SPOOL_PART: u64 = 8;
 /// Files that a serving thread needs for itself: its event queue and what wakes it.
 const THREAD_FILES: u64 = 4;
 
@@ -33,7 +36,8 @@ pub fn raise_open_files(threads: usize) -> OpenFiles {
         Ok(()) => before.maximum,
         Err(_) => before.current,
     };
-    let others = OTHER_FILES + THREAD_FILES * threads as u64;
+    let spools = limit.map_or(0, |it| SPOOL_FILES_MAX.min(it / SPOOL_PART));
+    let others = OTHER_FILES + THREAD_FILES * threads as u64 + spools;
     let room = limit.unwrap_or(u64::MAX).saturating_sub(others);
     OpenFiles {
         limit,

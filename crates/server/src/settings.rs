@@ -60,6 +60,8 @@ pub struct Config {
     pub changes: Keeping,
     /// Read the database into memory after the start, if it is not too large.
     pub warm_up: bool,
+    /// Bytes that groups of many members may take on the disk while they are sent; 0 is no limit.
+    pub spool_bytes_max: u64,
     /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
     pub stop_on_signals: bool,
 }
@@ -238,6 +240,7 @@ impl Config {
             passwords: file.passwords.resolve(scheme),
             changes: file.changes.resolve(),
             warm_up: file.database.warm_up,
+            spool_bytes_max: file.database.spool_mib_max << 20,
             stop_on_signals: false,
         })
     }
@@ -254,6 +257,7 @@ impl Config {
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: self.changes,
+            spool_bytes_max: self.spool_bytes_max,
             ..directory::Options::default()
         }
     }

@@ -4,9 +4,10 @@ use super::{Context, Place, Reach};
 use crate::catalog::Catalog;
 use crate::clock;
 use crate::history::Moment;
+use crate::operation::spool::Spools;
 use crate::stop::Stop;
 use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
-use std::path::Path;
+use std::sync::Arc;
 use store::{EntryId, EntryView};
 
 /// An entry narrowed to what one subject may see.
@@ -23,8 +24,8 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     }
 
     /// Where the entry may be kept if it is too large for the output.
-    pub fn spool(&self) -> Option<&Path> {
-        self.context.spool
+    pub fn spools(&self) -> Option<&'c Arc<Spools>> {
+        self.context.spools
     }
 
     /// The DN as spelled.

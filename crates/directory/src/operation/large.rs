@@ -11,13 +11,13 @@ use crate::cursor::Cursor;
 use crate::operation::extras::Extras;
 use crate::operation::matched_values::MatchedValues;
 use crate::operation::search::{Needs, Step, park};
-use crate::operation::spool::Spool;
+use crate::operation::spool::{Spool, Spools};
 use crate::projection::Projection;
 use crate::stop::{Failure, Stop};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::AttributeNumber;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::sync::Arc;
 use store::{EntryId, SetId};
 
 /// Members from which on an entry is sent this way. Its values are then a quarter of a slice.
@@ -109,7 +109,7 @@ fn selected(
     message: MessageId,
     (projection, matched): (&Projection, Option<&MatchedValues>),
 ) -> Result<Option<Box<Large>>, Stop> {
-    let Some(folder) = entry.spool() else {
+    let Some(spools) = entry.spools() else {
         return Ok(None);
     };
     let catalog = entry.catalog();
@@ -125,7 +125,7 @@ fn selected(
     let mut attributes = Vec::new();
     projection.write_some(catalog, entry, (matched, LARGE_FROM), &mut attributes)?;
     Ok(Some(Box::new(Large::new(
-        entry, message, attributes, sets, folder,
+        entry, message, attributes, sets, spools,
     )?)))
 }
 
@@ -202,7 +202,7 @@ impl Large {
         message: MessageId,
         attributes: Vec<u8>,
         sets: Vec<LargeSet>,
-        folder: &Path,
+        spools: &Arc<Spools>,
     ) -> Result<Large, Stop> {
         let mut name = Vec::new();
         entry.write_name(&mut name)?;
@@ -213,7 +213,7 @@ impl Large {
             attributes,
             controls: Vec::new(),
             sets,
-            spool: Spool::new(folder),
+            spool: Spool::new(spools),
             phase: Phase::Gathering {
                 at: 0,
                 after: EntryId::ROOT,
@@ -301,8 +301,8 @@ impl Large {
                 }
             })?;
             set.bytes += self.spool.len() - start;
-            if let Some(failure) = failed {
-                return Err(failure.into());
+            if let Some(stop) = failed {
+                return Err(stop);
             }
             if over {
                 return Ok(Gone::NotYet);

@@ -1,21 +1,117 @@
 //! Bytes that are collected before they can be sent: in memory while they are few, otherwise in a
 //! file without a name beside the database. They go with their owner, however the process ends.
+//!
+//! A client that reads slowly keeps its file for long, and the log needs the same disk: so all of
+//! them together may take so much, and leave some room on the file system.
 
-use crate::stop::Failure;
+use crate::stop::{Failure, Refusal, Stop};
+use protocol::ResultCode;
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes kept in memory at most.
 const MEMORY_BYTES: usize = 1 << 20;
+/// Files at a time.
+pub const FILES_MAX: u64 = 256;
+/// Room on the file system that is left in any case: for some segments of the log, and for what
+/// the database grows meanwhile.
+const SPARE_BYTES: u64 = 256 << 20;
 /// Tells the files of one process apart for the moment in which they have a name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What the spools of a directory have in common.
+#[derive(Debug)]
+pub(crate) struct Spools {
+    folder: PathBuf,
+    /// Bytes in all files; 0 = no limit.
+    bytes_max: u64,
+    bytes: AtomicU64,
+    files: AtomicU64,
+}
+
+impl Spools {
+    /// Spools that make their files in this folder and have so many bytes there at most.
+    pub fn new(folder: &Path, bytes_max: u64) -> Spools {
+        Spools {
+            folder: folder.to_owned(),
+            bytes_max,
+            bytes: AtomicU64::new(0),
+            files: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes room for more bytes of a spool that has some already.
+    fn take(&self, more: u64, own: u64) -> Result<(), Stop> {
+        let before = self.bytes.fetch_add(more, Ordering::Relaxed);
+        let allowed = self.require(before + more, own + more);
+        if allowed.is_err() {
+            self.bytes.fetch_sub(more, Ordering::Relaxed);
+        }
+        allowed
+    }
+
+    fn require(&self, all: u64, own: u64) -> Result<(), Stop> {
+        let max = self.bytes_max;
+        if max != 0 && own > max {
+            let text = format!(
+                "all of the members take more than the {} MiB on the disk that they may \
+                 (database.spool_mib_max): {IN_PARTS}",
+                max >> 20
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
+        if max != 0 && all > max {
+            let text = format!(
+                "large groups on their way to clients take the {} MiB on the disk that they may \
+                 (database.spool_mib_max): try again later, or {IN_PARTS}",
+                max >> 20
+            );
+            return Stop::refuse(ResultCode::BUSY, text);
+        }
+        let found = rustix::fs::statvfs(&self.folder);
+        let found = found.map_err(|error| failed(error.into()))?;
+        match found.f_bavail.saturating_mul(found.f_frsize) < SPARE_BYTES {
+            true => Err(no_room()),
+            false => Ok(()),
+        }
+    }
+
+    /// A new file.
+    fn open(&self) -> Result<File, Stop> {
+        let file = match self.files.fetch_add(1, Ordering::Relaxed) < FILES_MAX {
+            true => nameless(&self.folder).map_err(failed),
+            false => Err(too_many()),
+        };
+        if file.is_err() {
+            self.files.fetch_sub(1, Ordering::Relaxed);
+        }
+        file
+    }
+}
+
+/// What a client can do that is refused a whole group.
+const IN_PARTS: &str = "read them in parts, with member;range=0-1499";
+
+fn too_many() -> Stop {
+    let text = format!(
+        "too many large groups are on their way to clients: try again later, or {IN_PARTS}"
+    );
+    Refusal::new(ResultCode::BUSY, text).into()
+}
+
+fn no_room() -> Stop {
+    let text = format!("too little room is left on the disk for all of the members: {IN_PARTS}");
+    Refusal::new(ResultCode::BUSY, text).into()
+}
 
 /// See the top of the file.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    folder: PathBuf,
+    spools: Arc<Spools>,
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
@@ -24,10 +120,10 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// An empty one, which may make a file in this folder.
-    pub fn new(folder: &Path) -> Spool {
+    /// An empty one.
+    pub fn new(spools: &Arc<Spools>) -> Spool {
         Spool {
-            folder: folder.to_owned(),
+            spools: Arc::clone(spools),
             file: None,
             written: 0,
             memory: Vec::new(),
@@ -40,27 +136,32 @@ impl Spool {
     }
 
     /// Appends what `fill` appends.
-    pub fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
+    pub fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), Stop> {
         fill(&mut self.memory);
         if self.memory.len() < MEMORY_BYTES {
             return Ok(());
         }
-        if self.file.is_none() {
-            self.file = Some(nameless(&self.folder)?);
-        }
-        if let Some(file) = &self.file {
-            file.write_all_at(&self.memory, self.written)
-                .map_err(failed)?;
-        }
-        self.written += self.memory.len() as u64;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.spools.open()?),
+        };
+        let more = self.memory.len() as u64;
+        self.spools.take(more, self.written)?;
+        let at = self.written;
+        self.written += more;
+        file.write_all_at(&self.memory, at).map_err(failed)?;
         self.memory.clear();
         Ok(())
     }
 
-    /// Forgets everything.
+    /// Forgets everything, and gives back what it has taken.
     pub fn clear(&mut self) {
-        self.written = 0;
         self.memory.clear();
+        if self.file.take().is_some() {
+            self.spools.bytes.fetch_sub(self.written, Ordering::Relaxed);
+            self.spools.files.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.written = 0;
     }
 
     /// Appends bytes from a place on to `out`, at most so many, and returns how many.
@@ -70,8 +171,8 @@ impl Spool {
             let length = (self.written - from).min(most as u64) as usize;
             out.resize(start + length, 0);
             if let Some(file) = &self.file {
-                file.read_exact_at(&mut out[start..], from)
-                    .map_err(failed)?;
+                let read = file.read_exact_at(&mut out[start..], from);
+                read.map_err(failure)?;
             }
         } else {
             let at = (from - self.written) as usize;
@@ -82,17 +183,32 @@ impl Spool {
     }
 }
 
-fn nameless(folder: &Path) -> Result<File, Failure> {
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+fn nameless(folder: &Path) -> std::io::Result<File> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("spool-{}-{number}", std::process::id()));
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(true);
-    let file = options.open(&path).map_err(failed)?;
-    std::fs::remove_file(&path).map_err(failed)?;
+    let file = options.open(&path)?;
+    std::fs::remove_file(&path)?;
     Ok(file)
 }
 
-fn failed(error: std::io::Error) -> Failure {
+/// What is short may be there later.
+fn failed(error: std::io::Error) -> Stop {
+    match Errno::from_io_error(&error) {
+        Some(Errno::NOSPC | Errno::DQUOT) => no_room(),
+        Some(Errno::MFILE | Errno::NFILE) => too_many(),
+        _ => failure(error).into(),
+    }
+}
+
+fn failure(error: std::io::Error) -> Failure {
     Failure::file("keeping a large entry until it is sent", error)
 }
 
@@ -103,7 +219,8 @@ mod tests {
     #[test]
     fn what_went_in_comes_out_in_pieces() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(folder.path());
+        let spools = Arc::new(Spools::new(folder.path(), 0));
+        let mut spool = Spool::new(&spools);
         let all: Vec<u8> = (0..3_000_000_u32).map(|it| (it % 251) as u8).collect();
         for part in all.chunks(70_001) {
             spool.append(|out| out.extend_from_slice(part)).unwrap();
@@ -115,5 +232,44 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         spool.clear();
         assert_eq!(spool.len(), 0);
+    }
+
+    #[test]
+    fn all_together_take_no_more_than_they_may() {
+        const MIB: u64 = 1 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        let spools = Arc::new(Spools::new(folder.path(), 3 * MIB));
+        let put = |spool: &mut Spool| spool.append(|out| out.resize(MEMORY_BYTES, 7));
+        let code = |refused: Result<(), Stop>| match refused {
+            Err(Stop::Refused(refusal)) => {
+                let text = refusal.diagnostic;
+                assert!(text.contains("member;range="), "{text}");
+                refusal.code
+            }
+            other => panic!("expected a refusal, got {other:?}"),
+        };
+        let (mut one, mut other) = (Spool::new(&spools), Spool::new(&spools));
+        put(&mut one).unwrap();
+        put(&mut other).unwrap();
+        put(&mut one).unwrap();
+        assert_eq!(code(put(&mut other)), ResultCode::BUSY);
+        drop(other);
+        put(&mut one).unwrap();
+        assert_eq!(code(put(&mut one)), ResultCode::ADMIN_LIMIT_EXCEEDED);
+        one.clear();
+        assert_eq!(spools.bytes.load(Ordering::Relaxed), 0);
+        assert_eq!(spools.files.load(Ordering::Relaxed), 0);
+        put(&mut one).unwrap();
+        assert_eq!(spools.bytes.load(Ordering::Relaxed), MIB);
+    }
+
+    #[test]
+    fn files_have_a_number_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let spools = Arc::new(Spools::new(folder.path(), 0));
+        spools.files.store(FILES_MAX, Ordering::Relaxed);
+        let refused = Spool::new(&spools).append(|out| out.resize(MEMORY_BYTES, 7));
+        assert!(matches!(refused, Err(Stop::Refused(it)) if it.code == ResultCode::BUSY));
+        assert_eq!(spools.files.load(Ordering::Relaxed), FILES_MAX);
     }
 }

@@ -43,7 +43,7 @@ impl Parts<'_> {
         let (snapshot, catalog) = (self.snapshot, self.catalog);
         let mut context =
             Context::of_request(snapshot, catalog, subject, self.clock, self.counters);
-        context.spool = Some(self.shared.store.folder());
+        context.spools = Some(&self.shared.spools);
         context
     }
 

@@ -318,11 +318,15 @@ impl Default for Passwords {
 #[serde(deny_unknown_fields, default)]
 pub struct Database {
     pub warm_up: bool,
+    pub spool_mib_max: u64,
 }
 
 impl Default for Database {
     fn default() -> Self {
-        Database { warm_up: true }
+        Database {
+            warm_up: true,
+            spool_mib_max: 4_096,
+        }
     }
 }
 

@@ -317,6 +317,13 @@ const SETTINGS: &[Setting] = &[
         "true",
         "Read the database into memory after the start, if it takes at most half of the memory.",
     ),
+    row(
+        "database",
+        "spool_mib_max",
+        "4096",
+        "Mebibytes that groups of very many members may take on the disk while they are sent to\n\
+         clients. 0: no limit, as long as 256 MiB are left there.",
+    ),
 ];
 
 /// A `pando.toml` that says everything and changes nothing: every setting with its meaning and
