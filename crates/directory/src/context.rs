@@ -218,6 +218,17 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.candidates(plan, after)?)
     }
 
+    /// The same for who looks at them in their order, in slices, and [gathers](Context::gather)
+    /// them first.
+    pub fn begin_candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
+        Ok(self.snapshot.begin_candidates(plan, after)?)
+    }
+
+    /// Goes on collecting candidates for a slice; true when all are there.
+    pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
+        Ok(self.snapshot.gather(candidates)?)
+    }
+
     /// The rows of an ordering index.
     pub fn order_rows(
         &self,

@@ -5,6 +5,7 @@ use roaring::RoaringTreemap;
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;
+use crate::plan::Gathering;
 use crate::snapshot::{Sight, Snapshot};
 
 /// Ids of entries that may match. They own nothing of a snapshot, so a parked search keeps them and
@@ -22,6 +23,8 @@ pub enum Candidates {
     Set(RoaringTreemap),
     /// All entries.
     Scan,
+    /// Those that are not all collected: [`Snapshot::gather`] comes first.
+    Gathering(Box<Gathering>),
 }
 
 impl Candidates {
@@ -32,7 +35,7 @@ impl Candidates {
             Candidates::One(_) => Some(1),
             Candidates::Ids(ids) => Some(ids.len() as u64),
             Candidates::Set(set) => Some(set.len()),
-            Candidates::Scan => None,
+            Candidates::Scan | Candidates::Gathering(_) => None,
         }
     }
 
@@ -40,7 +43,7 @@ impl Candidates {
     /// there is such an entry; [`Candidates::entries_after`] is made for it.
     pub fn next(&self, after: EntryId) -> Option<EntryId> {
         match self {
-            Candidates::None => None,
+            Candidates::None | Candidates::Gathering(_) => None,
             Candidates::One(id) => Some(*id).filter(|id| *id > after),
             Candidates::Ids(ids) => ids.get(ids.partition_point(|id| *id <= after)).copied(),
             Candidates::Set(set) => {
@@ -79,7 +82,7 @@ impl Candidates {
         sight: Sight,
     ) -> CandidateEntries<'c> {
         let ids = match self {
-            Candidates::None => Source::Ids([].iter()),
+            Candidates::None | Candidates::Gathering(_) => Source::Ids([].iter()),
             Candidates::One(id) => Source::One(Some(*id).filter(|id| *id > after)),
             Candidates::Ids(ids) => {
                 Source::Ids(ids[ids.partition_point(|id| *id <= after)..].iter())
@@ -121,10 +124,10 @@ impl Candidates {
 
     /// The candidates that are in both.
     pub(crate) fn and(self, other: Candidates) -> Candidates {
-        use Candidates::{Ids, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, None, One, Scan, Set};
         match (self, other) {
             (None, _) | (_, None) => None,
-            (Scan, it) | (it, Scan) => it,
+            (Scan | Gathering(_), it) | (it, Scan | Gathering(_)) => it,
             (One(id), it) | (it, One(id)) => {
                 if it.contains(id) {
                     One(id)
@@ -145,10 +148,10 @@ impl Candidates {
 
     /// The candidates that are in either.
     pub(crate) fn or(self, other: Candidates) -> Candidates {
-        use Candidates::{Ids, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, None, One, Scan, Set};
         match (self, other) {
             (None, it) | (it, None) => it,
-            (Scan, _) | (_, Scan) => Scan,
+            (Scan | Gathering(_), _) | (_, Scan | Gathering(_)) => Scan,
             (Set(mut a), Set(b)) => {
                 a |= b;
                 Set(a)
@@ -177,7 +180,7 @@ impl Candidates {
     /// Whether an entry is among them.
     pub fn contains(&self, id: EntryId) -> bool {
         match self {
-            Candidates::None => false,
+            Candidates::None | Candidates::Gathering(_) => false,
             Candidates::One(one) => *one == id,
             Candidates::Ids(ids) => ids.binary_search(&id).is_ok(),
             Candidates::Set(set) => set.contains(id.0),

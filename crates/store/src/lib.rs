@@ -63,7 +63,7 @@ pub use link::{
 };
 pub use lmdb::Statistics;
 pub use lock::LOCK_FILE;
-pub use plan::{Advice, FilterPart, Plan, advise, filter_parts, plan};
+pub use plan::{Advice, FilterPart, Gathering, Plan, advise, filter_parts, plan};
 pub use reader::Reader;
 pub use replace::{Paused, Retired};
 pub use snapshot::{Lookup, Region, RegionScope, Snapshot};

@@ -9,15 +9,19 @@ mod advice;
 mod estimate;
 mod extensible;
 mod fetch;
+mod gather;
 mod links;
 mod parts;
+mod sample;
 mod unindexed;
 
 pub use advice::{Advice, advise};
+pub use gather::Gathering;
 pub use parts::{FilterPart, filter_parts};
 
 use std::fmt;
 
+use roaring::RoaringTreemap;
 use schema::{AttributeNumber, Filter, Schema, TypeId};
 
 use crate::candidates::Candidates;
@@ -39,7 +43,7 @@ pub struct Plan {
 }
 
 /// Where ids come from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
     /// Nothing matches.
     Nothing,
@@ -73,6 +77,10 @@ pub(crate) enum Step {
         type_id: TypeId,
         estimate: u64,
     },
+    /// What stands directly below an entry, more than is listed while planning.
+    Children { parent: EntryId, count: u64 },
+    /// Ids that were collected in slices.
+    Gathered(RoaringTreemap),
     /// Holders of any of these.
     Union(Vec<Step>),
     /// Holders of all of these; the first one is the cheapest.
@@ -95,7 +103,7 @@ pub(crate) enum Why {
 }
 
 /// Ids found while planning.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Found {
     One(EntryId),
     Several(Vec<EntryId>),
@@ -138,10 +146,7 @@ pub fn plan(
     let estimate = planner.size(&step)?;
     let exact = estimate::is_true(indexes, filter);
     let unindexed = match &step {
-        Step::Everything
-        | Step::Found {
-            why: Why::Region, ..
-        } => planner.is_unindexed(&step, filter, region)?,
+        Step::Everything | Step::Children { .. } => planner.is_unindexed(&step, filter, region)?,
         _ => false,
     };
     Ok(Plan {
@@ -249,6 +254,8 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
         Step::Owners {
             type_id, estimate, ..
         } => out.push_str(&format!("links of {} ({estimate})", name(*type_id))),
+        Step::Children { count, .. } => out.push_str(&format!("entries of the region ({count})")),
+        Step::Gathered(ids) => out.push_str(&format!("collected entries ({})", ids.len())),
         Step::Union(parts) => explain_parts("any of", parts, name, out),
         Step::Intersection(parts) => explain_parts("all of", parts, name, out),
     }

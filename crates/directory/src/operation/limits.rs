@@ -5,6 +5,7 @@ use crate::cursor::SearchLimits;
 use crate::stop::Stop;
 use crate::worker::Parts;
 use policy::{LimitSettings, Limits, Subject, Whose};
+use protocol::SearchRequest;
 use schema::{Name, Truth};
 
 /// The limits of the subject that has just authenticated. Groups are looked at now, not at each
@@ -33,6 +34,37 @@ fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, 
         let named = schema.resolve_assertion(attribute, member.as_bytes());
         named.evaluate(schema, &entry, &mut scratch) == Truth::True
     }))
+}
+
+/// The limits on one search.
+pub(crate) fn of_search(
+    request: &SearchRequest<'_>,
+    (limits, whose): (Limits, Whose),
+    paged: bool,
+) -> SearchLimits {
+    let server = if paged {
+        0
+    } else {
+        u64::from(limits.size_entries_max)
+    };
+    let client = u64::from(request.size_limit);
+    let by_server = server != 0 && (client == 0 || server < client);
+    let client_ms = u64::from(request.time_limit_s) * 1_000;
+    let server_ms = u64::from(limits.time_ms_max);
+    SearchLimits {
+        entries_max: if by_server { server } else { client },
+        by_server,
+        paged_entries_max: limits.paged_entries_max,
+        whose,
+        time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
+        time_ms_max: match (client_ms, server_ms) {
+            (0, limit) | (limit, 0) => limit,
+            (client, server) => client.min(server),
+        },
+        candidates_max: limits.candidates_max,
+        examined: 0,
+        sort_entries_max: u64::from(limits.sort_entries_max),
+    }
 }
 
 /// The limit on the entries of one search.

@@ -7,7 +7,7 @@ use end::{Ran, page_or_limit, paged_limit, write_everything};
 
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
-use crate::cursor::{Area, AreaKind, Areas, Cursor, Page, SearchLimits};
+use crate::cursor::{Area, AreaKind, Areas, Cursor, Page};
 use crate::monitor::Node;
 use crate::open::Shared;
 use crate::operation::controls::{Controls, SearchControls};
@@ -17,8 +17,8 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, cost, count, explain, large, links, page, position, referral, unindexed,
-    virtual_search,
+    alias, assertion, cost, count, explain, large, limits, links, page, position, referral,
+    unindexed, virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -89,7 +89,7 @@ pub(crate) fn search(
     }
     context.limit_walks(&needs.shared.unindexed, needs.limits);
     links::follow(context, &mut filter, areas.iter())?;
-    let limits = search_limits(request, needs.limits, controls.page.is_some());
+    let limits = limits::of_search(request, needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
         id,
         filter,
@@ -261,7 +261,7 @@ fn run(
 ) -> Result<Ran, Stop> {
     let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
-        let candidates = match cursor.candidates.take() {
+        let mut candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
             None => {
                 let candidates = plan_area(context, needs, cursor, &area)?;
@@ -271,6 +271,12 @@ fn run(
                 candidates
             }
         };
+        if let store::Candidates::Gathering(_) = candidates
+            && !context.gather(&mut candidates)?
+        {
+            cursor.candidates = Some(candidates);
+            return Ok(Ran::Paused);
+        }
         let mut entries = context.met(&candidates, cursor.after)?;
         let mut slice_over = false;
         for met in &mut entries {
@@ -423,7 +429,7 @@ fn plan_area(
     if plan.is_unindexed() {
         unindexed::admit(context, needs, cursor)?;
     }
-    context.candidates(&plan, cursor.after)
+    context.begin_candidates(&plan, cursor.after)
 }
 
 /// What the base of a search leads to.
@@ -604,34 +610,4 @@ fn resolve_base(
 
 fn derefs_searching(deref: DerefAliases) -> bool {
     matches!(deref, DerefAliases::InSearching | DerefAliases::Always)
-}
-
-fn search_limits(
-    request: &SearchRequest<'_>,
-    (limits, whose): (Limits, Whose),
-    paged: bool,
-) -> SearchLimits {
-    let server = if paged {
-        0
-    } else {
-        u64::from(limits.size_entries_max)
-    };
-    let client = u64::from(request.size_limit);
-    let by_server = server != 0 && (client == 0 || server < client);
-    let client_ms = u64::from(request.time_limit_s) * 1_000;
-    let server_ms = u64::from(limits.time_ms_max);
-    SearchLimits {
-        entries_max: if by_server { server } else { client },
-        by_server,
-        paged_entries_max: limits.paged_entries_max,
-        whose,
-        time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
-        time_ms_max: match (client_ms, server_ms) {
-            (0, limit) | (limit, 0) => limit,
-            (client, server) => client.min(server),
-        },
-        candidates_max: limits.candidates_max,
-        examined: 0,
-        sort_entries_max: u64::from(limits.sort_entries_max),
-    }
 }

@@ -34,6 +34,11 @@ impl Slice {
         goes_on
     }
 
+    /// Enough was done otherwise.
+    pub fn end(&mut self) {
+        self.turns = 0;
+    }
+
     /// Enough entries were looked at.
     pub fn is_over(&self) -> bool {
         self.turns == 0

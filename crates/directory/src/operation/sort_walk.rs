@@ -24,6 +24,16 @@ pub(crate) struct Walk {
     id: Option<EntryId>,
 }
 
+impl Walk {
+    /// Goes on collecting what need be looked at; true when that is done.
+    fn gather(&mut self, context: &Context<'_>) -> Result<bool, Stop> {
+        match &mut self.candidates {
+            Some(candidates) => context.gather(candidates),
+            None => Ok(true),
+        }
+    }
+}
+
 /// The walk that makes the order, if there is an index for it and it is likely to look at fewer
 /// entries than sorting the candidates would.
 pub(super) fn plan(
@@ -55,7 +65,7 @@ pub(super) fn plan(
     }
     let candidates = match plan.is_scan() {
         true => None,
-        false => Some(context.candidates(&plan, EntryId(0))?),
+        false => Some(context.begin_candidates(&plan, EntryId(0))?),
     };
     let mut walk = Walk {
         base,
@@ -116,6 +126,9 @@ pub(super) fn walk(
     slice: &mut Slice,
     out: &mut Vec<u8>,
 ) -> Result<Progress, Stop> {
+    if !it.gather(context)? {
+        return Ok(Progress::Paused(Phase::Walk(it)));
+    }
     let start = match (&it.id, &it.start) {
         (Some(id), _) => OrderStart::Behind(&it.form, *id),
         (None, Some(form)) => OrderStart::At(form),

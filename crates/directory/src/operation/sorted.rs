@@ -293,7 +293,7 @@ impl Sorted {
         slice: &mut Slice,
     ) -> Result<Progress, Stop> {
         while let Some(region) = self.regions.get(it.region).copied() {
-            let candidates = match it.candidates.take() {
+            let mut candidates = match it.candidates.take() {
                 Some(candidates) => candidates,
                 None => {
                     let plan = context.plan(&cursor.filter, &region)?;
@@ -301,9 +301,13 @@ impl Sorted {
                     if plan.is_scan() || plan.is_unindexed() {
                         unindexed::admit(context, needs, cursor)?;
                     }
-                    context.candidates(&plan, it.after)?
+                    context.begin_candidates(&plan, it.after)?
                 }
             };
+            if !context.gather(&mut candidates)? {
+                it.candidates = Some(candidates);
+                return Ok(Progress::Paused(Phase::Collect(it)));
+            }
             let mut over = false;
             for met in context.met(&candidates, it.after)? {
                 let met = met?;

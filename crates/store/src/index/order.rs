@@ -58,7 +58,7 @@ pub(crate) fn attribute_prefix(base: AttributeNumber) -> [u8; ATTRIBUTE_BYTES] {
 }
 
 /// Which values to walk over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Equal to the bound or greater.
     From,
@@ -76,11 +76,26 @@ pub(crate) fn walk(
     side: Side,
     mut take: impl FnMut(EntryId) -> bool,
 ) -> Result<(), Error> {
+    let bound = (normal, side);
+    walk_behind(transaction, table, base, bound, &[], |_, id| take(id))
+}
+
+/// The same, with the keys of rows, behind one of them that need not be there any more; without one
+/// from the beginning.
+pub(crate) fn walk_behind(
+    transaction: &Transaction,
+    table: Table,
+    base: AttributeNumber,
+    (normal, side): (&[u8], Side),
+    behind: &[u8],
+    mut take: impl FnMut(&[u8], EntryId) -> bool,
+) -> Result<(), Error> {
     let mut bound = Vec::with_capacity(ATTRIBUTE_BYTES + 2 * VALUE_BYTES_MAX + 2 + ID_BYTES);
     put_prefix(&mut bound, base, normal);
     let prefix = attribute_prefix(base);
     let mut cursor = transaction.cursor(table)?;
     let mut row = match side {
+        _ if !behind.is_empty() => cursor.seek_behind(behind)?,
         Side::From => cursor.seek(&bound)?,
         Side::UpTo => cursor.seek(&prefix)?,
     };
@@ -93,7 +108,7 @@ pub(crate) fn walk(
             return Ok(());
         }
         let id = EntryId::unpack(&key[value_end..]).unwrap_or_default();
-        if !take(id) {
+        if !take(key, id) {
             return Ok(());
         }
         row = cursor.next()?;

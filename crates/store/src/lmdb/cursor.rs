@@ -57,6 +57,14 @@ impl<'t> Cursor<'t> {
         self.get(value(key), no_value(), ffi::MDB_SET_RANGE)
     }
 
+    /// The first row with a greater key.
+    pub fn seek_behind(&mut self, key: &[u8]) -> Result<Option<Row<'t>>, Error> {
+        match self.seek(key)? {
+            Some((found, _)) if found == key => self.next(),
+            row => Ok(row),
+        }
+    }
+
     /// The first value of this key that is `item` or greater.
     #[inline]
     pub fn seek_item(&mut self, key: &[u8], item: &[u8]) -> Result<Option<&'t [u8]>, Error> {

@@ -17,7 +17,7 @@ use crate::index::posting;
 use crate::index_set::{IndexKind, IndexSet};
 use crate::snapshot::{Lookup, Region, RegionScope, Snapshot};
 
-/// Values an ordering estimate counts before it gives up and guesses.
+/// Values an ordering estimate counts before it gives up and asks some entries.
 const COUNTED_MAX: u64 = 1024;
 /// Trigrams of one assertion that are looked at; the rarest four of them are used.
 const GRAMS_MAX: usize = 12;
@@ -74,8 +74,8 @@ impl Planner<'_> {
             return Ok(step);
         }
         let entries = self.snapshot.entry_count()?;
-        if let Some(ids) = self.small_region(region, size.min(entries))? {
-            return Ok(found(Why::Region, ids));
+        if let Some(step) = self.small_region(region, size.min(entries))? {
+            return Ok(step);
         }
         let dearer = size.saturating_mul(SCAN_ADVANTAGE) > entries.saturating_mul(3);
         Ok(if dearer && size > REGION_MAX {
@@ -93,14 +93,14 @@ impl Planner<'_> {
         }
     }
 
-    /// The ids of a region that has fewer entries than `other` and is small or the only way but a
-    /// scan.
-    fn small_region(&self, region: &Region, other: u64) -> Result<Option<Vec<EntryId>>, Error> {
+    /// The entries of a region that has fewer than `other` and is small or the only way but a scan.
+    fn small_region(&self, region: &Region, other: u64) -> Result<Option<Step>, Error> {
         let snapshot = self.snapshot;
         match region.scope {
-            RegionScope::Base => Ok(Some(vec![region.base])),
+            RegionScope::Base => Ok(Some(found(Why::Region, vec![region.base]))),
             RegionScope::OneLevel => {
-                let children = snapshot.child_count(region.base)?;
+                let parent = region.base;
+                let children = snapshot.child_count(parent)?;
                 // Listing children and looking them up costs less than a scan of all entries as
                 // long as they are a small part of them.
                 if children > REGION_MAX && children.saturating_mul(SCAN_ADVANTAGE) > other {
@@ -109,17 +109,20 @@ impl Planner<'_> {
                 if children > other {
                     return Ok(None);
                 }
-                let mut ids = snapshot
-                    .children(region.base)
-                    .collect::<Result<Vec<_>, _>>()?;
+                if children > REGION_MAX {
+                    let count = children;
+                    return Ok(Some(Step::Children { parent, count }));
+                }
+                let mut ids = snapshot.children(parent).collect::<Result<Vec<_>, _>>()?;
                 ids.sort_unstable();
-                Ok(Some(ids))
+                Ok(Some(found(Why::Region, ids)))
             }
             RegionScope::Subtree | RegionScope::Subordinates => {
                 if region.base.is_root() {
                     return Ok(None);
                 }
-                self.small_subtree(region, other.min(REGION_MAX))
+                let ids = self.small_subtree(region, other.min(REGION_MAX))?;
+                Ok(ids.map(|ids| found(Why::Region, ids)))
             }
         }
     }
@@ -312,8 +315,7 @@ impl Planner<'_> {
             })?;
             let estimate = match counted {
                 0 => continue,
-                // Nobody knows; a third of all entries is the customary guess.
-                COUNTED_MAX => COUNTED_MAX.max(self.snapshot.entry_count()? / 3),
+                COUNTED_MAX => COUNTED_MAX.max(self.sampled(selector, normal, side)?),
                 counted => counted,
             };
             steps.push(Step::Order {

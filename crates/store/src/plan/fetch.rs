@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 
 /// A part of an AND is fetched to narrow the cheapest one only if it has fewer than this many
 /// times as many ids.
-const NARROWING_MAX: u64 = 64;
+pub(super) const NARROWING_MAX: u64 = 64;
 
 /// The candidates of a step with ids greater than `after`.
 pub(super) fn fetch(
@@ -67,6 +67,15 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             })?;
             Candidates::from_set(set)
         }
+        Step::Children { parent, .. } => {
+            let mut set = RoaringTreemap::new();
+            snapshot.walk_children(*parent, &[], |_, id| {
+                set.insert(id.0);
+                true
+            })?;
+            Candidates::from_set(set)
+        }
+        Step::Gathered(ids) => Candidates::from_set(ids.clone()),
         Step::Owners { base, .. } => owners(snapshot, *base)?,
         Step::Union(parts) => {
             let mut all = Candidates::None;
@@ -81,6 +90,8 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
                 let worth = match left.count() {
                     None => true,
                     Some(count) if count <= super::ENOUGH => false,
+                    // The filter is evaluated all the same.
+                    Some(_) if part.is_slow() => false,
                     Some(count) => part.rough_size() < count.saturating_mul(NARROWING_MAX),
                 };
                 if worth {
@@ -118,7 +129,7 @@ fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
             set.remove_range(..=after.0);
             Candidates::from_set(set)
         }
-        Candidates::Scan => Candidates::Scan,
+        all @ (Candidates::Scan | Candidates::Gathering(_)) => all,
     }
 }
 
@@ -135,6 +146,8 @@ impl Step {
                 ids: Found::Several(ids),
                 ..
             } => ids.len() as u64,
+            Step::Children { count, .. } => *count,
+            Step::Gathered(ids) => ids.len(),
             Step::Bucket { estimate, .. }
             | Step::Posting { estimate, .. }
             | Step::Owners { estimate, .. }

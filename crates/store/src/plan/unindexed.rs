@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use schema::{Filter, Selector, grams_of_assertion};
 
 use super::estimate::{Planner, is_object_class};
-use super::{Found, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
+use super::{REGION_MAX, SCAN_ADVANTAGE, Step};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::IndexKind;
@@ -26,10 +26,7 @@ impl Planner<'_> {
     ) -> Result<bool, Error> {
         match step {
             Step::Everything => Ok(!(self.answers(filter) && self.is_large_part(region)?)),
-            Step::Found {
-                why: Why::Region,
-                ids: Found::Several(ids),
-            } => Ok(ids.len() as u64 > REGION_MAX && !self.answers(filter)),
+            Step::Children { .. } => Ok(!self.answers(filter)),
             _ => Ok(false),
         }
     }

@@ -57,6 +57,32 @@ impl Iterator for Children<'_> {
     }
 }
 
+impl Snapshot<'_> {
+    /// Shows `take` the children of an entry with the keys of their names, behind one of these that
+    /// need not be there any more, until it has enough; without one from the first on.
+    pub(crate) fn walk_children(
+        &self,
+        parent: EntryId,
+        behind: &[u8],
+        mut take: impl FnMut(&[u8], EntryId) -> bool,
+    ) -> Result<(), Error> {
+        let mut cursor = self.transaction.cursor(self.tables.name)?;
+        let mut row = match behind.is_empty() {
+            true => cursor.seek(NameKey::new(parent, &[]).bytes())?,
+            false => cursor.seek_behind(behind)?,
+        };
+        while let Some((key, value)) = row
+            && parent_of_name_key(key) == Some(parent)
+        {
+            if !take(key, id_of_value(value, "name")?) {
+                break;
+            }
+            row = cursor.next()?;
+        }
+        Ok(())
+    }
+}
+
 /// Which entries a walk shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {

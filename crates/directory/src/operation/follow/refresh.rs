@@ -16,13 +16,18 @@ impl Follower {
             return Ok(None);
         };
         let purpose = scan.purpose;
-        let candidates = match scan.candidates.take() {
+        let mut candidates = match scan.candidates.take() {
             Some(candidates) => candidates,
             None => {
                 let plan = context.plan(&self.filter, &self.region)?;
-                context.candidates(&plan, scan.after)?
+                context.begin_candidates(&plan, scan.after)?
             }
         };
+        if !context.gather(&mut candidates)? {
+            scan.candidates = Some(candidates);
+            slice.end();
+            return Ok(None);
+        }
         let mut after = scan.after;
         let mut over = false;
         for met in context.met(&candidates, after)? {

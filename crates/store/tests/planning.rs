@@ -1,0 +1,108 @@
+//! Plans in a directory that is large enough for it to matter.
+
+#![allow(clippy::unwrap_used)]
+
+mod kit;
+
+use kit::*;
+use store::{Candidates, EntryId, IndexKinds, Region, RegionScope, Store};
+
+/// Entries of one directory, each with a number one greater than that of the one before.
+const NUMBERED: usize = 100_000;
+/// Those of them that stand below an entry of their own.
+const APART: usize = 5_000;
+
+/// dc=example,dc=com (1) with ou=Part (2), numbered entries below both, and an index of numbers.
+fn numbered(folder: &std::path::Path) -> (Store, store::IndexSet) {
+    let ordering = IndexKinds {
+        ordering: true,
+        ..IndexKinds::NONE
+    };
+    let schema = schema();
+    let indexes = indexes(&schema, &[("uidNumber", ordering)]);
+    let store = create(folder, &indexes, 4);
+    let mut batch = store.begin(&indexes).unwrap();
+    let top = attributes("objectClass: domain; dc: example");
+    let root = EntryId::ROOT;
+    let top = insert(&mut batch, &schema, root, "dc=Example,dc=com", &top).unwrap();
+    let part = attributes("objectClass: organizationalUnit; ou: Part");
+    let part = insert(&mut batch, &schema, top, "ou=Part", &part).unwrap();
+    for at in 0..NUMBERED {
+        let own = attributes(&format!("objectClass: account; uidNumber: {at}"));
+        let parent = if at < APART { part } else { top };
+        insert(&mut batch, &schema, parent, &format!("uid={at}"), &own).unwrap();
+    }
+    batch.commit().unwrap();
+    (store, indexes)
+}
+
+#[test]
+fn what_has_very_many_rows_is_collected_in_slices() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, indexes) = numbered(folder.path());
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    let everywhere = subtree(EntryId(1));
+    let plan = |text: &str, region: &Region| {
+        let filter = filter(&indexes.schema, text);
+        store::plan(&snapshot, &indexes, &filter, region).unwrap()
+    };
+    for after in [EntryId::ROOT, EntryId(50_000)] {
+        let plan = plan("(uidNumber>=30000)", &everywhere);
+        let mut candidates = snapshot.begin_candidates(&plan, after).unwrap();
+        assert!(matches!(candidates, Candidates::Gathering(_)), "{plan}");
+        let mut slices = 0;
+        while !snapshot.gather(&mut candidates).unwrap() {
+            slices += 1;
+        }
+        assert_eq!(slices, 1);
+        assert_eq!(candidates, snapshot.candidates(&plan, after).unwrap());
+        let first = EntryId(30_003.max(after.0 + 1));
+        assert_eq!(candidates.next(EntryId::ROOT), Some(first));
+        assert_eq!(candidates.count(), Some(NUMBERED as u64 + 3 - first.0));
+    }
+    // Both sides of a range are walked.
+    let range = plan("(&(uidNumber>=30000)(uidNumber<=30099))", &everywhere);
+    let mut found = snapshot.begin_candidates(&range, EntryId::ROOT).unwrap();
+    while !snapshot.gather(&mut found).unwrap() {}
+    assert_eq!(found.count(), Some(100));
+    // Beside what is found otherwise it is not worth it.
+    let few = plan("(&(uidNumber>=30000)(uidNumber<=99))", &everywhere);
+    let found = snapshot.begin_candidates(&few, EntryId::ROOT).unwrap();
+    assert_eq!(found.count(), Some(100));
+}
+
+#[test]
+fn what_finds_most_of_what_it_looks_at_is_not_unindexed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, indexes) = numbered(folder.path());
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    let everywhere = subtree(EntryId(1));
+    let part = |scope| Region {
+        base: EntryId(2),
+        scope,
+    };
+    let plan = |text: &str, region: &Region| {
+        let filter = filter(&indexes.schema, text);
+        let plan = store::plan(&snapshot, &indexes, &filter, region).unwrap();
+        (plan.is_scan(), plan.is_unindexed())
+    };
+    // A scan for nearly all entries, which an index knows.
+    assert_eq!(plan("(uidNumber>=1)", &everywhere), (true, false));
+    assert_eq!(plan("(uidNumber<=99000)", &everywhere), (true, false));
+    assert_eq!(plan("(uidNumber<=9000)", &everywhere), (false, false));
+    assert_eq!(plan("(objectClass=*)", &everywhere), (true, false));
+    let both = "(&(uidNumber>=1)(description=x))";
+    assert_eq!(plan(both, &everywhere), (true, true));
+    assert_eq!(plan("(!(uidNumber>=1))", &everywhere), (true, true));
+    // A large container is a small part of the directory.
+    let children = part(RegionScope::OneLevel);
+    assert_eq!(plan("(objectClass=*)", &children), (false, false));
+    assert_eq!(plan("(uidNumber>=1)", &children), (false, false));
+    assert_eq!(plan("(description=x)", &children), (false, true));
+    let below = part(RegionScope::Subtree);
+    assert_eq!(plan("(objectClass=*)", &below), (true, true));
+    let one = (false, false);
+    assert_eq!(plan("(uidNumber<=100)", &below), one);
+}
