@@ -224,6 +224,12 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.begin_candidates(plan, after)?)
     }
 
+    /// The same for who asks nothing else of them.
+    #[inline]
+    pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
+        Ok(self.snapshot.begin_walk(plan, after)?)
+    }
+
     /// Goes on collecting candidates for a slice; true when all are there.
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
         Ok(self.snapshot.gather(candidates)?)

@@ -6,7 +6,8 @@ mod kit;
 
 use kit::{ADMIN, Client, PASSWORD};
 use proptest::prelude::*;
-use protocol::{ChangeOperation, ResultCode, Scope};
+use protocol::control::{Explanation, PagedResults};
+use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, SearchRequest, oid};
 use std::collections::BTreeSet;
 
 const BASE: &str = "dc=example,dc=com";
@@ -327,6 +328,79 @@ fn many_members_are_candidates_not_a_scan() {
     }
     let rest = "(&(objectClass=person)(!(memberOf=cn=many,dc=example,dc=com)))";
     assert_eq!(found(&mut client, rest).len(), 50);
+}
+
+/// Members of a group that is too large to be listed.
+const MANY: usize = 5_000;
+/// Others, so many that a scan is dearer.
+const OTHERS: usize = 3_000;
+
+/// People of whom the first many are members of a group.
+fn crowd() -> Client {
+    let mut ldif = String::new();
+    for at in 0..MANY + OTHERS {
+        let name = dn(&format!("p{at}"));
+        ldif.push_str(&format!(
+            "dn: {name}\nobjectClass: person\nsn: p{}\n\n",
+            at % 10
+        ));
+    }
+    ldif.push_str(&format!("dn: {}\nobjectClass: groupOfEntries\n", dn("big")));
+    for at in 0..MANY {
+        ldif.push_str(&format!("member: {}\n", dn(&format!("p{at}"))));
+    }
+    Client::filled(&ldif)
+}
+
+#[test]
+fn members_of_a_large_group_are_not_listed() {
+    let mut client = crowd();
+    let count = |client: &mut Client, filter: &str| found(client, filter).len();
+    let member = "(memberOf=cn=big,dc=example,dc=com)";
+    assert_eq!(count(&mut client, member), MANY);
+    let and = format!("(&{member}(sn=p7))");
+    assert_eq!(count(&mut client, &and), MANY / 10);
+    let not = format!("(&(objectClass=person)(!{member}))");
+    assert_eq!(count(&mut client, &not), OTHERS);
+    let or = format!("(|{member}(cn=p5500))");
+    assert_eq!(count(&mut client, &or), MANY + 1);
+    let plan = {
+        let control = OwnedControl::new(oid::EXPLAIN, true);
+        let (scope, none) = (Scope::WholeSubtree, |_: &mut SearchRequest<'_>| ());
+        let answer = client.search_with(BASE, scope, member, &["1.1"], none, &[control]);
+        let value = answer.controls[0].1.clone().unwrap();
+        let explanation = Explanation::decode(&value).unwrap();
+        explanation.regions[0].plan.to_owned()
+    };
+    assert!(plan.starts_with("members of a group (5000)"), "{plan}");
+    // In pages, between which the group changes.
+    let mut cookie = Vec::new();
+    let mut seen = BTreeSet::new();
+    for changed in 0.. {
+        let page = PagedResults {
+            size: 900,
+            cookie: &cookie,
+        };
+        let page = OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| page.encode(out));
+        let scope = Scope::WholeSubtree;
+        let answer = client.search_with(BASE, scope, member, &["1.1"], |_| (), &[page]);
+        assert_eq!(answer.result.code, ResultCode::SUCCESS);
+        seen.extend(answer.names().into_iter().map(leaf));
+        let value = answer.controls[0].1.clone().unwrap();
+        cookie = PagedResults::decode(&value).unwrap().cookie.to_vec();
+        if cookie.is_empty() {
+            break;
+        }
+        // The last ones leave it, one after the other.
+        let gone = dn(&format!("p{}", MANY - 1 - changed));
+        let leave = (ChangeOperation::Delete, "member", &[gone.as_str()][..]);
+        assert_eq!(
+            client.modify(&dn("big"), &[leave]).code,
+            ResultCode::SUCCESS
+        );
+    }
+    assert_eq!(seen.len(), MANY - 5);
+    assert!(seen.contains("p0") && !seen.contains("p4999"));
 }
 
 proptest! {

@@ -13,7 +13,7 @@ mod tests;
 
 use smallvec::SmallVec;
 
-pub use among::Among;
+pub use among::{Among, Membership};
 
 use crate::description::Description;
 use crate::dictionary::AttributeNumber;
@@ -47,6 +47,8 @@ pub enum Filter {
     /// The entry is one of these, which somebody who can read other entries has worked out from an
     /// assertion about links between entries.
     Among(Among),
+    /// The entry is a member of one group: the same for a group of very many members.
+    Member(Membership),
     /// Always, `(&)` (RFC 4526).
     True,
     /// Never, `(|)` (RFC 4526).
@@ -171,6 +173,13 @@ pub trait ValueSource {
 
     /// The number of the entry, for [`Filter::Among`].
     fn id(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether the entry is a member of a group, for [`Filter::Member`]. `None`: the source cannot
+    /// read other entries.
+    fn is_member(&self, group: &Membership) -> Option<bool> {
+        let _ = group;
         None
     }
 

@@ -1,6 +1,7 @@
 //! The entries that may match: what a plan yields, walked in the order of ids.
 
 use roaring::RoaringTreemap;
+use schema::AttributeNumber;
 
 use crate::entry::EntryView;
 use crate::error::Error;
@@ -25,6 +26,13 @@ pub enum Candidates {
     Scan,
     /// Those that are not all collected: [`Snapshot::gather`] comes first.
     Gathering(Box<Gathering>),
+    /// Those whom this attribute of a group has as members, to be walked through only.
+    Members {
+        /// The group.
+        group: EntryId,
+        /// The attribute.
+        number: AttributeNumber,
+    },
 }
 
 impl Candidates {
@@ -35,7 +43,7 @@ impl Candidates {
             Candidates::One(_) => Some(1),
             Candidates::Ids(ids) => Some(ids.len() as u64),
             Candidates::Set(set) => Some(set.len()),
-            Candidates::Scan | Candidates::Gathering(_) => None,
+            Candidates::Scan | Candidates::Gathering(_) | Candidates::Members { .. } => None,
         }
     }
 
@@ -43,7 +51,7 @@ impl Candidates {
     /// there is such an entry; [`Candidates::entries_after`] is made for it.
     pub fn next(&self, after: EntryId) -> Option<EntryId> {
         match self {
-            Candidates::None | Candidates::Gathering(_) => None,
+            Candidates::None | Candidates::Gathering(_) | Candidates::Members { .. } => None,
             Candidates::One(id) => Some(*id).filter(|id| *id > after),
             Candidates::Ids(ids) => ids.get(ids.partition_point(|id| *id <= after)).copied(),
             Candidates::Set(set) => {
@@ -83,6 +91,12 @@ impl Candidates {
     ) -> CandidateEntries<'c> {
         let ids = match self {
             Candidates::None | Candidates::Gathering(_) => Source::Ids([].iter()),
+            Candidates::Members { group, number } => {
+                match snapshot.members_of(*group, *number, after) {
+                    Ok(members) => Source::Members(Box::new(members)),
+                    Err(error) => Source::Members(Box::new(std::iter::once(Err(error)))),
+                }
+            }
             Candidates::One(id) => Source::One(Some(*id).filter(|id| *id > after)),
             Candidates::Ids(ids) => {
                 Source::Ids(ids[ids.partition_point(|id| *id <= after)..].iter())
@@ -124,10 +138,11 @@ impl Candidates {
 
     /// The candidates that are in both.
     pub(crate) fn and(self, other: Candidates) -> Candidates {
-        use Candidates::{Gathering, Ids, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, Members, None, One, Scan, Set};
         match (self, other) {
             (None, _) | (_, None) => None,
-            (Scan | Gathering(_), it) | (it, Scan | Gathering(_)) => it,
+            (Scan | Gathering(_) | Members { .. }, it)
+            | (it, Scan | Gathering(_) | Members { .. }) => it,
             (One(id), it) | (it, One(id)) => {
                 if it.contains(id) {
                     One(id)
@@ -148,10 +163,11 @@ impl Candidates {
 
     /// The candidates that are in either.
     pub(crate) fn or(self, other: Candidates) -> Candidates {
-        use Candidates::{Gathering, Ids, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, Members, None, One, Scan, Set};
         match (self, other) {
             (None, it) | (it, None) => it,
-            (Scan | Gathering(_), _) | (_, Scan | Gathering(_)) => Scan,
+            (Scan | Gathering(_) | Members { .. }, _)
+            | (_, Scan | Gathering(_) | Members { .. }) => Scan,
             (Set(mut a), Set(b)) => {
                 a |= b;
                 Set(a)
@@ -180,7 +196,7 @@ impl Candidates {
     /// Whether an entry is among them.
     pub fn contains(&self, id: EntryId) -> bool {
         match self {
-            Candidates::None | Candidates::Gathering(_) => false,
+            Candidates::None | Candidates::Gathering(_) | Candidates::Members { .. } => false,
             Candidates::One(one) => *one == id,
             Candidates::Ids(ids) => ids.binary_search(&id).is_ok(),
             Candidates::Set(set) => set.contains(id.0),
@@ -203,6 +219,7 @@ enum Source<'c> {
     Ids(std::slice::Iter<'c, EntryId>),
     Set(Box<roaring::treemap::Iter<'c>>),
     Scan(Box<EntryIterator<'c>>),
+    Members(Box<dyn Iterator<Item = Result<EntryId, Error>> + 'c>),
 }
 
 impl<'c> Iterator for CandidateEntries<'c> {
@@ -217,6 +234,10 @@ impl<'c> Iterator for CandidateEntries<'c> {
                 Source::Ids(ids) => *ids.next()?,
                 Source::Set(ids) => EntryId(ids.next()?),
                 Source::Scan(entries) => return entries.next(),
+                Source::Members(ids) => match ids.next()? {
+                    Ok(id) => id,
+                    Err(error) => return Some(Err(error)),
+                },
             };
             let found = match self.sight {
                 Sight::Stored => self.snapshot.stored_entry(id),

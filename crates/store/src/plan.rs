@@ -77,6 +77,12 @@ pub(crate) enum Step {
         type_id: TypeId,
         estimate: u64,
     },
+    /// The members of a group.
+    Members {
+        group: EntryId,
+        number: AttributeNumber,
+        estimate: u64,
+    },
     /// What stands directly below an entry, more than is listed while planning.
     Children { parent: EntryId, count: u64 },
     /// Ids that were collected in slices.
@@ -254,6 +260,9 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
         Step::Owners {
             type_id, estimate, ..
         } => out.push_str(&format!("links of {} ({estimate})", name(*type_id))),
+        Step::Members { estimate, .. } => {
+            out.push_str(&format!("members of a group ({estimate})"));
+        }
         Step::Children { count, .. } => out.push_str(&format!("entries of the region ({count})")),
         Step::Gathered(ids) => out.push_str(&format!("collected entries ({})", ids.len())),
         Step::Union(parts) => explain_parts("any of", parts, name, out),

@@ -6,7 +6,9 @@ use crate::clock;
 use crate::history::Moment;
 use crate::operation::spool::Spools;
 use crate::stop::Stop;
-use schema::{AttributeNumber, ExtensibleAssertion, Name, Selector, TypeId, ValueSource};
+use schema::{
+    AttributeNumber, ExtensibleAssertion, Membership, Name, Selector, TypeId, ValueSource,
+};
 use std::sync::Arc;
 use store::{EntryId, EntryView};
 
@@ -181,6 +183,18 @@ impl ValueSource for VisibleEntry<'_, '_> {
 
     fn id(&self) -> Option<u64> {
         Some(self.id.0)
+    }
+
+    fn is_member(&self, group: &Membership) -> Option<bool> {
+        let snapshot = self.context.snapshot;
+        // Whichever set it has now: all members may have been exchanged since the search began.
+        match snapshot
+            .linked_set(EntryId(group.group), group.number)
+            .ok()?
+        {
+            Some(set) => snapshot.has_member(set.set, self.id).ok(),
+            None => Some(false),
+        }
     }
 
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {

@@ -4,12 +4,39 @@
 
 use super::{Context, VisibleEntry};
 use crate::stop::Stop;
-use schema::AttributeNumber;
+use schema::{AttributeNumber, Name};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use store::{EntryId, LinkedSet, Members, SetId};
+use store::{EntryId, LinkedSet, Lookup, Members, SetId};
+
+/// Members from which on a group is not listed to tell who is one.
+const LARGE_FROM: u64 = 4_096;
 
 impl Context<'_> {
+    /// The group of this name and the one set that has all its members, if these are very many and
+    /// the subject may know them.
+    pub fn large_group(&self, name: &Name) -> Result<Option<(EntryId, LinkedSet)>, Stop> {
+        let Lookup::Found(id) = self.snapshot.find(name)? else {
+            return Ok(None);
+        };
+        let view = self.snapshot.entry(id)?.filter(|it| it.has_links());
+        let Some(view) = view.filter(|_| self.may_know_members(name)) else {
+            return Ok(None);
+        };
+        let followed = self.member_attributes();
+        let numbers = || followed.iter().flat_map(|it| it.numbers.iter());
+        // A database from before may have members in the row.
+        if numbers().any(|it| view.attribute(*it).is_some()) {
+            return Ok(None);
+        }
+        let mut sets = self.snapshot.linked_sets(id)?;
+        sets.retain(|set| numbers().any(|it| *it == set.number));
+        Ok(match sets.as_slice() {
+            [one] if one.count >= LARGE_FROM => Some((id, *one)),
+            _ => None,
+        })
+    }
+
     /// Appends the value that a member is: the name of an entry, or a text. False: it is none.
     pub fn write_member(&self, member: EntryId, out: &mut Vec<u8>) -> Result<bool, Stop> {
         if let Some(view) = self.snapshot.entry(member)? {

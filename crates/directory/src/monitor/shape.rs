@@ -45,6 +45,7 @@ fn of(schema: &Schema, filter: &Filter) -> String {
             format!("({name}{dn}:{}:=?)", it.rule.name)
         }
         Filter::Among(it) => of(schema, it.asserted()),
+        Filter::Member(it) => of(schema, &it.asserted),
         Filter::True => "(&)".to_owned(),
         Filter::False | Filter::Undefined(_) => "(|)".to_owned(),
     }

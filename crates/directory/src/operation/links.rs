@@ -4,12 +4,14 @@
 //! Each of them can be answered for one entry, by going up from it, or for all entries at once, by
 //! going down from the group. A search that has few candidates anyway does the former; for all
 //! others the assertion is replaced by the entries it is true for, and these are the candidates.
+//! The direct members of a group of very many are not listed: its links are read as the search goes
+//! on.
 
 use crate::context::{Context, Reach};
 use crate::cursor::Area;
 use crate::stop::Stop;
 use schema::matching::Family;
-use schema::{Among, Filter, Name, Selector};
+use schema::{Among, Filter, Membership, Name, Selector};
 use store::EntryId;
 
 /// Candidates that are asked one by one: each costs a few lookups, a group costs all its members.
@@ -64,6 +66,12 @@ fn mentions_links(context: &Context<'_>, filter: &Filter) -> bool {
 }
 
 fn replace(context: &Context<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
+    if which == Which::Computed
+        && let Some(member) = membership(context, filter)?
+    {
+        *filter = Filter::Member(member);
+        return Ok(());
+    }
     let ids = match filter {
         Filter::And(parts) | Filter::Or(parts) => {
             return parts
@@ -114,6 +122,24 @@ fn replace(context: &Context<'_>, filter: &mut Filter, which: Which) -> Result<(
         *filter = Filter::Among(Among::new(ids, asserted));
     }
     Ok(())
+}
+
+/// Membership in one group of very many, which its links tell without being listed.
+fn membership(context: &Context<'_>, filter: &Filter) -> Result<Option<Membership>, Stop> {
+    let Filter::Equality(it) = filter else {
+        return Ok(None);
+    };
+    if context.reach_of(it.selector.type_id) != Some(Reach::Direct) {
+        return Ok(None);
+    }
+    require_groups(context, &it.selector)?;
+    let group = context.large_group(&Name::from_bytes(&it.normal))?;
+    Ok(group.map(|(id, set)| Membership {
+        group: id.0,
+        number: set.number,
+        count: set.count,
+        asserted: Box::new(filter.clone()),
+    }))
 }
 
 fn require_groups(context: &Context<'_>, asserted: &Selector) -> Result<(), Stop> {

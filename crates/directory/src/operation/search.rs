@@ -429,7 +429,7 @@ fn plan_area(
     if plan.is_unindexed() {
         unindexed::admit(context, needs, cursor)?;
     }
-    context.begin_candidates(&plan, cursor.after)
+    context.begin_walk(&plan, cursor.after)
 }
 
 /// What the base of a search leads to.

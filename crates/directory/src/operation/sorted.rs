@@ -301,7 +301,7 @@ impl Sorted {
                     if plan.is_scan() || plan.is_unindexed() {
                         unindexed::admit(context, needs, cursor)?;
                     }
-                    context.begin_candidates(&plan, it.after)?
+                    context.begin_walk(&plan, it.after)?
                 }
             };
             if !context.gather(&mut candidates)? {

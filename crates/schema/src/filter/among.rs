@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::Filter;
+use crate::dictionary::AttributeNumber;
 
 /// "The entry is one of these."
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,4 +39,17 @@ impl Among {
     pub fn contains(&self, id: u64) -> bool {
         self.ids.binary_search(&id).is_ok()
     }
+}
+
+/// "The entry is a member of this group", whose members need not be listed to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// The number of the group's entry.
+    pub group: u64,
+    /// The attribute that has its members.
+    pub number: AttributeNumber,
+    /// About how many there are.
+    pub count: u64,
+    /// The assertion this stands for.
+    pub asserted: Box<Filter>,
 }

@@ -58,6 +58,10 @@ impl Filter {
             Filter::Present(selector) => any(selector, entry, &mut |_| true),
             Filter::Approx(it) => approx(it, schema, entry, scratch),
             Filter::Extensible(it) => extensible(it, schema, entry, scratch),
+            Filter::Member(it) => match entry.is_member(it) {
+                Some(found) => found.into(),
+                None => it.asserted.evaluate(schema, entry, scratch),
+            },
             Filter::Among(it) => entry.id().is_some_and(|id| it.contains(id)).into(),
             Filter::True => Truth::True,
             Filter::False => Truth::False,

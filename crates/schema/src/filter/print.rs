@@ -26,6 +26,7 @@ impl fmt::Display for Filter {
                 item(f, attribute, &relation, &it.given)
             }
             Filter::Among(it) => it.asserted().fmt(f),
+            Filter::Member(it) => it.asserted.fmt(f),
             Filter::True => f.write_str("(&)"),
             Filter::False => f.write_str("(|)"),
             Filter::Undefined(reason) => write!(f, "(?={reason})"),

@@ -75,6 +75,24 @@ impl<'a> Snapshot<'a> {
         Ok(members)
     }
 
+    /// The members with greater ids that an attribute of an entry has, whichever its set is; none
+    /// if it has no set.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub(crate) fn members_of(
+        &self,
+        owner: EntryId,
+        number: AttributeNumber,
+        after: EntryId,
+    ) -> Result<impl Iterator<Item = Result<EntryId, Error>> + use<'a>, Error> {
+        let set = self.linked_set(owner, number)?;
+        let members = set
+            .map(|it| self.members_after(it.set, after))
+            .transpose()?;
+        Ok(members.into_iter().flatten())
+    }
+
     /// The members of a set, ascending, without so many at the beginning. That costs a look at each
     /// chunk that is left out.
     ///

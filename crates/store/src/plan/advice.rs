@@ -48,7 +48,8 @@ impl Adviser<'_> {
                 }
                 _ => Advice::Hopeless,
             },
-            Filter::Among(_) | Filter::False | Filter::Undefined(_) => Advice::Indexed,
+            Filter::Among(_) | Filter::Member(_) => Advice::Indexed,
+            Filter::False | Filter::Undefined(_) => Advice::Indexed,
             Filter::True | Filter::Not(_) => Advice::Hopeless,
         }
     }

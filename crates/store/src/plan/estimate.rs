@@ -60,6 +60,11 @@ impl Planner<'_> {
                 let ids = among.ids().iter().copied().map(EntryId);
                 Ok(found(Why::Links, ids.collect()))
             }
+            Filter::Member(it) => Ok(Step::Members {
+                group: EntryId(it.group),
+                number: it.number,
+                estimate: it.count,
+            }),
             Filter::False | Filter::Undefined(_) => Ok(Step::Nothing),
             Filter::Extensible(assertion) => self.extensible(assertion),
             Filter::True | Filter::Not(_) => Ok(Step::Everything),

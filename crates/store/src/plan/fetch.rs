@@ -8,7 +8,7 @@ use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{self, Holders};
-use crate::index::{order, posting};
+use crate::index::posting;
 use crate::snapshot::Snapshot;
 
 /// A part of an AND is fetched to narrow the cheapest one only if it has fewer than this many
@@ -55,21 +55,9 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             let table = snapshot.tables.posting;
             Candidates::from_set(posting::ids(snapshot.transaction, table, pending, key)?)
         }
-        Step::Order {
-            base, normal, side, ..
-        } => {
+        Step::Order { .. } | Step::Children { .. } | Step::Members { .. } => {
             let mut set = RoaringTreemap::new();
-            let base = AttributeNumber(*base);
-            let table = snapshot.tables.order;
-            order::walk(snapshot.transaction, table, base, normal, *side, |id| {
-                set.insert(id.0);
-                true
-            })?;
-            Candidates::from_set(set)
-        }
-        Step::Children { parent, .. } => {
-            let mut set = RoaringTreemap::new();
-            snapshot.walk_children(*parent, &[], |_, id| {
+            step.walk(snapshot, &[], |_, id| {
                 set.insert(id.0);
                 true
             })?;
@@ -129,7 +117,7 @@ fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
             set.remove_range(..=after.0);
             Candidates::from_set(set)
         }
-        all @ (Candidates::Scan | Candidates::Gathering(_)) => all,
+        all @ (Candidates::Scan | Candidates::Gathering(_) | Candidates::Members { .. }) => all,
     }
 }
 
@@ -150,6 +138,7 @@ impl Step {
             Step::Gathered(ids) => ids.len(),
             Step::Bucket { estimate, .. }
             | Step::Posting { estimate, .. }
+            | Step::Members { estimate, .. }
             | Step::Owners { estimate, .. }
             | Step::Order { estimate, .. } => *estimate,
             Step::Union(parts) => parts

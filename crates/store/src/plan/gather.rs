@@ -43,6 +43,19 @@ impl Snapshot<'_> {
         }
     }
 
+    /// The same for who walks through them and asks nothing else. The members of a group are read
+    /// as they come.
+    ///
+    /// # Errors
+    /// As [`Snapshot::candidates`].
+    #[inline]
+    pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Error> {
+        match plan.step {
+            Step::Members { group, number, .. } => Ok(Candidates::Members { group, number }),
+            _ => self.begin_candidates(plan, after),
+        }
+    }
+
     fn begin_gathering(&self, step: &Step, after: EntryId) -> Result<Candidates, Error> {
         if !step.is_slow() {
             return fetch(self, step, after);
@@ -106,6 +119,7 @@ impl Step {
     pub(super) fn is_slow(&self) -> bool {
         match self {
             Step::Order { estimate, .. } => *estimate > ROWS,
+            Step::Members { estimate, .. } => *estimate > ROWS,
             Step::Children { count, .. } => *count > ROWS,
             Step::Union(parts) => parts.iter().any(Step::is_slow),
             Step::Intersection(parts) => {
@@ -140,14 +154,24 @@ impl Step {
         }
     }
 
-    /// Shows `take` the rows of a slow part behind one of them, until it has enough.
-    fn walk(
+    /// Shows `take` the rows of a part that may be slow, behind one of them, until it has enough.
+    pub(super) fn walk(
         &self,
         snapshot: &Snapshot<'_>,
         behind: &[u8],
-        take: impl FnMut(&[u8], EntryId) -> bool,
+        mut take: impl FnMut(&[u8], EntryId) -> bool,
     ) -> Result<(), Error> {
         match self {
+            Step::Members { group, number, .. } => {
+                let last = behind.try_into().map_or(0, u64::from_be_bytes);
+                for member in snapshot.members_of(*group, *number, EntryId(last))? {
+                    let member = member?;
+                    if !take(&member.0.to_be_bytes(), member) {
+                        break;
+                    }
+                }
+                Ok(())
+            }
             Step::Children { parent, .. } => snapshot.walk_children(*parent, behind, take),
             Step::Order {
                 base, normal, side, ..

@@ -35,7 +35,8 @@ impl Planner<'_> {
     fn answers(&self, filter: &Filter) -> bool {
         let has = |selector: &Selector, kind| self.bases(selector, kind).is_some();
         match filter {
-            Filter::True | Filter::False | Filter::Undefined(_) | Filter::Among(_) => true,
+            Filter::True | Filter::False | Filter::Undefined(_) => true,
+            Filter::Among(_) | Filter::Member(_) => true,
             // What an index gives is what a negation does not want.
             Filter::Not(_) => false,
             Filter::And(parts) | Filter::Or(parts) => parts.iter().all(|it| self.answers(it)),

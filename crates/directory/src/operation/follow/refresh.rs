@@ -20,7 +20,7 @@ impl Follower {
             Some(candidates) => candidates,
             None => {
                 let plan = context.plan(&self.filter, &self.region)?;
-                context.begin_candidates(&plan, scan.after)?
+                context.begin_walk(&plan, scan.after)?
             }
         };
         if !context.gather(&mut candidates)? {
