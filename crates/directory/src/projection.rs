@@ -160,8 +160,9 @@ impl Projection {
             return self.write_matched(catalog, entry, (matched, members_max), out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
+        let plain = plain && self.numbers.is_empty() && self.ranges.is_empty();
         match entry.user_attributes() {
-            Some(encoded) if plain && self.numbers.is_empty() => out.extend_from_slice(encoded),
+            Some(encoded) if plain => out.extend_from_slice(encoded),
             _ => self.write_one_by_one(catalog, entry, out),
         }
         if entry.has_links() {
@@ -300,13 +301,15 @@ impl Projection {
         Ok(selected.collect())
     }
 
-    /// Whether a stored attribute is selected.
+    /// Whether a stored attribute is selected, with all its values. A range beside `*` comes
+    /// instead of them; beside the name itself both come.
     fn selects(&self, known: &KnownAttribute) -> bool {
         let by_kind = match known.operational {
             true => self.all_operational,
             false => self.all_user,
         };
-        by_kind || self.numbers.contains(&known.number)
+        let is_ranged = || self.ranges.iter().any(|(it, _)| *it == known.number);
+        by_kind && !is_ranged() || self.numbers.contains(&known.number)
     }
 
     /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.

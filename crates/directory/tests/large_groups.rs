@@ -348,6 +348,7 @@ fn a_range_of_values_says_which_it_is() {
         ("member;range=4-7", "member;range=4-7", 4),
         ("member;range=8-*", "member;range=8-*", 1),
         ("member;range=0-1499", "member;range=0-*", 9),
+        ("member;range=0-18446744073709551615", "member;range=0-*", 9),
         ("objectClass;range=0-0", "objectClass;range=0-*", 1),
     ] {
         let attributes = ask(wanted);
@@ -360,6 +361,33 @@ fn a_range_of_values_says_which_it_is() {
     }
     assert_eq!(all, names(&many));
     assert!(ask("member;range=9-*").is_empty());
+    assert!(ask("member;range=18446744073709551615-*").is_empty());
+}
+
+#[test]
+fn a_range_comes_instead_of_all_values() {
+    let mut client = groups();
+    // A small group, a large one, and values that are no links.
+    for (name, ranged) in [
+        ("a", "member;range=0-0"),
+        ("b", "member;range=0-3"),
+        ("b", "objectClass;range=0-*"),
+    ] {
+        let every = "(objectClass=*)";
+        let answer = client.search(&dn(name), Scope::BaseObject, every, &["*", ranged]);
+        success(&answer.result);
+        let (_, attributes) = &answer.entries[0];
+        let wanted = ranged.split(';').next().unwrap();
+        let of_it = attributes.iter().filter(|(it, _)| it.starts_with(wanted));
+        let names: Vec<&str> = of_it.map(|(it, _)| it.as_str()).collect();
+        assert_eq!(names.len(), 1, "{name}: {names:?}");
+        assert!(names[0].contains(";range=0-"), "{name}: {names:?}");
+        assert!(attributes.iter().any(|(it, _)| it == "cn"), "{name}");
+    }
+    // Who names both gets both.
+    let both = ["member", "member;range=0-0"];
+    let answer = client.search(&dn("a"), Scope::BaseObject, "(cn=*)", &both);
+    assert_eq!(answer.entries[0].1.len(), 2);
 }
 
 #[test]

@@ -58,7 +58,9 @@ fn part(
     number: AttributeNumber,
     range: ValueRange,
 ) -> Result<Option<Part>, Stop> {
-    let asked = range.high.map_or(u64::MAX, |high| high - range.low + 1);
+    let asked = range
+        .high
+        .map_or(u64::MAX, |high| (high - range.low).saturating_add(1));
     let wanted = asked.min(VALUES_MAX);
     let mut part = Part {
         values: Vec::new(),
