@@ -122,7 +122,11 @@ impl Place<'_> {
         let Some((key, _)) = line.split_once('=') else {
             return line.trim().trim_matches(['[', ']']).to_owned();
         };
-        let header = lines.find_map(|it| it.trim().strip_prefix('[')?.split(']').next());
+        // `[table]`, or `[[tables]]` of which there may be several.
+        let header = lines.find_map(|it| {
+            let inside = it.trim().strip_prefix('[')?;
+            inside.trim_start_matches('[').split(']').next()
+        });
         match header {
             Some(header) => format!("{}.{}", header.trim(), key.trim()),
             None => key.trim().to_owned(),

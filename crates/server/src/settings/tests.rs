@@ -108,6 +108,11 @@ fn limits_may_be_for_some() {
         "[[subject_limits]]\nentry = \"cn=a\"\ngroup = \"cn=b\"\n",
         "/node/pando.toml:2: subject_limits: expected one of entry, subtree and group, got several",
     );
+    refused(
+        "[[subject_limits]]\nentry = \"cn=a\"\nsize_entries_max = \"many\"\n",
+        "/node/pando.toml:3: subject_limits.size_entries_max: expected a whole number from 0, got \
+         string \"many\"",
+    );
 }
 
 #[test]
