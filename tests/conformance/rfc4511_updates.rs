@@ -369,6 +369,19 @@ fn compare_refusals(book: &mut Book) {
         },
     );
     section.clause(
+        "password-with-an-option",
+        "A description with an option is about values with it, for passwords as for all others.",
+        |it| {
+            let passwords = [("userPassword", "one"), ("userPassword;lang-de", "two")];
+            let ada = it.person("ada", &passwords)?;
+            it.compare(&ada, "userPassword;lang-de", "two")?
+                .is(ResultCode::COMPARE_TRUE)?;
+            it.compare(&ada, "userPassword;lang-de", "one")?
+                .is(ResultCode::COMPARE_FALSE)
+                .map(|_| ())
+        },
+    );
+    section.clause(
         "entry-must-exist",
         "A compare with a missing entry is noSuchObject.",
         |it| {

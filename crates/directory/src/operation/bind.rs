@@ -194,9 +194,24 @@ pub(crate) fn try_stored(
     entry: EntryId,
     given: &[u8],
 ) -> Result<Tried, Stop> {
+    Ok(try_values(
+        desk,
+        entry,
+        stored_passwords(context, entry)?,
+        given,
+    ))
+}
+
+/// The same with these values.
+#[inline]
+pub(super) fn try_values(
+    desk: &Desk<'_>,
+    entry: EntryId,
+    stored: Vec<&[u8]>,
+    given: &[u8],
+) -> Tried {
     let verified = desk.verified;
     let now_ms = desk.now_us / 1_000;
-    let stored = stored_passwords(context, entry)?;
     let mut tried = match stored.is_empty() {
         true => Tried::Nothing,
         false => Tried::Wrong,
@@ -204,10 +219,10 @@ pub(crate) fn try_stored(
     let mut slow = Vec::new();
     for value in stored {
         match password::cost(value) {
-            Cost::Fast if password::verify(value, given) => return Ok(Tried::Right),
+            Cost::Fast if password::verify(value, given) => return Tried::Right,
             Cost::Fast => {}
             Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => {
-                return Ok(Tried::Right);
+                return Tried::Right;
             }
             Cost::Slow => slow.push(value.to_vec()),
         }
@@ -215,7 +230,7 @@ pub(crate) fn try_stored(
     if !slow.is_empty() {
         tried = Tried::Slow(slow);
     }
-    Ok(tried)
+    tried
 }
 
 fn slow_check(

@@ -33,7 +33,8 @@ pub(crate) struct Compared {
     /// The entry, and how the client spelled it.
     pub name: Name,
     pub spelled: String,
-    guess: Tag,
+    /// What a policy knows the guess by; `None` for values that no policy is about.
+    guess: Option<Tag>,
     /// The client asked what the password policy says.
     pub policy: bool,
     /// What comes with the result in any case.
@@ -77,7 +78,7 @@ pub(crate) fn compare<'d>(
     }
     if description.type_id == catalog.known.user_password.type_id {
         let asked = (request, controls.password_policy);
-        return compare_password(context, &desk(), (id, name), asked);
+        return compare_password(context, &desk(), (id, name, &description), asked);
     }
     let Some(entry) = context.entry(id)? else {
         return Err(context.no_such_object(None)?.into());
@@ -175,47 +176,55 @@ fn compare_member(
         Place::Found(id) => context.is_dynamic_member(group, id)?,
         Place::Missing { .. } => false,
     };
-    Ok(if is_member {
-        Outcome::True
-    } else {
-        Outcome::False
-    })
+    Ok(plain(is_member))
+}
+
+fn plain(matched: bool) -> Outcome {
+    match matched {
+        true => Outcome::True,
+        false => Outcome::False,
+    }
 }
 
 fn compare_password(
     context: &Context<'_>,
     desk: &Desk<'_>,
-    (id, name): (store::EntryId, &Name),
+    (id, name, description): (store::EntryId, &Name, &Description),
     (request, policy): (&CompareRequest<'_>, bool),
 ) -> Result<Outcome, Stop> {
     let given = request.value;
     let guess = || desk.guess(id, given);
     let whose = (name, request.entry);
-    let mut case = Case::of(context, desk, id)?;
+    // With options they are no passwords that anybody binds with: no policy is about them.
+    let policed = description.options.is_empty();
+    let mut case = match policed {
+        true => Case::of(context, desk, id)?,
+        false => None,
+    };
     if let Some(case) = &mut case
         && case.is_locked()
     {
         return Ok(Outcome::Judged(case.judge(whose, guess(), false)));
     }
-    let is_stored = bind::stored_passwords(context, id)?.contains(&given);
-    let tried = match is_stored {
+    let stored = match policed {
+        true => bind::stored_passwords(context, id)?,
+        false => values_with_options(context, id, description)?,
+    };
+    let tried = match stored.contains(&given) {
         true => Tried::Right,
-        false => bind::try_stored(context, desk, id, given)?,
+        false => bind::try_values(desk, id, stored, given),
     };
     let matched = match tried {
         Tried::Right => true,
         Tried::Wrong => false,
         Tried::Nothing => {
-            return Stop::refuse(
-                ResultCode::NO_SUCH_ATTRIBUTE,
-                "the entry has no userPassword",
-            );
+            return no_such_attribute(request);
         }
         Tried::Slow(stored) => {
             let compared = Compared {
                 name: name.clone(),
                 spelled: request.entry.to_owned(),
-                guess: guess(),
+                guess: policed.then(guess),
                 policy,
                 controls: Vec::new(),
             };
@@ -229,9 +238,22 @@ fn compare_password(
     };
     Ok(match (case, matched) {
         (Some(mut case), matched) => Outcome::Judged(case.judge(whose, guess(), matched)),
-        (None, true) => Outcome::True,
-        (None, false) => Outcome::False,
+        (None, matched) => plain(matched),
     })
+}
+
+/// The values that a description with options is about (RFC 4512 §2.5.2).
+fn values_with_options<'c>(
+    context: &'c Context<'_>,
+    id: store::EntryId,
+    description: &Description,
+) -> Result<Vec<&'c [u8]>, Stop> {
+    let Some(entry) = context.entry(id)? else {
+        return Ok(Vec::new());
+    };
+    let numbers = context.catalog.schema.selected_numbers(description);
+    let attributes = numbers.into_iter().filter_map(|it| entry.internal(it));
+    Ok(attributes.flat_map(|it| it.values().into_iter()).collect())
 }
 
 /// Decides a compare whose slow check has ended, by the state as it is now.
@@ -242,12 +264,14 @@ pub(crate) fn checked(
     compared: &Compared,
     matched: bool,
 ) -> Result<Outcome, Stop> {
-    Ok(match (Case::of(context, desk, id)?, matched) {
-        (Some(mut case), matched) => {
+    let Some(guess) = compared.guess else {
+        return Ok(plain(matched));
+    };
+    Ok(match Case::of(context, desk, id)? {
+        Some(mut case) => {
             let whose = (&compared.name, compared.spelled.as_str());
-            Outcome::Judged(case.judge(whose, compared.guess, matched))
+            Outcome::Judged(case.judge(whose, guess, matched))
         }
-        (None, true) => Outcome::True,
-        (None, false) => Outcome::False,
+        None => plain(matched),
     })
 }
