@@ -8,6 +8,7 @@ use crate::rfc4511_search::people;
 pub(crate) fn clauses(book: &mut Book) {
     paging(book);
     paging_problems(book);
+    of_the_root_dse(book);
     sorting(book);
     sorting_problems(book);
     matched_values(book);
@@ -27,6 +28,10 @@ fn page(it: &mut Case<'_>, size: i64, cookie: &[u8]) -> Result<(Vec<String>, Vec
     let value = sequence(&[integer(size), octets(cookie)]);
     let controls = [control(oid::PAGED_RESULTS, true, value)];
     let found = it.search_home("(uid=*)", &["1.1"], &controls)?.ok()?;
+    Ok((rdn_values(&found), cookie_of(&found)?))
+}
+
+fn cookie_of(found: &Found) -> Result<Vec<u8>, Finding> {
     let answer = found.outcome.control_value(oid::PAGED_RESULTS)?;
     let cookie = Reader::new(answer)
         .nested(ber::SEQUENCE)
@@ -35,7 +40,7 @@ fn page(it: &mut Case<'_>, size: i64, cookie: &[u8]) -> Result<(Vec<String>, Vec
             Ok(it.expect(ber::OCTET_STRING)?.to_vec())
         });
     match cookie {
-        Ok(cookie) => Ok((rdn_values(&found), cookie)),
+        Ok(cookie) => Ok(cookie),
         Err(error) => Finding::wrong("a size and a cookie", error),
     }
 }
@@ -99,6 +104,45 @@ fn paging(book: &mut Book) {
             found.ok()?.count(0).map(|_| ())
         },
     );
+}
+
+/// A search of the root DSE alone.
+fn root(it: &mut Case<'_>, controls: &[OwnedControl]) -> Result<Found, Finding> {
+    let (base, scope) = ("", Scope::BaseObject);
+    it.admin()?
+        .search_with(base, scope, EVERYTHING, &["1.1"], controls, |_| {})
+}
+
+/// The controls are about any search, also one of an entry that is not stored.
+fn of_the_root_dse(book: &mut Book) {
+    const ROOT: &str = "slapd answers for its root DSE before any control is looked at";
+    let mut section = book.section_needing("rfc2696", "3", &[Need::Control(oid::PAGED_RESULTS)]);
+    section
+        .clause(
+            "root-dse-is-a-page",
+            "A search of the root DSE is answered with the control, its cookie empty.",
+            |it| {
+                let value = sequence(&[integer(10), octets("")]);
+                let found = root(it, &[control(oid::PAGED_RESULTS, true, value)])?.ok()?;
+                let cookie = cookie_of(&found)?;
+                ensure(cookie.is_empty(), "an empty cookie", cookie)?;
+                found.count(1).map(|_| ())
+            },
+        )
+        .slapd(ROOT);
+    let mut section = book.section_needing("rfc2891", "2", &[Need::Control(oid::SORT_REQUEST)]);
+    section
+        .clause(
+            "root-dse-is-sorted",
+            "A sorted search of the root DSE is answered with the response control.",
+            |it| {
+                let keys = sequence(&[key("cn", Some("2.5.13.3"), false)]);
+                let found = root(it, &[control(oid::SORT_REQUEST, true, keys)])?.ok()?;
+                sort_result(&found, 0)?;
+                found.count(1).map(|_| ())
+            },
+        )
+        .slapd(ROOT);
 }
 
 fn paging_problems(book: &mut Book) {

@@ -43,6 +43,7 @@ pub(crate) mod search;
 pub(crate) mod slice;
 pub(crate) mod sort_key;
 pub(crate) mod sort_pages;
+pub(crate) mod sort_result;
 pub(crate) mod sort_walk;
 pub(crate) mod sorted;
 pub(crate) mod spool;
@@ -51,6 +52,7 @@ pub(crate) mod transaction;
 pub(crate) mod unindexed;
 pub(crate) mod values;
 pub(crate) mod view;
+pub(crate) mod virtual_list;
 pub(crate) mod virtual_search;
 
 use crate::catalog::Catalog;

@@ -13,11 +13,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// cookie, RFC 2696 §3).
 pub(crate) fn begin(
     key: &CookieKey,
-    request: &SearchRequest<'_>,
-    subject: &Subject,
+    fingerprint: u64,
     asked: &PagedResults<'_>,
 ) -> Result<Option<PagePosition>, Stop> {
-    let fingerprint = fingerprint(request, subject, None);
     if asked.cookie.is_empty() {
         return Ok(Some(PagePosition {
             region: 0,
@@ -30,6 +28,14 @@ pub(crate) fn begin(
         return Ok(None);
     }
     key.open(asked.cookie, fingerprint).map(Some)
+}
+
+/// How many entries a page has at most, where the server has a limit of its own (0: none).
+pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
+    match size_max {
+        0 => asked.size,
+        size_max => asked.size.min(size_max),
+    }
 }
 
 /// What must stay the same from page to page: base, scope, filter and who asks. Attributes and

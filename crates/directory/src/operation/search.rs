@@ -78,9 +78,9 @@ pub(crate) fn search(
     let areas = match areas_or_virtual(context, needs, request, controls)? {
         Found::Areas(areas) => areas,
         Found::Virtual(nodes) => {
-            let asked = (asked, extras.as_deref());
             let what = (&projection, nodes.as_slice());
-            virtual_search::answer(context, id, request, filter, what, asked, out)?;
+            let (with, asked) = ((context, needs), (controls, extras.as_deref()));
+            virtual_search::answer(with, (id, request), filter, what, asked, out)?;
             return Ok(None);
         }
     };
@@ -198,16 +198,14 @@ fn begin_page(
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    let Some(start) = page::begin(needs.key, request, context.subject, asked)? else {
+    let fingerprint = page::fingerprint(request, context.subject, None);
+    let Some(start) = page::begin(needs.key, fingerprint, asked)? else {
         let extras = cursor.extras.get_or_insert_default();
         extras.done.push(page::response(&[]));
         write_done(cursor, out);
         return Ok(false);
     };
-    let size = match needs.limits.0.page_entries_max {
-        0 => asked.size,
-        size_max => asked.size.min(size_max),
-    };
+    let size = page::size(asked, needs.limits.0.page_entries_max);
     cursor.page = Some(Page { size, start });
     cursor.after = start.after;
     cursor.area = start.region.into();

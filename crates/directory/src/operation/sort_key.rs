@@ -99,10 +99,11 @@ impl Order {
     }
 
     /// The key of an entry.
-    pub fn key_of(
+    pub fn key_of<E: ValueSource>(
         &self,
         schema: &Schema,
-        entry: &VisibleEntry<'_, '_>,
+        entry: &E,
+        id: EntryId,
         scratch: &mut Scratch,
     ) -> Box<[u8]> {
         let mut out = Vec::with_capacity(48);
@@ -116,7 +117,7 @@ impl Order {
             key.finish(&mut out, start);
         }
         let start = out.len();
-        out.extend_from_slice(&entry.id.0.to_be_bytes());
+        out.extend_from_slice(&id.0.to_be_bytes());
         if self.is_reverse() {
             complement(&mut out[start..]);
         }
@@ -203,7 +204,7 @@ impl Order {
 
 impl Key {
     /// Leaves the least value in the scratch (RFC 2891 §2.2, also when the order is reversed).
-    fn least(&self, schema: &Schema, entry: &VisibleEntry<'_, '_>, scratch: &mut Scratch) -> bool {
+    fn least<E: ValueSource>(&self, schema: &Schema, entry: &E, scratch: &mut Scratch) -> bool {
         let Scratch { least, value } = scratch;
         let mut found = false;
         let mut take = |stored: &[u8]| {

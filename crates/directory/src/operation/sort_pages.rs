@@ -1,6 +1,7 @@
 //! Pages of a sorted search (RFC 2891 §3): the cookie holds the sort key of the last entry sent,
 //! so that a page goes on where the one before ended, whatever has changed in between.
 
+use crate::operation::page;
 use crate::paging::{CookieKey, SortedPosition};
 use crate::stop::Stop;
 use protocol::control::PagedResults;
@@ -24,11 +25,7 @@ pub(crate) fn begin(
     asked: &PagedResults<'_>,
     size_max: u32,
 ) -> Result<Option<Page>, Stop> {
-    let size = if size_max == 0 {
-        asked.size
-    } else {
-        asked.size.min(size_max)
-    };
+    let size = page::size(asked, size_max);
     let start = match asked.cookie {
         [] => SortedPosition::default(),
         _ if asked.size == 0 => return Ok(None),

@@ -215,7 +215,7 @@ fn key_of(
     if cursor.buffer != row.form {
         return Ok(None);
     }
-    let key = sorted.order.key_of(schema, &entry, &mut sorted.scratch);
+    let key = (sorted.order).key_of(schema, &entry, entry.id, &mut sorted.scratch);
     Ok(sorted.is_due(&key).then_some(key))
 }
 

@@ -12,12 +12,12 @@ use crate::operation::kept::{Kept, TooMany};
 use crate::operation::search::{self, End, Needs, Step};
 use crate::operation::slice::Slice;
 use crate::operation::sort_key::{Order, Scratch, Unsorted};
+use crate::operation::sort_result::{Asked, Failure};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
-use crate::operation::{explain, limits, page, sort_pages, unindexed};
+use crate::operation::{explain, limits, page, sort_pages, sort_result, unindexed};
 use crate::stop::Stop;
-use protocol::control::SortResponse;
-use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, SearchRequest, oid, response};
+use protocol::{ResultCode, SearchRequest};
 use std::collections::VecDeque;
 use store::{Candidates, EntryId, Region};
 
@@ -102,25 +102,16 @@ pub(crate) fn begin(
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Begun, Stop> {
-    let Some(sort) = &asked.sort else {
-        let none = NoView::new(
-            ResultCode::SORT_CONTROL_MISSING,
-            "a virtual list view needs the sort control beside it",
-        );
-        write_no_view(cursor, none, out);
-        return Ok(Begun::Answered);
-    };
-    if asked.view.is_some() && controls.page.is_some() {
-        return Stop::refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "a virtual list view and paged results exclude each other",
-        );
-    }
     let schema = &context.catalog.schema;
-    let order = match Order::of(schema, sort) {
-        Ok(order) => order,
-        Err(unsorted) => {
-            return Ok(fail(cursor, &unsorted, asked, out));
+    let (order, sort) = match sort_result::order_of(schema, asked, controls.page.is_some())? {
+        Asked::Order(order, sort) => (order, sort),
+        Asked::Unsorted(control) => {
+            cursor.extras.get_or_insert_default().done.push(control);
+            return Ok(Begun::Unsorted);
+        }
+        Asked::Failed(failure) => {
+            failure.write(cursor.id, out);
+            return Ok(Begun::Answered);
         }
     };
     let fingerprint = page::fingerprint(request, context.subject, Some(sort));
@@ -128,7 +119,7 @@ pub(crate) fn begin(
         (Some(view), _) => match View::of(schema, &order, view, needs.key, fingerprint) {
             Ok(view) => Goal::View(view),
             Err(none) => {
-                write_no_view(cursor, none, out);
+                Failure::no_view(none).write(cursor.id, out);
                 return Ok(Begun::Answered);
             }
         },
@@ -186,7 +177,7 @@ pub(crate) fn step(
                         continue;
                     }
                     Err(none) => {
-                        write_no_view(cursor, none, out);
+                        Failure::no_view(none).write(cursor.id, out);
                         return Ok(Step::Finished);
                     }
                 }
@@ -330,7 +321,7 @@ impl Sorted {
                     continue;
                 }
                 let schema = &context.catalog.schema;
-                let key = self.order.key_of(schema, &entry, &mut self.scratch);
+                let key = (self.order).key_of(schema, &entry, entry.id, &mut self.scratch);
                 let meant = !it.absent_only || self.order.first_value(&key).is_none();
                 if meant && self.is_due(&key) && self.kept.push(key) == Err(TooMany) {
                     return Ok(Progress::Ended(Ended::TooMany));
@@ -464,14 +455,14 @@ impl Sorted {
                 finish(cursor, self, Some(&cookie));
                 search::write_done(cursor, out);
             }
-            Ended::NoView(none) => write_no_view(cursor, none, out),
+            Ended::NoView(none) => Failure::no_view(none).write(cursor.id, out),
             Ended::TooMany => {
                 let unsorted = too_many(context, needs, cursor, &self.order);
                 if let Goal::View(_) = self.goal {
                     let none = NoView::new(unsorted.code, unsorted.text);
-                    write_no_view(cursor, none, out);
+                    Failure::no_view(none).write(cursor.id, out);
                 } else if cursor.sent > 0 || self.critical || matches!(self.goal, Goal::Page(_)) {
-                    write_unsorted(cursor, &unsorted, out);
+                    Failure::unsorted(&unsorted, cursor.sent).write(cursor.id, out);
                 } else {
                     // RFC 2891 §2, case 4: all results, in any order.
                     for region in self.regions.iter().rev() {
@@ -491,25 +482,13 @@ impl Sorted {
     }
 }
 
-impl Unsorted {
-    /// The response control that says so.
-    fn control(&self) -> OwnedControl {
-        sort_response(self.code, Some(&self.attribute))
-    }
-}
-
-fn sort_response(code: ResultCode, attribute: Option<&str>) -> OwnedControl {
-    let value = SortResponse { code, attribute };
-    OwnedControl::with_value(oid::SORT_RESPONSE, false, |out| value.encode(out))
-}
-
 /// Puts the response controls of a sorted search where its result takes them from. Without an
 /// entry there is nothing sorted to speak of (RFC 2891 §2, case 6).
 fn finish(cursor: &mut Cursor, sorted: &Sorted, cookie: Option<&[u8]>) {
     let sent = cursor.sent;
     let done = &mut cursor.extras.get_or_insert_default().done;
     if sent > 0 {
-        done.push(sort_response(ResultCode::SUCCESS, None));
+        done.push(sort_result::sorted_control());
     }
     if let Goal::Page(_) = sorted.goal {
         done.push(page::response(cookie.unwrap_or_default()));
@@ -526,62 +505,4 @@ fn too_many(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor, order: &O
         text: limits::sort_text(&cursor.limits, needs.settings, &attribute),
         attribute,
     }
-}
-
-/// Sorting is not possible: nothing then, or everything unsorted (RFC 2891 §2, cases 3 and 4).
-fn fail(
-    cursor: &mut Cursor,
-    unsorted: &Unsorted,
-    asked: &SearchControls<'_>,
-    out: &mut Vec<u8>,
-) -> Begun {
-    if asked.view.is_some() {
-        let mut none = NoView::new(unsorted.code, unsorted.text.clone());
-        if unsorted.code == ResultCode::NO_SUCH_ATTRIBUTE {
-            // The view's list of codes has none for it.
-            none.code = ResultCode::INAPPROPRIATE_MATCHING;
-        }
-        let controls = [unsorted.control(), none.control()];
-        write_failure(
-            cursor,
-            ResultCode::VIRTUAL_LIST_VIEW_ERROR,
-            none.text,
-            &controls,
-            out,
-        );
-        return Begun::Answered;
-    }
-    if asked.sort_critical {
-        write_unsorted(cursor, unsorted, out);
-        return Begun::Answered;
-    }
-    let extras = cursor.extras.get_or_insert_default();
-    extras.done.push(unsorted.control());
-    Begun::Unsorted
-}
-
-fn write_unsorted(cursor: &Cursor, unsorted: &Unsorted, out: &mut Vec<u8>) {
-    let code = match unsorted.code {
-        ResultCode::ADMIN_LIMIT_EXCEEDED if cursor.sent > 0 => unsorted.code,
-        _ => ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-    };
-    let text = unsorted.text.clone();
-    write_failure(cursor, code, text, &[unsorted.control()], out);
-}
-
-fn write_no_view(cursor: &Cursor, none: NoView, out: &mut Vec<u8>) {
-    let control = none.control();
-    let code = ResultCode::VIRTUAL_LIST_VIEW_ERROR;
-    write_failure(cursor, code, none.text, &[control], out);
-}
-
-fn write_failure(
-    cursor: &Cursor,
-    code: ResultCode,
-    text: String,
-    controls: &[OwnedControl],
-    out: &mut Vec<u8>,
-) {
-    let result = LdapResult::new(code, text);
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
 }

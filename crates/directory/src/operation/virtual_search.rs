@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::monitor::{self, Node};
-use crate::operation::controls::SearchControls;
+use crate::operation::controls::Controls;
 use crate::operation::extras::{self, Extras};
 use crate::operation::search::Needs;
-use crate::operation::{count, root_dse, subschema};
+use crate::operation::{count, root_dse, subschema, virtual_list};
 use crate::projection::Projection;
 use crate::stop::{Refusal, Stop};
 use crate::virtual_entry::VirtualEntry;
@@ -124,14 +124,14 @@ fn monitor_nodes(
 
 /// Answers a search for such entries.
 pub(crate) fn answer(
-    context: &Context<'_>,
-    id: MessageId,
-    request: &SearchRequest<'_>,
+    (context, needs): (&Context<'_>, &Needs<'_>),
+    (id, request): (MessageId, &SearchRequest<'_>),
     filter: schema::Filter,
     (projection, nodes): (&Projection, &[Node]),
-    (asked, extras): (Option<&SearchControls<'_>>, Option<&Extras>),
+    (controls, extras): (&Controls<'_>, Option<&Extras>),
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
+    let asked = controls.search.as_deref();
     if asked.is_some_and(|it| it.explains) {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -148,13 +148,26 @@ pub(crate) fn answer(
     let mut scratch = Vec::new();
     let mut matches =
         |it: &&Node| filter.evaluate(&catalog.schema, &it.entry, &mut scratch) == Truth::True;
-    let found: Vec<&Node> = nodes.iter().filter(|it| matches(it)).collect();
-    let done = LdapResult::success();
-    let mut controls = extras.map_or_else(Vec::new, |it| it.own_controls(0));
-    if let Some(asked) = asked.and_then(|it| it.count) {
-        controls.push(count::of_virtual(asked, found.len() as u64));
-        response::write_result(out, id, ResultKind::SearchDone, &done, &controls);
-        return Ok(());
+    let mut found: Vec<&Node> = nodes.iter().filter(|it| matches(it)).collect();
+    let mut done = extras.map_or_else(Vec::new, |it| it.own_controls(0));
+    let count = match asked {
+        Some(asked) => asked.count_alone(controls.page.is_some())?,
+        None => None,
+    };
+    if let Some(asked) = count {
+        done.push(count::of_virtual(asked, found.len() as u64));
+        found.clear();
+    } else if virtual_list::is_asked_for(controls) {
+        match virtual_list::list(context, needs, request, controls, found)? {
+            Ok(listed) => {
+                found = listed.nodes;
+                done.extend(listed.controls);
+            }
+            Err(failure) => {
+                failure.write(id, out);
+                return Ok(());
+            }
+        }
     }
     let matched = extras.and_then(|it| it.matched.as_ref());
     for (sent, node) in found.into_iter().enumerate() {
@@ -162,7 +175,8 @@ pub(crate) fn answer(
             let limit = request.size_limit;
             let text = format!("the request's own size limit of {limit} entries; more match");
             let result = LdapResult::new(ResultCode::SIZE_LIMIT_EXCEEDED, text);
-            response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
+            let own = extras.map_or_else(Vec::new, |it| it.own_controls(0));
+            response::write_result(out, id, ResultKind::SearchDone, &result, &own);
             return Ok(());
         }
         let mark = response::begin_search_entry(out, id, node.name.as_bytes());
@@ -170,6 +184,7 @@ pub(crate) fn answer(
         response::finish_search_entry(out, mark, &[]);
         context.count_entry();
     }
-    response::write_result(out, id, ResultKind::SearchDone, &done, &controls);
+    let success = LdapResult::success();
+    response::write_result(out, id, ResultKind::SearchDone, &success, &done);
     Ok(())
 }

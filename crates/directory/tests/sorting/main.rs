@@ -5,6 +5,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 mod limits;
+mod not_stored;
 
 use directory::import::{Files, Format, ImportOptions, Meter, import};
 use kit::{Answer, Client};

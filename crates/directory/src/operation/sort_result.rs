@@ -1,0 +1,116 @@
+//! What the result of a search says that was to be sorted (RFC 2891 §2), and of one that was to be
+//! viewed (draft-ietf-ldapext-ldapv3-vlv-09 §6.2).
+
+use crate::operation::controls::SearchControls;
+use crate::operation::sort_key::{Order, Unsorted};
+use crate::operation::view::NoView;
+use crate::stop::Stop;
+use protocol::control::{SortRequest, SortResponse};
+use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid, response};
+use schema::Schema;
+
+/// What the controls of a search lead to.
+pub(super) enum Asked<'s, 'r> {
+    Order(Order, &'s SortRequest<'r>),
+    /// Everything comes, in any order; the control says why.
+    Unsorted(OwnedControl),
+    /// Nothing comes.
+    Failed(Failure),
+}
+
+/// The end of a search that finds nothing, or no more, because there is no order.
+#[derive(Debug)]
+pub(super) struct Failure {
+    result: LdapResult,
+    controls: Vec<OwnedControl>,
+}
+
+/// The order that a search is to have, which has a control for it.
+pub(super) fn order_of<'s, 'r>(
+    schema: &Schema,
+    asked: &'s SearchControls<'r>,
+    paged: bool,
+) -> Result<Asked<'s, 'r>, Stop> {
+    let Some(sort) = &asked.sort else {
+        let none = NoView::new(
+            ResultCode::SORT_CONTROL_MISSING,
+            "a virtual list view needs the sort control beside it",
+        );
+        return Ok(Asked::Failed(Failure::no_view(none)));
+    };
+    if asked.view.is_some() && paged {
+        return Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "a virtual list view and paged results exclude each other",
+        );
+    }
+    Ok(match Order::of(schema, sort) {
+        Ok(order) => Asked::Order(order, sort),
+        Err(unsorted) => without_order(&unsorted, asked),
+    })
+}
+
+/// Sorting is not possible: nothing then, or everything unsorted (RFC 2891 §2, cases 3 and 4).
+fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> Asked<'s, 'r> {
+    if asked.view.is_some() {
+        let mut none = NoView::new(unsorted.code, unsorted.text.clone());
+        if unsorted.code == ResultCode::NO_SUCH_ATTRIBUTE {
+            // The view's list of codes has none for it.
+            none.code = ResultCode::INAPPROPRIATE_MATCHING;
+        }
+        let mut failure = Failure::no_view(none);
+        failure.controls.insert(0, unsorted.control());
+        return Asked::Failed(failure);
+    }
+    match asked.sort_critical {
+        true => Asked::Failed(Failure::unsorted(unsorted, 0)),
+        false => Asked::Unsorted(unsorted.control()),
+    }
+}
+
+impl Failure {
+    /// There is no view.
+    pub fn no_view(none: NoView) -> Failure {
+        let controls = vec![none.control()];
+        let code = ResultCode::VIRTUAL_LIST_VIEW_ERROR;
+        Failure {
+            result: LdapResult::new(code, none.text),
+            controls,
+        }
+    }
+
+    /// What was sent so far is sorted, and no more can be.
+    pub fn unsorted(unsorted: &Unsorted, sent: u64) -> Failure {
+        let code = match unsorted.code {
+            ResultCode::ADMIN_LIMIT_EXCEEDED if sent > 0 => unsorted.code,
+            _ => ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+        };
+        Failure {
+            result: LdapResult::new(code, unsorted.text.clone()),
+            controls: vec![unsorted.control()],
+        }
+    }
+
+    /// Appends the result.
+    pub fn write(&self, id: MessageId, out: &mut Vec<u8>) {
+        let (result, controls) = (&self.result, &self.controls);
+        response::write_result(out, id, ResultKind::SearchDone, result, controls);
+    }
+}
+
+impl Unsorted {
+    /// The response control that says so.
+    pub(super) fn control(&self) -> OwnedControl {
+        sort_response(self.code, Some(&self.attribute))
+    }
+}
+
+/// The response control of entries that are sorted.
+pub(super) fn sorted_control() -> OwnedControl {
+    sort_response(ResultCode::SUCCESS, None)
+}
+
+fn sort_response(code: ResultCode, attribute: Option<&str>) -> OwnedControl {
+    let value = SortResponse { code, attribute };
+    OwnedControl::with_value(oid::SORT_RESPONSE, false, |out| value.encode(out))
+}

@@ -1,0 +1,132 @@
+//! Order (RFC 2891), views and pages (RFC 2696) of entries that are not stored: they are few and
+//! all at hand.
+
+use crate::context::Context;
+use crate::monitor::Node;
+use crate::operation::controls::{Controls, SearchControls};
+use crate::operation::page;
+use crate::operation::search::Needs;
+use crate::operation::sort_key::{Order, Scratch};
+use crate::operation::sort_result::{self, Asked, Failure};
+use crate::operation::view::{NoView, View};
+use crate::paging::PagePosition;
+use crate::stop::Stop;
+use protocol::control::PagedResults;
+use protocol::{OwnedControl, SearchRequest};
+use store::EntryId;
+
+/// What comes of the entries that match, in its order, and the controls of the result.
+pub(super) struct Listed<'n> {
+    pub nodes: Vec<&'n Node>,
+    pub controls: Vec<OwnedControl>,
+}
+
+/// Whether a search is to have an order or pages.
+pub(super) fn is_asked_for(controls: &Controls<'_>) -> bool {
+    let ordered = |it: &SearchControls<'_>| it.sort.is_some() || it.view.is_some();
+    controls.page.is_some() || controls.search.as_deref().is_some_and(ordered)
+}
+
+/// Puts the entries in order and takes the page or the view of them.
+pub(super) fn list<'n>(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+    found: Vec<&'n Node>,
+) -> Result<Result<Listed<'n>, Failure>, Stop> {
+    let schema = &context.catalog.schema;
+    let mut listed = Listed {
+        nodes: found,
+        controls: Vec::new(),
+    };
+    let asked = controls.search.as_deref();
+    let asked = asked.filter(|it| it.sort.is_some() || it.view.is_some());
+    let mut sort = None;
+    if let Some(asked) = asked {
+        match sort_result::order_of(schema, asked, controls.page.is_some())? {
+            Asked::Failed(failure) => return Ok(Err(failure)),
+            Asked::Unsorted(control) => listed.controls.push(control),
+            Asked::Order(order, by) => {
+                sort = Some(by);
+                let keys = listed.order(context, &order);
+                if let Some(view) = &asked.view {
+                    let fingerprint = page::fingerprint(request, context.subject, sort);
+                    let view = View::of(schema, &order, view, needs.key, fingerprint);
+                    if let Err(none) = view.and_then(|it| listed.look_at(it, &keys)) {
+                        return Ok(Err(Failure::no_view(none)));
+                    }
+                }
+            }
+        }
+    }
+    if let Some(asked) = &controls.page {
+        let fingerprint = page::fingerprint(request, context.subject, sort);
+        listed.cut(needs, fingerprint, asked)?;
+    }
+    // Without an entry there is nothing sorted to speak of (RFC 2891 §2, case 6).
+    if sort.is_some() && !listed.nodes.is_empty() {
+        listed.controls.push(sort_result::sorted_control());
+    }
+    Ok(Ok(listed))
+}
+
+impl Listed<'_> {
+    /// Sorts the entries and returns their keys. Their places before stand for their ids.
+    fn order(&mut self, context: &Context<'_>, order: &Order) -> Vec<Box<[u8]>> {
+        let schema = &context.catalog.schema;
+        let mut scratch = Scratch::default();
+        let nodes = self.nodes.iter().enumerate();
+        let mut keyed: Vec<(Box<[u8]>, &Node)> = nodes
+            .map(|(at, node)| {
+                let id = EntryId(at as u64);
+                (order.key_of(schema, &node.entry, id, &mut scratch), *node)
+            })
+            .collect();
+        keyed.sort_by(|one, other| one.0.cmp(&other.0));
+        let (keys, nodes) = keyed.into_iter().unzip();
+        self.nodes = nodes;
+        keys
+    }
+
+    /// Leaves what is in the window of a view.
+    fn look_at(&mut self, mut view: View, keys: &[Box<[u8]>]) -> Result<(), NoView> {
+        for (at, key) in keys.iter().enumerate() {
+            view.note(key, EntryId(at as u64))?;
+        }
+        let (window, control) = view.window()?;
+        let nodes = window.into_iter().map(|it| self.nodes[it.0 as usize]);
+        self.nodes = nodes.collect();
+        self.controls.push(control);
+        Ok(())
+    }
+
+    /// Leaves one page. A cookie says how many entries came before.
+    fn cut(
+        &mut self,
+        needs: &Needs<'_>,
+        fingerprint: u64,
+        asked: &PagedResults<'_>,
+    ) -> Result<(), Stop> {
+        let mut cookie = Vec::new();
+        match page::begin(needs.key, fingerprint, asked)? {
+            None => self.nodes.clear(),
+            Some(start) => {
+                let before = self.nodes.len().min(start.after.0 as usize);
+                self.nodes.drain(..before);
+                let size = page::size(asked, needs.limits.0.page_entries_max) as usize;
+                if self.nodes.len() > size {
+                    self.nodes.truncate(size);
+                    let sent = (before + size) as u64;
+                    cookie = needs.key.seal(&PagePosition {
+                        after: EntryId(sent),
+                        sent,
+                        ..start
+                    });
+                }
+            }
+        }
+        self.controls.push(page::response(&cookie));
+        Ok(())
+    }
+}
