@@ -1,5 +1,6 @@
 //! Simple paged results (RFC 2696): where a page begins, and the control that ends it.
 
+use crate::operation::controls::Controls;
 use crate::paging::{CookieKey, PagePosition};
 use crate::stop::Stop;
 use policy::Subject;
@@ -38,11 +39,12 @@ pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
     }
 }
 
-/// What must stay the same from page to page: base, scope, filter and who asks. Attributes and
-/// sizes may change (RFC 2696 §3 asks for the same parameters; these two do no harm). So must the
-/// order of sorted results.
+/// What must stay the same from page to page: base, scope, what aliases and referrals are taken
+/// for, filter and who asks. Attributes and sizes may change (RFC 2696 §3 asks for the same
+/// parameters; these two do no harm). So must the order of sorted results.
 pub(crate) fn fingerprint(
     request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
     subject: &Subject,
     sort: Option<&SortRequest<'_>>,
 ) -> u64 {
@@ -51,6 +53,8 @@ pub(crate) fn fingerprint(
     let mut hash = Xxh3::new();
     hash.update(request.base.as_bytes());
     hash.update(&[0, request.scope as u8]);
+    // They decide which regions there are, and the cookie says how many are done.
+    hash.update(&[request.deref_aliases as u8, controls.manage_dsa_it as u8]);
     hash.update(&filter);
     hash.update(&[0]);
     hash.update(subject.dn.as_bytes());

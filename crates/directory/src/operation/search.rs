@@ -118,7 +118,7 @@ pub(crate) fn search(
     }
     let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
     if let Some(asked) = controls.page.as_ref().filter(|_| is_plain)
-        && !begin_page(context, needs, request, asked, &mut cursor, out)?
+        && !begin_page(context, needs, request, (controls, asked), &mut cursor, out)?
     {
         return Ok(None);
     }
@@ -194,11 +194,11 @@ fn begin_page(
     context: &Context<'_>,
     needs: &Needs<'_>,
     request: &SearchRequest<'_>,
-    asked: &PagedResults<'_>,
+    (controls, asked): (&Controls<'_>, &PagedResults<'_>),
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    let fingerprint = page::fingerprint(request, context.subject, None);
+    let fingerprint = page::fingerprint(request, controls, context.subject, None);
     let Some(start) = page::begin(needs.key, fingerprint, asked)? else {
         let extras = cursor.extras.get_or_insert_default();
         extras.done.push(page::response(&[]));

@@ -114,7 +114,7 @@ pub(crate) fn begin(
             return Ok(Begun::Answered);
         }
     };
-    let fingerprint = page::fingerprint(request, context.subject, Some(sort));
+    let fingerprint = page::fingerprint(request, controls, context.subject, Some(sort));
     let goal = match (&asked.view, &controls.page) {
         (Some(view), _) => match View::of(schema, &order, view, needs.key, fingerprint) {
             Ok(view) => Goal::View(view),

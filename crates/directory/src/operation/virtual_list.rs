@@ -51,7 +51,7 @@ pub(super) fn list<'n>(
                 sort = Some(by);
                 let keys = listed.order(context, &order);
                 if let Some(view) = &asked.view {
-                    let fingerprint = page::fingerprint(request, context.subject, sort);
+                    let fingerprint = page::fingerprint(request, controls, context.subject, sort);
                     let view = View::of(schema, &order, view, needs.key, fingerprint);
                     if let Err(none) = view.and_then(|it| listed.look_at(it, &keys)) {
                         return Ok(Err(Failure::no_view(none)));
@@ -61,7 +61,7 @@ pub(super) fn list<'n>(
         }
     }
     if let Some(asked) = &controls.page {
-        let fingerprint = page::fingerprint(request, context.subject, sort);
+        let fingerprint = page::fingerprint(request, controls, context.subject, sort);
         listed.cut(needs, fingerprint, asked)?;
     }
     // Without an entry there is nothing sorted to speak of (RFC 2891 §2, case 6).

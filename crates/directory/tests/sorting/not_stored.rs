@@ -3,7 +3,7 @@
 use super::{control, offset, page, sort, sort_with, sorted, view, viewed};
 use crate::kit::{Answer, Client};
 use protocol::control::{PagedResults, SortResponse};
-use protocol::{OwnedControl, ResultCode, Scope, oid};
+use protocol::{DerefAliases, OwnedControl, ResultCode, Scope, oid};
 
 const MONITOR: &str = "cn=monitor";
 
@@ -120,4 +120,41 @@ fn the_monitor_comes_in_order_and_in_pages() {
     // A view needs an order.
     let none = search(&mut client, MONITOR, scope, &[view(1, 1, offset(3, 0))]);
     assert_eq!(none.result.code, ResultCode::VIRTUAL_LIST_VIEW_ERROR);
+}
+
+#[test]
+fn a_cookie_is_for_one_way_to_take_aliases() {
+    let mut client = Client::admin();
+    for name in ["a", "b", "c"] {
+        client.add_person(name);
+    }
+    let mut first = |deref: DerefAliases, controls: &[OwnedControl]| {
+        let (scope, filter) = (Scope::WholeSubtree, "(objectClass=person)");
+        let change = |it: &mut protocol::SearchRequest<'_>| it.deref_aliases = deref;
+        client.search_with(
+            "dc=example,dc=com",
+            scope,
+            filter,
+            &["1.1"],
+            change,
+            controls,
+        )
+    };
+    let manage = || OwnedControl {
+        oid: oid::MANAGE_DSA_IT.into(),
+        critical: true,
+        value: None,
+    };
+    let next = cookie(&first(DerefAliases::Never, &[page(1, b"")]));
+    assert_eq!(
+        first(DerefAliases::Never, &[page(1, &next)]).entries.len(),
+        1
+    );
+    for other in [
+        first(DerefAliases::Always, &[page(1, &next)]),
+        first(DerefAliases::Never, &[page(1, &next), manage()]),
+    ] {
+        assert_eq!(other.result.code, ResultCode::UNWILLING_TO_PERFORM);
+        assert!(other.entries.is_empty());
+    }
 }
