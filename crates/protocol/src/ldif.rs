@@ -4,7 +4,8 @@
 //! a stream into pieces of whole records, so that several threads can each take a piece through
 //! [`split_records`] and [`parse_record`]. A bad record is an error with its line number and does
 //! not stop the reading of the next. Beyond the RFC, UTF-8 may stand unencoded, `increment`
-//! (RFC 4525) is a change, and the last `-` and newline may be missing.
+//! (RFC 4525) is a change, the last `-` and newline may be missing, spaces may follow keywords and
+//! numbers, and a byte order mark may stand first.
 
 mod change;
 mod lines;

@@ -66,6 +66,9 @@ pub(super) fn count_lines(text: &[u8]) -> u64 {
     text.chunks(255).map(|part| u64::from(ends(part))).sum()
 }
 
+/// What some editors write before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
+
 /// A place in a growing text, from record to record.
 #[derive(Clone, Debug)]
 pub(super) struct RecordCursor {
@@ -77,6 +80,8 @@ pub(super) struct RecordCursor {
     pub(super) line: u64,
     /// Line ends between `start` and `scanned`.
     newlines: u64,
+    /// The first bytes of the input have been looked at.
+    begun: bool,
 }
 
 impl RecordCursor {
@@ -86,6 +91,7 @@ impl RecordCursor {
             scanned: 0,
             line,
             newlines: 0,
+            begun: line > 1,
         }
     }
 
@@ -124,7 +130,19 @@ impl RecordCursor {
         self.newlines = 0;
     }
 
+    /// Passes over a byte order mark where the input begins.
+    fn begin(&mut self, text: &[u8]) {
+        if text.starts_with(BYTE_ORDER_MARK) {
+            self.start = BYTE_ORDER_MARK.len();
+        }
+        // Perhaps only its first bytes have come.
+        self.begun = text.len() >= BYTE_ORDER_MARK.len() || !BYTE_ORDER_MARK.starts_with(text);
+    }
+
     fn skip_blank_lines(&mut self, text: &[u8]) {
+        if !self.begun {
+            self.begin(text);
+        }
         loop {
             let length = match text.get(self.start..) {
                 Some([b'\n', ..]) => 1,

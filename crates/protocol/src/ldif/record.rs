@@ -103,7 +103,7 @@ pub fn parse_record<'a>(
     let dn = fields.take("dn")?;
     let controls = fields.controls()?;
     let change = match fields.take_if("changetype")? {
-        Some(change) => change,
+        Some(change) => change.trim_ascii_end(),
         None if controls.is_empty() => {
             return Ok(LdifRecord::Entry {
                 dn,
@@ -238,7 +238,7 @@ impl<'a> Fields<'a> {
         let Some(line) = self.peek() else {
             return Ok(());
         };
-        match self.take_if("version")? {
+        match self.take_if("version")?.map(str::trim_ascii_end) {
             None | Some("1") => Ok(()),
             Some(came) => {
                 let message = format!("expected LDIF version 1, came '{came}'");

@@ -245,6 +245,48 @@ fn only_content_is_a_record() {
 }
 
 #[test]
+fn a_byte_order_mark_may_stand_first_and_nowhere_else() {
+    let one = ["dn: a | b: c"];
+    for text in [
+        "dn: a\nb: c\n",
+        "\n\ndn: a\nb: c",
+        "version: 1\n\ndn: a\nb: c\n",
+    ] {
+        let marked = format!("\u{FEFF}{text}");
+        assert_eq!(shown(&marked), one, "{text:?}");
+        for buffer in 1..8 {
+            let source = BufReader::with_capacity(buffer, marked.as_bytes());
+            let mut reader = LdifReader::new(source);
+            assert_eq!(line(&reader.next_record().unwrap().unwrap()), one[0]);
+            assert!(reader.next_record().is_none());
+        }
+        let chunk = LdifChunks::new(marked.as_bytes(), 1 << 10).next_chunk();
+        let chunk = chunk.unwrap().unwrap();
+        let mut records = split_records(&chunk.text, chunk.first_line);
+        let record = records.next().unwrap();
+        assert!(parse_record(record.text, record.line, &mut LdifScratch::new()).is_ok());
+    }
+    assert_eq!(shown("\u{FEFF}"), [""; 0]);
+    for text in ["\u{FEFF}\u{FEFF}dn: a\nb: c\n", "\n\u{FEFF}dn: a\nb: c\n"] {
+        let source = BufReader::with_capacity(2, text.as_bytes());
+        assert!(LdifReader::new(source).next_record().unwrap().is_err());
+    }
+    let later = "dn: a\nb: c\n\n\u{FEFF}dn: a\nb: c\n";
+    assert_eq!(split_records(later.as_bytes(), 1).count(), 2);
+    let mut reader = LdifReader::new(later.as_bytes());
+    assert!(reader.next_record().unwrap().is_ok() && reader.next_record().unwrap().is_err());
+}
+
+#[test]
+fn spaces_may_follow_keywords() {
+    for change in ["add \nb: c", "delete  ", "modify \nadd: b \nb: c\n-"] {
+        let trimmed = change.replace(" \n", "\n");
+        let record = |change: &str| shown(&format!("version: 1 \ndn: a\nchangetype: {change}\n"));
+        assert_eq!(record(change), record(trimmed.trim_end()), "{change}");
+    }
+}
+
+#[test]
 fn values_behind_urls_are_asked_for() {
     let scratch = LdifScratch::with_urls(Box::new(|url, out| match url {
         "file:///a" => {

@@ -148,7 +148,8 @@ fn decompressed(mut input: Counted) -> io::Result<Bytes> {
 }
 
 /// Tells formats by the first byte: no LDIF begins with the tag of an LDAPMessage (`0`) or of an
-/// AddRequest (`h`), since its first line begins with `dn:`, `version:`, `#` or is empty.
+/// AddRequest (`h`), since its first line begins with `dn:`, `version:`, `#` or a byte order mark,
+/// or is empty.
 fn detected(format: Format, mut input: Bytes) -> io::Result<(Format, Bytes)> {
     if format != Format::Detect {
         return Ok((format, input));
