@@ -5,7 +5,7 @@ use crate::passwd::first_line;
 use crate::report::{Problem, note};
 use directory::InitOptions;
 use policy::password::{self, Scheme};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use store::{IndexKind, IndexKinds};
 
@@ -57,14 +57,25 @@ pub fn init(it: &Init) -> Result<(), Problem> {
 /// The folder of the database of a node.
 pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
     let data = dir.join("data");
-    if data.is_dir() {
-        return Ok(data);
+    match std::fs::metadata(&data) {
+        Ok(it) if it.is_dir() => Ok(data),
+        Ok(_) => Err(no_node(dir, &ErrorKind::NotADirectory.into())),
+        Err(error) => Err(no_node(dir, &error)),
     }
-    Err(Problem::failed(format_args!(
-        "{}: no node here; make one with `pando init {} --suffix …`",
-        dir.display(),
-        dir.display()
-    )))
+}
+
+/// Why the folder of a node has no database: there is none, or one may not look.
+fn no_node(dir: &Path, error: &std::io::Error) -> Problem {
+    let shown = dir.display();
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Problem::failed(format_args!(
+            "{shown}: no node here; make one with `pando init {shown} --suffix …`"
+        )),
+        ErrorKind::PermissionDenied => Problem::failed(format_args!(
+            "{shown}: {error}; run this as the user whose node it is"
+        )),
+        _ => Problem::file(dir, error),
+    }
 }
 
 fn refuse_used(dir: &Path) -> Result<(), Problem> {
@@ -167,4 +178,26 @@ fn hide_input() -> impl Drop {
         let _ = rustix::termios::tcsetattr(std::io::stdin(), now, &silent);
     }
     Hidden(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_one_may_not_enter_is_not_an_empty_one() {
+        let said = |kind: ErrorKind| {
+            let problem = no_node(Path::new("/srv/node"), &kind.into());
+            problem.text().to_owned()
+        };
+        assert_eq!(
+            said(ErrorKind::PermissionDenied),
+            "/srv/node: permission denied; run this as the user whose node it is"
+        );
+        for missing in [ErrorKind::NotFound, ErrorKind::NotADirectory] {
+            assert!(said(missing).starts_with("/srv/node: no node here; make one with"));
+        }
+        let other = said(ErrorKind::TimedOut);
+        assert!(other.starts_with("/srv/node: ") && !other.contains("no node"));
+    }
 }

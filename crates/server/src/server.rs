@@ -52,18 +52,7 @@ impl fmt::Display for StartError {
             StartError::Directory(error) => write!(f, "{error}"),
             StartError::Listen { listen, error } => {
                 write!(f, "cannot listen on {listen}: {error}")?;
-                match error.kind() {
-                    io::ErrorKind::AddrInUse => {
-                        write!(
-                            f,
-                            "; stop what listens there, or choose another with --listen"
-                        )
-                    }
-                    io::ErrorKind::PermissionDenied => {
-                        write!(f, "; ports below 1024 need CAP_NET_BIND_SERVICE")
-                    }
-                    _ => Ok(()),
-                }
+                f.write_str(&way_out(listen, error.kind()))
             }
             StartError::Certificate(message) => f.write_str(message),
             StartError::System(error) => write!(f, "cannot start the server's threads: {error}"),
@@ -72,6 +61,20 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+/// What helps when an address cannot be listened on; empty when nothing is known.
+fn way_out(listen: &Listen, kind: io::ErrorKind) -> String {
+    match (kind, listen) {
+        (io::ErrorKind::AddrInUse, _) => {
+            "; stop what listens there, or choose another with --listen".to_owned()
+        }
+        (io::ErrorKind::PermissionDenied, Listen::Tcp { address, .. }) if address.port() < 1024 => {
+            "; ports below 1024 need CAP_NET_BIND_SERVICE".to_owned()
+        }
+        (_, Listen::Unix(path)) => format!("; the socket is to be made as {}", path.display()),
+        _ => String::new(),
+    }
+}
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]

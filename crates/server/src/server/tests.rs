@@ -498,6 +498,24 @@ fn an_address_in_use_is_said_so() {
     );
 }
 
+#[test]
+fn what_helps_fits_the_address() {
+    let said = |listen: &str, kind: io::ErrorKind| {
+        let (listen, error) = (listen.parse().unwrap(), kind.into());
+        StartError::Listen { listen, error }.to_string()
+    };
+    let forbidden = io::ErrorKind::PermissionDenied;
+    let low = said("ldap://127.0.0.1:389", forbidden);
+    assert!(low.ends_with("need CAP_NET_BIND_SERVICE"), "{low}");
+    let high = said("ldap://127.0.0.1:1389", forbidden);
+    assert!(!high.contains("CAP_NET_BIND_SERVICE"), "{high}");
+    for kind in [forbidden, io::ErrorKind::NotFound] {
+        let socket = said("ldapi://%2Frun%2Fx%2Fldapi", kind);
+        assert!(!socket.contains("CAP_NET_BIND_SERVICE"), "{socket}");
+        assert!(socket.ends_with(" /run/x/ldapi"), "{socket}");
+    }
+}
+
 mod proxied;
 mod tls;
 
