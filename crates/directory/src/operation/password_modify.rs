@@ -2,6 +2,7 @@
 
 use super::bind;
 use super::controls::Controls;
+use super::proxy;
 use crate::context::{Context, Place};
 use crate::flow::Reply;
 use crate::stop::Stop;
@@ -46,8 +47,8 @@ pub(crate) fn resolve(
         }
         None => context.subject.dn.as_str(),
     };
-    let user = user.strip_prefix("dn:").unwrap_or(user);
-    let mut name = super::resolve_name(&catalog.schema, user)?;
+    let user = proxy::spelled_name(context, user)?;
+    let mut name = super::resolve_name(&catalog.schema, &user)?;
     if name.depth() == 0 {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -84,7 +85,7 @@ pub(crate) fn resolve(
         write: Write {
             by: context.subject.dn.clone(),
             name,
-            spelled: user.to_owned(),
+            spelled: user.into_owned(),
             manage_dsa_it: false,
             options: controls.write_options(context.subject),
             change: Change::Modify(vec![Modification {

@@ -6,11 +6,44 @@ use crate::worker::Parts;
 use policy::Subject;
 use protocol::{Filter, ResultCode};
 use schema::Truth;
+use std::borrow::Cow;
 use std::rc::Rc;
 use store::{EntryId, Region, RegionScope};
 
 /// Entries looked at to find the one of a user id. An index on `uid` gives one or two.
 const CANDIDATES_MAX: usize = 1_000;
+
+/// How the two forms of an authzId begin: with a DN, with a user id. Case does not matter, as in
+/// all strings of ABNF (RFC 5234 §2.3).
+const DN: &str = "dn:";
+const USER_ID: &str = "u:";
+
+/// Whether an identity has one of the forms of an authzId.
+pub(super) fn has_form(identity: &str) -> bool {
+    after(identity, DN).or(after(identity, USER_ID)).is_some()
+}
+
+fn after<'i>(identity: &'i str, beginning: &str) -> Option<&'i str> {
+    let (head, rest) = identity.split_at_checked(beginning.len())?;
+    head.eq_ignore_ascii_case(beginning).then_some(rest)
+}
+
+/// The DN that an identity leads to which may be one itself (RFC 3062 §2.1).
+pub(super) fn spelled_name<'i>(
+    context: &Context<'_>,
+    identity: &'i str,
+) -> Result<Cow<'i, str>, Stop> {
+    let Some(user) = after(identity, USER_ID) else {
+        return Ok(Cow::Borrowed(after(identity, DN).unwrap_or(identity)));
+    };
+    match by_user_id(context, user)? {
+        Some(entry) => Ok(Cow::Owned(context.spelled_name(entry)?)),
+        None => Stop::refuse(
+            ResultCode::NO_SUCH_OBJECT,
+            format!("expected the uid of one entry, {user:?} is of none or of several"),
+        ),
+    }
+}
 
 /// The subject of an authzId (RFC 4513 §5.2.1.8), if `own` may act as it.
 pub(crate) fn subject(
@@ -35,13 +68,13 @@ pub(crate) fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subj
     if identity.is_empty() {
         return Ok(Some(anonymous));
     }
-    if let Some(user) = identity.strip_prefix("u:") {
+    if let Some(user) = after(identity, USER_ID) {
         return match by_user_id(context, user)? {
             Some(entry) => of_entry(context, entry).map(Some),
             None => Ok(None),
         };
     }
-    let Some(dn) = identity.strip_prefix("dn:") else {
+    let Some(dn) = after(identity, DN) else {
         return Stop::refuse(
             ResultCode::AUTHORIZATION_DENIED,
             "expected an authorization identity of the form dn:… or u:…, or none",

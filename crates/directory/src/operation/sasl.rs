@@ -74,8 +74,7 @@ pub(super) fn bind(
 fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
     let server = Subject::server();
     let context = context.of_server(&server);
-    let has_form = identity.starts_with("dn:") || identity.starts_with("u:");
-    let subject = match has_form {
+    let subject = match proxy::has_form(identity) {
         true => proxy::named(&context, identity)?,
         false => proxy::named(&context, &format!("u:{identity}"))?,
     };

@@ -2,6 +2,7 @@
 
 use crate::kit::{ADMIN, Client};
 use crate::{ADA, BASE, with_ada};
+use protocol::extended::PasswordModifyRequest;
 use protocol::{
     ChangeOperation, CompareRequest, ExtendedRequest, OwnedControl, Request, ResultCode, Scope, oid,
 };
@@ -61,6 +62,8 @@ fn identities_in_all_their_forms() {
     for client in [&mut admin, &mut app] {
         assert_eq!(who(client, "dn:CN=ada,dc=example,DC=com"), ada);
         assert_eq!(who(client, "u:EVE"), Ok(format!("dn:{EVE}")));
+        assert_eq!(who(client, "U:eve"), Ok(format!("dn:{EVE}")));
+        assert_eq!(who(client, &format!("Dn:{ADA}")), ada);
         assert_eq!(who(client, ""), Ok(String::new()));
         assert_eq!(who(client, "dn:"), Ok(String::new()));
         for unknown in [
@@ -86,6 +89,47 @@ fn identities_in_all_their_forms() {
     let dn = format!("uid=eve,{ADA}");
     assert_eq!(admin.add(&dn, &twin).code, ResultCode::SUCCESS);
     assert_eq!(who(&mut app, "u:eve"), Err(DENIED));
+}
+
+#[test]
+fn a_password_is_changed_by_an_identity_in_any_form() {
+    let (mut admin, _, mut eve) = with_app();
+    let change = |client: &mut Client, identity: &str, new: &str| {
+        let asked = PasswordModifyRequest {
+            user_identity: Some(identity),
+            new_password: Some(new.as_bytes()),
+            ..PasswordModifyRequest::default()
+        };
+        let mut value = Vec::new();
+        asked.encode(&mut value);
+        let request = ExtendedRequest {
+            name: oid::PASSWORD_MODIFY,
+            value: Some(&value),
+        };
+        client.call(&Request::Extended(request), &[]).result.code
+    };
+    let forms = [
+        EVE,
+        "u:eve",
+        "U:EVE",
+        &format!("DN:{EVE}"),
+        &format!("dn:{EVE}"),
+    ];
+    for (number, identity) in forms.into_iter().enumerate() {
+        let new = format!("new {number}");
+        assert_eq!(
+            change(&mut admin, identity, &new),
+            ResultCode::SUCCESS,
+            "{identity}"
+        );
+        assert_eq!(eve.bind(EVE, &new).code, ResultCode::SUCCESS, "{identity}");
+    }
+    assert_eq!(change(&mut eve, "u:eve", "own"), ResultCode::SUCCESS);
+    assert_eq!(eve.bind(EVE, "own").code, ResultCode::SUCCESS);
+    let refused = change(&mut eve, "u:app", "stolen");
+    assert_eq!(refused, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    let nobody = change(&mut admin, "u:nobody", "new");
+    assert_eq!(nobody, ResultCode::NO_SUCH_OBJECT);
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub struct EffectiveRightsRequest<'a> {
 impl<'a> EffectiveRightsRequest<'a> {
     /// Decodes the control's value. Clients of 389 Directory Server send the identity as it is.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
-        if value.starts_with(PLAIN_BEGIN) {
+        let begin = value.get(..PLAIN_BEGIN.len());
+        if begin.is_some_and(|it| it.eq_ignore_ascii_case(PLAIN_BEGIN)) {
             return Ok(EffectiveRightsRequest {
                 authorization_id: decode_text(value)?,
                 attributes: Vec::new(),

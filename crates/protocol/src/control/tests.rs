@@ -511,6 +511,8 @@ fn effective_rights() {
     // As clients of 389 Directory Server send it.
     let plain = EffectiveRightsRequest::decode(b"dn:cn=a").unwrap();
     assert_eq!(plain, request("dn:cn=a", &[]));
+    let capitals = EffectiveRightsRequest::decode(b"DN:cn=a").unwrap();
+    assert_eq!(capitals, request("DN:cn=a", &[]));
     for junk in [
         &b""[..],
         b"u:ada",
