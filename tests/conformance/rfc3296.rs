@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 pub(crate) fn clauses(book: &mut Book) {
     referred(book);
+    new_superiors(book);
     managed(book);
     references(book);
     values(book);
@@ -75,6 +76,33 @@ fn referred(book: &mut Book) {
                 )
             },
         );
+    }
+}
+
+fn new_superiors(book: &mut Book) {
+    let mut section = book.section_needing("rfc3296", "5.6.2", &MANAGE);
+    let places = [
+        ("a-referral-object", "", "slapd answers other (80)"),
+        (
+            "below-a-referral-object",
+            "ou=x,",
+            "slapd answers noSuchObject",
+        ),
+    ];
+    for (words, rdn, slapd) in places {
+        let clause = section.clause(
+            format_args!("new-superior-{words}"),
+            "A new superior that another server holds is affectsMultipleDSAs.",
+            move |it| {
+                let superior = format!("{rdn}{}", branch(it)?);
+                let ada = it.person("ada", &[])?;
+                let admin = it.admin()?;
+                let outcome = admin.rename(&ada, "uid=ada", true, Some(&superior), &[])?;
+                outcome.is(ResultCode::AFFECTS_MULTIPLE_DSAS)?;
+                it.exists(&ada)
+            },
+        );
+        clause.slapd(slapd);
     }
 }
 

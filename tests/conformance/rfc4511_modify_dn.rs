@@ -93,6 +93,21 @@ fn rename_values(book: &mut Book) {
         },
     );
     section.clause(
+        "value-of-both-names-stays",
+        "With deleteoldrdn TRUE a value of the old RDN that the new one has as well stays.",
+        |it| {
+            let more = [("cn", "ada"), ("cn", "Lady"), ("uid", "ada")];
+            let name = it.put("uid=ada+cn=Lady", &person("ada", &more))?;
+            it.rename(&name, "uid=ada+sn=ada")?.ok()?;
+            let name = format!("sn=ada+uid=ada,{}", it.home()?);
+            let entry = it.get(&name, &["uid", "cn", "sn"])?;
+            for attribute in ["uid", "cn", "sn"] {
+                equal(entry.value(attribute)?.as_str(), "ada", attribute)?;
+            }
+            Ok(())
+        },
+    );
+    section.clause(
         "entry-with-entries-below",
         "An entry with entries below it can be renamed; they follow.",
         |it| {
@@ -178,6 +193,25 @@ fn move_limits(book: &mut Book) {
             let ada = format!("uid=ada,{unit}");
             it.admin()?
                 .rename(&unit, "ou=people", true, Some(&ada), &[])?
+                .refused()?;
+            it.exists(&ada)
+        },
+    );
+    section.clause(
+        "not-below-an-alias",
+        "A newSuperior is not dereferenced, and nothing stands below an alias (RFC 4512 §2.6).",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let unit = it.unit("groups")?;
+            let alias = [
+                ("objectClass", "alias"),
+                ("objectClass", "extensibleObject"),
+                ("aliasedObjectName", unit.as_str()),
+            ];
+            let alias = it.put("cn=alias", &alias)?;
+            let admin = it.admin()?;
+            admin
+                .rename(&ada, "uid=ada", true, Some(&alias), &[])?
                 .refused()?;
             it.exists(&ada)
         },

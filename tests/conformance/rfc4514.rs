@@ -134,6 +134,8 @@ const ESCAPES: &[(&str, &str, &[&str])] = &[
     ("number-sign-first", "#ab", &[r"\#ab", r"\23ab"]),
     ("number-sign-inside", "a#b", &["a#b", r"a\23b", r"a\#b"]),
     ("space-inside", "a b", &["a b", r"a\20b", r"a\ b"]),
+    ("space-first", " ab", &[r"\20ab", r"\ ab"]),
+    ("space-last", "ab ", &[r"ab\20", r"ab\ "]),
     ("utf8", "Lučić", &["Lučić", r"Lu\C4\8Di\C4\87", "LUČIĆ"]),
     ("utf8-beyond-16-bits", "a𝛑b", &["a𝛑b", r"a\F0\9D\9B\91b"]),
     ("slash", "a/b", &["a/b", r"a\2fb"]),
@@ -239,6 +241,8 @@ fn returned(book: &mut Book) {
         ("less-than", "a<b"),
         ("semicolon", "a;b"),
         ("number-sign-first", "#ab"),
+        ("space-first", " ab"),
+        ("space-last", "ab "),
         ("utf8", "Lučić"),
     ] {
         section.clause(

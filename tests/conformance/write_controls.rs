@@ -6,6 +6,7 @@ use crate::prelude::*;
 
 pub(crate) fn clauses(book: &mut Book) {
     increment(book);
+    increment_large(book);
     assertion(book);
     assertion_operations(book);
     read_entry(book);
@@ -119,6 +120,69 @@ fn increment(book: &mut Book) {
             it.modify(&name, &[change])?.refused().map(|_| ())
         },
     );
+}
+
+/// Words, a value, what is added, the sum.
+const LARGE: &[(&str, &str, &str, &str)] = &[
+    ("31-bits", "2147483647", "1", "2147483648"),
+    ("63-bits", "9223372036854775807", "1", "9223372036854775808"),
+    (
+        "63-bits-below",
+        "-9223372036854775808",
+        "-1",
+        "-9223372036854775809",
+    ),
+    (
+        "127-bits",
+        "170141183460469231731687303715884105727",
+        "1",
+        "170141183460469231731687303715884105728",
+    ),
+    (
+        "128-bits",
+        "340282366920938463463374607431768211456",
+        "1",
+        "340282366920938463463374607431768211457",
+    ),
+    (
+        "127-bits-by-as-much",
+        "1",
+        "170141183460469231731687303715884105727",
+        "170141183460469231731687303715884105728",
+    ),
+];
+
+fn increment_large(book: &mut Book) {
+    let needs = [
+        Need::Feature(oid::MODIFY_INCREMENT),
+        Need::Type("uidNumber"),
+    ];
+    let mut section = book.section_needing("rfc4525", "2", &needs);
+    for (words, value, by, sum) in LARGE {
+        let clause = section.clause(
+            format_args!("beyond-{words}"),
+            "Integers have no largest value: an increment is exact, or refused without a trace.",
+            move |it| {
+                let name = account(it)?;
+                let large = [Modification::replace("uidNumber", &[value])];
+                let taken = it.modify(&name, &large)?;
+                if taken.code != ResultCode::SUCCESS {
+                    let what = format!("the integer {value}");
+                    return Err(Finding::NotOffered(what));
+                }
+                let change = [Modification::increment("uidNumber", by)];
+                let right = match it.modify(&name, &change)?.code {
+                    ResultCode::SUCCESS => sum,
+                    _ => value,
+                };
+                let came = it.get(&name, &["uidNumber"])?.value("uidNumber")?;
+                equal(came.as_str(), *right, "uidNumber")
+            },
+        );
+        if words.starts_with("63-bits") {
+            clause.slapd("slapd counts in 64 bits, and wraps around");
+        }
+    }
 }
 
 fn account(it: &mut Case<'_>) -> Result<String, Finding> {
