@@ -192,6 +192,122 @@ fn generated_and_imported_templates_agree() {
     assert_eq!(ldif::content(&exported), ldif::content(&ldif::parse(&text)));
 }
 
+/// Entries as their first value of an attribute, sorted.
+fn firsts(text: &str, attribute: &str) -> Vec<String> {
+    let entries = ldif::parse(text).into_iter();
+    let values = entries.filter_map(|it| it.texts(attribute).into_iter().next());
+    let mut values: Vec<String> = values.collect();
+    values.sort();
+    values
+}
+
+#[test]
+fn templates_of_slamd_count_as_they_do_there() {
+    let shell = Shell::with_node();
+    let template = "branch: ou=People,dc=example,dc=com\nsubordinateTemplate: T:2\n\n\
+                    template: T\nrdnAttr: cn\nobjectClass: person\nsn: x\n\
+                    cn: u<sequential:5>-<sequential:5>\n";
+    shell.folder.write("slamd.template", template);
+    let own = shell.pando(&["generate", "slamd.template"]).expect(0).out;
+    assert_eq!(firsts(&own, "cn"), ["u5-5", "u6-6"]);
+    let compat = ["generate", "slamd.template", "--slamd-compat"];
+    let shared = shell.pando(&compat).expect(0).out;
+    assert_eq!(firsts(&shared, "cn"), ["u5-6", "u7-8"]);
+    let import = [
+        "import",
+        "node",
+        "--template",
+        "slamd.template",
+        "--slamd-compat",
+    ];
+    shell.pando(&import).expect(0);
+    let exported = shell.pando(&["export", "node"]).expect(0).out;
+    assert_eq!(firsts(&exported, "cn"), ["u5-6", "u7-8"]);
+}
+
+#[test]
+fn values_from_files_are_read_only_when_asked_for() {
+    let shell = Shell::with_node();
+    shell.folder.write("the motto", "from a file");
+    let url = format!("file://{}/the%20motto", shell.folder.path().display());
+    let entry = |name: &str, value: &str| {
+        format!("dn: ou={name},{SUFFIX}\nobjectClass: organizationalUnit\nou: {name}\n{value}\n\n")
+    };
+    let given = entry("read", &format!("description:< {url}"));
+    shell
+        .folder
+        .write("some.ldif", given + &entry("plain", "l: here"));
+    let import = ["import", "node", "some.ldif", "--rejects", "rejects.ldif"];
+    shell.pando(&import).expect(1);
+    assert!(shell.folder.read("rejects.ldif").contains("--file-urls"));
+    let allowed = ["import", "node", "rejects.ldif", "--file-urls"];
+    shell.pando(&allowed).expect(0);
+    let exported = shell.pando(&["export", "node"]).expect(0).out;
+    assert_eq!(firsts(&exported, "description"), ["from a file"]);
+    let missing = entry("missing", "description:< file:///no/such/file");
+    shell.folder.write("missing.ldif", missing);
+    shell
+        .pando(&["import", "node", "missing.ldif", "--file-urls"])
+        .expect(1);
+    assert_eq!(
+        shell.pando(&["export", "node"]).expect(0).entries().len(),
+        3
+    );
+    // In a template paths may be relative to it.
+    let template = "branch: ou=made,dc=example,dc=com\ndescription:< file:the motto\n";
+    shell.folder.write("made.template", template);
+    let refused = shell.pando(&["generate", "made.template"]);
+    one_line(refused, 1, &["line 2", "--file-urls"]);
+    let made = shell.pando(&["generate", "made.template", "--file-urls"]);
+    assert_eq!(firsts(&made.expect(0).out, "description"), ["from a file"]);
+    let import = [
+        "import",
+        "node",
+        "--template",
+        "made.template",
+        "--file-urls",
+    ];
+    shell.pando(&import).expect(0);
+}
+
+#[test]
+fn lists_for_clients_are_generated() {
+    let shell = Shell::new();
+    let template = "branch: ou=People,dc=example,dc=com\nsubordinateTemplate: T:2\n\n\
+                    template: T\nrdnAttr: uid\nobjectClass: inetOrgPerson\ncn: x\nsn: x\n\
+                    uid: user<sequential:1>\nmail: {uid}@example.com\nuserPassword: secret\n";
+    shell.folder.write("people.template", template);
+    let list = |args: &[&str]| {
+        let all = [&["generate", "people.template", "--format"], args].concat();
+        shell.pando(&all).expect(0).out
+    };
+    assert_eq!(list(&["logins"]), "user1\tsecret\nuser2\tsecret\n");
+    let by_mail = list(&["logins", "--attribute", "mail", "--to", "2"]);
+    assert_eq!(by_mail, "user1@example.com\tsecret\n");
+    for (kind, filters) in [
+        ("equality", "(uid=user1)\n(uid=user2)\n"),
+        ("initial", "(uid=use*)\n(uid=use*)\n"),
+        ("any", "(uid=*ser*)\n(uid=*ser*)\n"),
+        ("final", "(uid=*er1)\n(uid=*er2)\n"),
+        ("presence", "(uid=*)\n(uid=*)\n"),
+        ("greater-or-equal", "(uid>=user1)\n(uid>=user2)\n"),
+    ] {
+        assert_eq!(list(&["filters", "--filter-kind", kind]), filters);
+    }
+    assert_eq!(list(&["filters"]), "(uid=user1)\n(uid=user2)\n");
+    let generate = ["generate", "people.template"];
+    for (args, parts) in [
+        (&["--attribute", "uid"][..], &["--format logins"][..]),
+        (&["--filter-kind", "any"], &["--format filters"]),
+        (
+            &["--format", "logins", "--attribute", "title"],
+            &["people.template", "title"],
+        ),
+    ] {
+        one_line(shell.pando(&[&generate[..], args].concat()), 2, parts);
+    }
+}
+
 #[test]
 fn bench_checks_responses_and_reports() {
     let mut pando = node_with_people();

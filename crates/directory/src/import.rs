@@ -36,6 +36,7 @@ mod source;
 mod stamps;
 mod stored;
 mod table;
+mod urls;
 mod verdict;
 mod work;
 mod worker;
@@ -67,6 +68,8 @@ pub struct ImportOptions {
     pub check_schema: bool,
     /// Create missing entries above the first ones, and naming contexts that are not configured.
     pub create_suffix: bool,
+    /// Read values that LDIF gives as `file:` URLs. Whoever wrote it chooses which files.
+    pub file_urls: bool,
     /// Hash passwords that stand in the clear, under this scheme.
     pub hash_passwords: Option<Scheme>,
     /// Bytes of memory for what has to be sorted; the rest goes to files.
@@ -92,6 +95,7 @@ impl ImportOptions {
             threads: 0,
             check_schema: true,
             create_suffix: true,
+            file_urls: false,
             hash_passwords: None,
             memory: MEMORY_BYTES,
             checkpoint: None,

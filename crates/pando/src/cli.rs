@@ -7,7 +7,9 @@ mod examine;
 mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
-pub use data::{Export, ExportFormat, Format, Generate, GenerateFormat, Import, Migrate};
+pub use data::{
+    Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
+};
 pub use examine::{Bench, BenchScope, Conformance};
 pub use watch::{Explain, ExplainScope, Remote, Report, Status};
 

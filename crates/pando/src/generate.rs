@@ -1,6 +1,6 @@
 //! `pando generate`: the entries that a template describes, as LDIF, BER or lists.
 
-use crate::cli::{Generate, GenerateFormat};
+use crate::cli::{self, Generate, GenerateFormat};
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use load::output::{FilterKind, Format, Outputs, write_range};
@@ -19,11 +19,18 @@ const FOLD_COLUMNS: usize = 0;
 
 /// Writes the entries.
 pub fn generate(it: &Generate) -> Result<(), Problem> {
-    let generator = generator(&it.template, &it.define, it.seed)?;
+    let reading = Reading {
+        defines: &it.define,
+        seed: it.seed,
+        slamd_compat: it.slamd_compat,
+        file_urls: it.file_urls,
+    };
+    let generator = generator(&it.template, &reading)?;
     let to = it.to.unwrap_or(u64::MAX).min(generator.total_entries());
     let count = to.saturating_sub(it.from);
     let job = Job {
-        naming: naming_attribute(&generator, it.from)?,
+        attribute: list_attribute(it, &generator)?,
+        filter_kind: filter_kind(it)?,
         generator,
         format: it.format,
         done: AtomicU64::new(0),
@@ -78,7 +85,9 @@ pub fn generate(it: &Generate) -> Result<(), Problem> {
 /// What is to be written.
 struct Job {
     generator: Generator,
-    naming: String,
+    /// What lists are made of.
+    attribute: String,
+    filter_kind: FilterKind,
     format: GenerateFormat,
     /// Entries written so far.
     done: AtomicU64,
@@ -112,8 +121,9 @@ impl Job {
         match self.format {
             GenerateFormat::Dns => outputs.names = Some(writer),
             GenerateFormat::Binds => outputs.binds = Some(writer),
+            GenerateFormat::Logins => outputs.logins = Some((self.attribute.clone(), writer)),
             GenerateFormat::Filters => {
-                outputs.filters = Some((self.naming.clone(), FilterKind::Equality, writer));
+                outputs.filters = Some((self.attribute.clone(), self.filter_kind, writer));
             }
             _ => outputs.entries = format.map(|format| (format, writer)),
         }
@@ -126,11 +136,21 @@ impl Job {
     }
 }
 
+/// How a template is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// `NAME=VALUE` each.
+    pub defines: &'a [String],
+    pub seed: u64,
+    pub slamd_compat: bool,
+    pub file_urls: bool,
+}
+
 /// Reads a template.
-pub fn generator(path: &Path, defines: &[String], seed: u64) -> Result<Generator, Problem> {
+pub fn generator(path: &Path, reading: &Reading<'_>) -> Result<Generator, Problem> {
     let text = std::fs::read_to_string(path).map_err(|error| Problem::file(path, error))?;
     let mut names = Defines::new();
-    for define in defines {
+    for define in reading.defines {
         names
             .add(define)
             .map_err(|error| Problem::usage(format_args!("--define: {error}")))?;
@@ -138,7 +158,8 @@ pub fn generator(path: &Path, defines: &[String], seed: u64) -> Result<Generator
     let beside = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let options = ParseOptions {
         folders: vec![beside],
-        ..ParseOptions::default()
+        file_urls: reading.file_urls,
+        slamd_counters: reading.slamd_compat,
     };
     let template = Template::parse_with(&text, &names, &options);
     let template = template.map_err(|error| Problem::file(path, error))?;
@@ -148,7 +169,42 @@ pub fn generator(path: &Path, defines: &[String], seed: u64) -> Result<Generator
             path.display()
         ));
     }
-    Ok(Generator::new(template, seed))
+    Ok(Generator::new(template, reading.seed))
+}
+
+/// The attribute that lists are made of.
+fn list_attribute(it: &Generate, generator: &Generator) -> Result<String, Problem> {
+    let Some(wanted) = &it.attribute else {
+        return naming_attribute(generator, it.from);
+    };
+    if !matches!(it.format, GenerateFormat::Logins | GenerateFormat::Filters) {
+        let text = "--attribute: expected --format logins or filters beside it";
+        return Err(Problem::usage(text));
+    }
+    let known = generator.template().attributes();
+    if !known.iter().any(|(_, it)| it.eq_ignore_ascii_case(wanted)) {
+        let path = it.template.display();
+        return Err(Problem::usage(format_args!(
+            "--attribute: {path} gives no entry a value of {wanted}"
+        )));
+    }
+    Ok(wanted.clone())
+}
+
+fn filter_kind(it: &Generate) -> Result<FilterKind, Problem> {
+    if it.filter_kind.is_some() && it.format != GenerateFormat::Filters {
+        let text = "--filter-kind: expected --format filters beside it";
+        return Err(Problem::usage(text));
+    }
+    Ok(match it.filter_kind {
+        None | Some(cli::FilterKind::Equality) => FilterKind::Equality,
+        Some(cli::FilterKind::Presence) => FilterKind::Presence,
+        Some(cli::FilterKind::Initial) => FilterKind::Initial,
+        Some(cli::FilterKind::Any) => FilterKind::Any,
+        Some(cli::FilterKind::Final) => FilterKind::Final,
+        Some(cli::FilterKind::GreaterOrEqual) => FilterKind::GreaterOrEqual,
+        Some(cli::FilterKind::LessOrEqual) => FilterKind::LessOrEqual,
+    })
 }
 
 /// The attribute type in the RDN of the last entry: what its siblings are searched by.

@@ -1,7 +1,7 @@
 //! `pando import`: entries from files or a template into a node that is not running.
 
 use crate::cli::{self, Import};
-use crate::generate::{generator, interrupted};
+use crate::generate::{Reading, generator, interrupted};
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
@@ -32,6 +32,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
         create_suffix: !it.no_create_suffix,
+        file_urls: it.file_urls,
         hash_passwords: it.hash_passwords.then_some(Scheme::Argon2id),
         memory: it
             .memory
@@ -43,7 +44,13 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     };
     let (source, total): (Box<dyn Source>, _) = match &it.template {
         Some(template) => {
-            let generator = generator(template, &it.define, it.seed)?;
+            let reading = Reading {
+                defines: &it.define,
+                seed: it.seed,
+                slamd_compat: it.slamd_compat,
+                file_urls: it.file_urls,
+            };
+            let generator = generator(template, &reading)?;
             let total = generator.total_entries();
             let about = about(it, template)?;
             (Box::new(Made::new(template, generator, about)), Some(total))
@@ -106,9 +113,9 @@ pub fn run(
 /// What makes the same entries again: template, defines and seed.
 fn about(it: &Import, template: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(template).map_err(|error| Problem::file(template, error))?;
-    let (define, seed) = (&it.define, it.seed);
+    let (define, seed, slamd) = (&it.define, it.seed, it.slamd_compat);
     Ok(format!(
-        "template {}, {define:?}, seed {seed}\n{text}",
+        "template {}, {define:?}, seed {seed}, SLAMD's counters {slamd}\n{text}",
         template.display()
     ))
 }

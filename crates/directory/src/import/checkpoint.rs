@@ -149,11 +149,13 @@ pub(super) fn exists(folder: &Path) -> bool {
 pub(super) fn about(plan: &Plan<'_>, source: &str) -> String {
     let options = plan.options;
     format!(
-        "position {}, last id {}, schema check {}, suffix {}, hash {:?}, rejects {}\n{source}",
+        "position {}, last id {}, schema check {}, suffix {}, file URLs {}, hash {:?}, \
+         rejects {}\n{source}",
         plan.position,
         plan.last_id,
         options.check_schema,
         options.create_suffix,
+        options.file_urls,
         options.hash_passwords,
         options.rejects.display(),
     )

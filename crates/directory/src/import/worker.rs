@@ -16,6 +16,7 @@ use super::rulebook::Rulebook;
 use super::source::Content;
 use super::stamps::Stamps;
 use super::stored;
+use super::urls;
 use super::verdict::Verdict;
 use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
 use crate::open::classes_for;
@@ -93,7 +94,10 @@ impl<'s> Worker<'s> {
             composer: Composer::default(),
             builder: EntryBuilder::default(),
             stamps: Stamps::new(),
-            scratch: LdifScratch::new(),
+            scratch: match shared.plan.options.file_urls {
+                true => LdifScratch::with_urls(Box::new(urls::read)),
+                false => LdifScratch::with_urls(Box::new(urls::refuse)),
+            },
             piece: 0,
             entries: Vec::new(),
             claims: rules::Claims::default(),

@@ -244,7 +244,8 @@ impl Resolver<'_> {
     /// The octets of a local file (`attr:< file:///path`).
     fn url_value(&self, url: &str) -> Result<tag::Parsed, String> {
         if !self.options.file_urls {
-            return Err("values from files are refused unless allowed".to_owned());
+            let why = "files are read only when asked for (--file-urls)";
+            return Err(format!("expected a value, found the URL {url:?}: {why}"));
         }
         let head = url.get(..5).unwrap_or_default();
         if !head.eq_ignore_ascii_case("file:") {

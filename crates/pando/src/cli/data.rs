@@ -48,6 +48,14 @@ pub struct Import {
     /// The seed of the template's random values
     #[arg(long, value_name = "N", default_value_t = 0, requires = "template")]
     pub seed: u64,
+    /// Count as SLAMD does: all `<sequential>` tags of one attribute of a template share a counter
+    #[arg(long, requires = "template")]
+    pub slamd_compat: bool,
+    /// Read values given as URLs of local files (`jpegPhoto:< file:///photos/ada.jpg`). Without
+    /// this they are refused: whoever wrote the input would choose which files of this machine,
+    /// also secret ones, become values that others can read
+    #[arg(long)]
+    pub file_urls: bool,
     /// What the files hold
     #[arg(long, value_enum, default_value = "detect")]
     pub format: Format,
@@ -183,9 +191,23 @@ pub struct Generate {
     /// What to write
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: GenerateFormat,
+    /// What --format filters asks for [default: equality]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub filter_kind: Option<FilterKind>,
+    /// Whose values --format filters and logins are made of [default: the naming attribute]
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub attribute: Option<String>,
     /// The seed of the random values: the same seed gives the same entries
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// Count as SLAMD does: all `<sequential>` tags of one attribute of a template share a counter
+    #[arg(long)]
+    pub slamd_compat: bool,
+    /// Read values given as URLs of local files (`jpegPhoto:< file:photos/ada.jpg`). Without this
+    /// they are refused: whoever wrote the template would choose which files of this machine are
+    /// read
+    #[arg(long)]
+    pub file_urls: bool,
     /// The ordinal of the first entry to write, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub from: u64,
@@ -211,6 +233,27 @@ pub enum GenerateFormat {
     Dns,
     /// Distinguished name, tab, password
     Binds,
-    /// Equality filters on the naming attribute, one a line
+    /// Value of the naming attribute, tab, password
+    Logins,
+    /// Filters on the naming attribute, one a line
     Filters,
+}
+
+/// The kind of filters that `pando generate --format filters` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FilterKind {
+    /// (uid=user.1)
+    Equality,
+    /// (uid=*)
+    Presence,
+    /// (uid=use*), the first half of the value
+    Initial,
+    /// (uid=*er*), the middle half of the value
+    Any,
+    /// (uid=*r.1), the last half of the value
+    Final,
+    /// (uid>=user.1)
+    GreaterOrEqual,
+    /// (uid<=user.1)
+    LessOrEqual,
 }
