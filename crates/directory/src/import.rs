@@ -171,9 +171,8 @@ pub fn import(
             .filter(|_| options.checkpoint.is_some()),
     };
     let done = pipeline::run(&plan, &old, source, &site, saved.as_ref(), meter)
-        .and_then(|outcome| finish::finish(&plan, outcome, &folder))
+        .and_then(|outcome| finish::finish(&plan, outcome))
         .and_then(|imported| {
-            meter.check()?;
             swap(data, &folder)?;
             Ok(imported)
         });
@@ -205,6 +204,12 @@ fn saved(
     let Some(saved) = checkpoint::Saved::read(folder)? else {
         return Ok(None);
     };
+    if !checkpoint::exists(folder) {
+        return Err(Failure::Input(
+            "the interrupted import had come to its end: its entries are in the database"
+                .to_owned(),
+        ));
+    }
     if saved.about != about {
         return Err(Failure::Input(format!(
             "the interrupted import was another one; expected\n{}\ncame\n{about}\nImport without \

@@ -55,7 +55,7 @@ impl Refusal {
 pub enum Failure {
     /// The store could not read or write.
     #[error("store: {0}")]
-    Store(#[from] store::Error),
+    Store(#[source] store::Error),
     /// The configuration kept in the directory cannot be used.
     #[error("configuration: {0}")]
     Configuration(String),
@@ -81,6 +81,15 @@ impl Failure {
         Failure::File {
             what: what.into(),
             source,
+        }
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Failure {
+        match error {
+            store::Error::Cancelled => Failure::Cancelled,
+            error => Failure::Store(error),
         }
     }
 }
@@ -149,6 +158,6 @@ impl From<Failure> for Stop {
 
 impl From<store::Error> for Stop {
     fn from(error: store::Error) -> Stop {
-        Stop::Failed(Failure::Store(error))
+        Stop::Failed(error.into())
     }
 }

@@ -9,6 +9,7 @@ use directory::import::{
 use directory::{Directory, Failure, Options};
 use node::Node;
 use protocol::ldif::LdifChunk;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,6 +164,128 @@ fn an_interrupted_import_ends_as_another() {
     assert_eq!(node.export().lines().count(), before.lines().count());
 }
 
+/// Naming contexts with units that come after what is below them: they are made, and replaced when
+/// all else is written. There is enough between them that no two share a page.
+fn scattered() -> Pieces {
+    let filler = "x".repeat(1500);
+    let mut records = Vec::new();
+    for context in 0..60 {
+        let unit = format!("ou=late,dc=c{context}");
+        records.push(format!("dn: cn=first,{unit}\nobjectClass: device\n\n"));
+        records.push(format!(
+            "dn: {unit}\nobjectClass: organizationalUnit\nl: replaced\n\n"
+        ));
+        for device in 0..6 {
+            records.push(format!(
+                "dn: cn=d{device},{unit}\nobjectClass: device\ndescription: {filler}\n\n"
+            ));
+        }
+    }
+    Pieces {
+        records,
+        next: 0,
+        fails_at: usize::MAX,
+    }
+}
+
+/// A node with all of them.
+fn with_scattered() -> Node {
+    let node = Node::new("dc=example,dc=com", true);
+    let done = import(
+        &node.data(),
+        Box::new(scattered()),
+        &node.options(),
+        &Meter::default(),
+    );
+    let done = done.expect("imported");
+    assert_eq!((done.contexts.len(), done.entries), (60, 480), "{done:?}");
+    node
+}
+
+/// Puts something else in the place of the old database's file.
+struct Blocks {
+    source: Pieces,
+    data: PathBuf,
+}
+
+impl Source for Blocks {
+    fn next(&mut self, meter: &Meter) -> Result<Option<Piece>, Failure> {
+        let file = self.data.join("pando.mdb");
+        if file.is_file() {
+            std::fs::rename(&file, self.data.join("moved")).expect("moved");
+            std::fs::create_dir(&file).expect("made");
+        }
+        self.source.next(meter)
+    }
+
+    fn repeatable(&self) -> Result<String, String> {
+        self.source.repeatable()
+    }
+}
+
+#[test]
+fn until_the_new_database_is_in_place_an_import_can_go_on() {
+    let whole = with_scattered();
+    let node = Node::new("dc=example,dc=com", true);
+    let (data, source) = (node.data(), scattered());
+    let blocks = Blocks {
+        source,
+        data: data.clone(),
+    };
+    let run = import(
+        &data,
+        Box::new(blocks),
+        &options(&node),
+        &Meter::default(),
+    );
+    assert!(matches!(run, Err(Failure::File { .. })), "{run:?}");
+    assert!(can_resume(&data));
+    let file = data.join("pando.mdb");
+    std::fs::remove_dir(&file).expect("removed");
+    std::fs::rename(data.join("moved"), &file).expect("moved back");
+    let again = import(
+        &data,
+        Box::new(scattered()),
+        &options(&node),
+        &Meter::default(),
+    );
+    assert_eq!(again.expect("imported").entries, 480);
+    assert!(left(&node) == left(&whole));
+}
+
+#[test]
+fn an_end_that_is_cancelled_can_be_gone_on_with() {
+    let whole = with_scattered();
+    let node = Node::new("dc=example,dc=com", true);
+    let go_on = |meter: &Meter| {
+        import(
+            &node.data(),
+            Box::new(scattered()),
+            &options(&node),
+            meter,
+        )
+    };
+    let meter = Meter::default();
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| go_on(&meter));
+        while !meter.finishing() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        meter.cancel();
+        run.join().expect("no panic")
+    });
+    match run {
+        // It was as good as done.
+        Ok(_) => assert!(!can_resume(&node.data())),
+        Err(failure) => {
+            assert!(matches!(failure, Failure::Cancelled), "{failure}");
+            assert!(can_resume(&node.data()));
+            go_on(&Meter::default()).expect("imported");
+        }
+    }
+    assert!(left(&node) == left(&whole));
+}
+
 #[test]
 fn files_go_on_where_they_were() {
     let text = node::people(20_000);
@@ -213,6 +336,25 @@ impl Source for Cancels {
     fn repeatable(&self) -> Result<String, String> {
         self.files.repeatable()
     }
+}
+
+#[test]
+fn an_import_whose_database_is_in_place_has_ended() {
+    let node = Node::new("dc=example,dc=com", true);
+    let run = || {
+        import(
+            &node.data(),
+            source(5),
+            &options(&node),
+            &Meter::default(),
+        )
+    };
+    run().expect_err("interrupted");
+    // As after a crash behind the rename.
+    std::fs::remove_file(node.data().join("import/pando.mdb")).expect("removed");
+    let error = run().expect_err("at its end");
+    assert!(error.to_string().contains("come to its end"), "{error}");
+    assert!(!can_resume(&node.data()));
 }
 
 #[test]

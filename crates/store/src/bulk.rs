@@ -21,6 +21,8 @@ mod write;
 pub use prepare::{Prepared, Preparer};
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use schema::DictionaryRow;
 
@@ -63,6 +65,24 @@ pub struct Loaded {
     pub bytes: u64,
 }
 
+/// A database that a bulk load has written and still has open. Whatever is changed in it now, the
+/// load can go on from a checkpoint in force.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was written.
+    pub loaded: Loaded,
+    /// What a checkpoint in force needs; before `store`, whose environment they are of.
+    _pins: Vec<ReadTransaction>,
+    store: Store,
+}
+
+impl Finished {
+    /// The database. Commits to it are durable after a [`Store::sync`].
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
 /// Writes a new database.
 #[derive(Debug)]
 pub struct BulkLoader {
@@ -82,6 +102,8 @@ pub struct BulkLoader {
     temporary: PathBuf,
     spilled: bool,
     flusher: Option<Flusher>,
+    /// Set by whoever wants no more of it.
+    stop: Arc<AtomicBool>,
     /// States that a checkpoint needs, before `store` as well.
     pins: Vec<ReadTransaction>,
     store: Store,
@@ -130,6 +152,7 @@ impl BulkLoader {
             temporary: folder.join(RUNS_FOLDER),
             spilled: false,
             flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
+            stop: Arc::default(),
             pins: Vec::new(),
             store,
         };
@@ -294,6 +317,16 @@ impl BulkLoader {
     /// # Errors
     /// [`Error::Full`], or [`Error::Conflict`] when two entries have the same name.
     pub fn finish(self) -> Result<Loaded, Error> {
+        Ok(write::finish(self)?.loaded)
+    }
+
+    /// As [`BulkLoader::finish`], unless somebody sets `stop` before it is done; the database stays
+    /// open.
+    ///
+    /// # Errors
+    /// As [`BulkLoader::finish`]; [`Error::Cancelled`] when `stop` is set.
+    pub fn finish_unless(mut self, stop: Arc<AtomicBool>) -> Result<Finished, Error> {
+        self.stop = stop;
         write::finish(self)
     }
 
@@ -309,6 +342,9 @@ impl BulkLoader {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
         if let Some(flusher) = &mut self.flusher {
             flusher.add(self.uncommitted);
         }

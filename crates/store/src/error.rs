@@ -63,6 +63,8 @@ pub enum Error {
         /// What is wrong.
         detail: String,
     },
+    /// Whoever asked for the work wants it no more.
+    Cancelled,
     /// The operating system refused.
     System {
         /// What was being done.
@@ -155,6 +157,7 @@ impl fmt::Display for Error {
             }
             Error::Corrupt { table, detail } => write!(f, "table {table} is damaged: {detail}"),
             Error::Conflict { detail } => f.write_str(detail),
+            Error::Cancelled => f.write_str("given up before its end"),
             Error::System { doing, source } => write!(f, "{doing}: {source}"),
             Error::Lmdb { message, .. } => f.write_str(message),
         }

@@ -43,7 +43,7 @@ mod tables;
 mod usage;
 
 pub use batch::{Batch, Savepoint};
-pub use bulk::{BulkLoader, Loaded, Place, Prepared, Preparer};
+pub use bulk::{BulkLoader, Finished, Loaded, Place, Prepared, Preparer};
 pub use candidates::{CandidateEntries, Candidates};
 pub use check::{Report, check};
 pub use detached::{Detached, DetachedWalk};

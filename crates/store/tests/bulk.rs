@@ -5,6 +5,8 @@
 mod kit;
 
 use kit::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{
     BulkLoader, EntryId, Error, IndexKind, IndexKinds, IndexSet, Place, Preparer, Snapshot, Store,
     StoreOptions,
@@ -190,6 +192,40 @@ fn a_load_goes_on_from_its_checkpoint() {
     let (mut one, mut two) = (one.reader().unwrap(), two.reader().unwrap());
     assert_same(&one.snapshot().unwrap(), &two.snapshot().unwrap(), &indexes);
     assert!(BulkLoader::resume(&resumed, &checkpoint[..40]).is_err());
+}
+
+#[test]
+fn changes_after_a_load_leave_its_checkpoint_good() {
+    let schema = schema();
+    let indexes = indexes(&schema, &definitions());
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, resumed) = (folder.path().join("whole"), folder.path().join("resumed"));
+    let mut loader = BulkLoader::create(&whole, &indexes).unwrap();
+    append(&mut loader, &indexes, 1..=ENTRIES);
+    let expected = loader.finish().unwrap();
+    let mut loader = BulkLoader::create(&resumed, &indexes).unwrap();
+    append(&mut loader, &indexes, 1..=ENTRIES);
+    let checkpoint = loader.checkpoint().unwrap();
+    loader.checkpoint_kept();
+    // Given up on the way, and then after more changes than the load has left free pages for.
+    let stopped = loader.finish_unless(Arc::new(AtomicBool::new(true)));
+    assert!(matches!(stopped, Err(Error::Cancelled)), "{stopped:?}");
+    let loader = BulkLoader::resume(&resumed, &checkpoint).unwrap();
+    let finished = loader.finish_unless(Arc::default()).unwrap();
+    assert_eq!(finished.loaded.digest, expected.digest);
+    for round in 0..3_u8 {
+        let mut batch = finished.store().begin(&indexes).unwrap();
+        for key in 0..2_000_u32 {
+            batch.put_meta(&key.to_be_bytes(), &[round; 1000]).unwrap();
+        }
+        batch.commit().unwrap();
+    }
+    drop(finished);
+    let loader = BulkLoader::resume(&resumed, &checkpoint).unwrap();
+    assert_eq!(loader.finish().unwrap().digest, expected.digest);
+    let (one, two) = (Store::open(&whole).unwrap(), Store::open(&resumed).unwrap());
+    let (mut one, mut two) = (one.reader().unwrap(), two.reader().unwrap());
+    assert_same(&one.snapshot().unwrap(), &two.snapshot().unwrap(), &indexes);
 }
 
 /// Appends the entries of these numbers.

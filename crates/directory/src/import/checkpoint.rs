@@ -140,9 +140,9 @@ impl Saved {
     }
 }
 
-/// Whether there is a checkpoint in a folder.
+/// Whether there is a checkpoint in a folder, and the database that it is of.
 pub(super) fn exists(folder: &Path) -> bool {
-    folder.join(FILE).exists()
+    folder.join(FILE).exists() && folder.join(store::DATABASE_FILE).exists()
 }
 
 /// What an import is about: an import goes on only when this is the same.

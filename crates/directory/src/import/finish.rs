@@ -13,32 +13,29 @@ use crate::stop::Failure;
 use crate::write::{Change, Given, Modification, Write};
 use protocol::ChangeOperation;
 use schema::Description;
-use std::path::Path;
-use store::Store;
+use store::{DATABASE_FILE, Store};
 
-/// Completes the new database.
-pub(super) fn finish(
-    plan: &Plan<'_>,
-    outcome: Outcome,
-    folder: &Path,
-) -> Result<Imported, Failure> {
-    let mut digest = outcome.digest;
+/// Completes the new database, and closes it. Should the rest of the import fail, it can go on from
+/// its checkpoint: the loader holds what that needs until then.
+pub(super) fn finish(plan: &Plan<'_>, outcome: Outcome) -> Result<Imported, Failure> {
+    let loaded = outcome.finished.loaded;
+    let store = outcome.finished.store();
+    let mut digest = loaded.digest;
     if !outcome.replacements.is_empty() || !outcome.contexts.is_empty() {
-        let store = Store::open(folder)?;
-        write(plan, &outcome, &store)?;
+        write(plan, &outcome, store)?;
+        store.sync()?;
         digest = store.reader()?.snapshot()?.digest()?;
-        store.close();
     }
-    let length = std::fs::metadata(folder.join(store::DATABASE_FILE)).map(|it| it.len());
+    let length = std::fs::metadata(store.folder().join(DATABASE_FILE)).map(|it| it.len());
     Ok(Imported {
         entries: outcome.entries,
         rejected: outcome.rejected,
         created: outcome.created,
         broken: outcome.broken,
         contexts: outcome.contexts.into_iter().map(|it| it.spelled).collect(),
-        total: outcome.total,
+        total: loaded.entries,
         digest: format!("{digest:032x}"),
-        bytes: length.unwrap_or(outcome.bytes),
+        bytes: length.unwrap_or(loaded.bytes),
     })
 }
 

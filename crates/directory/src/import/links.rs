@@ -153,12 +153,14 @@ impl Waiting {
         copy_resolved(id, block, names, file).map_err(failed)
     }
 
-    /// Gives all that waited to the loader, when every entry has its id.
+    /// Gives all that waited to the loader, when every entry has its id, unless `check` is against
+    /// it.
     pub fn finish(
         self,
         loader: &mut BulkLoader,
         names: &NameTable,
         schema: &Schema,
+        check: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Some(file) = self.file else { return Ok(()) };
         let mut file = file
@@ -170,6 +172,7 @@ impl Waiting {
         let mut members = Vec::new();
         let (mut text, mut form) = (Vec::new(), Vec::new());
         while let Some((id, number, count)) = read_head(&mut input).map_err(failed)? {
+            check()?;
             members.clear();
             for _ in 0..count {
                 let mut word = [0; 8];

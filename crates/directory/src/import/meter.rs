@@ -1,6 +1,7 @@
 //! How far a long work is, for whoever waits for it.
 
 use crate::stop::Failure;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What another thread may ask and tell a long work.
@@ -11,7 +12,7 @@ pub struct Meter {
     bytes: AtomicU64,
     expected: AtomicU64,
     finishing: AtomicBool,
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Meter {
@@ -40,7 +41,7 @@ impl Meter {
         self.finishing.load(Ordering::Relaxed)
     }
 
-    /// Asks the work to stop, leaving everything as it was.
+    /// Asks the work to stop, leaving everything as it was. What is nearly done is done.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -64,6 +65,11 @@ impl Meter {
 
     pub(crate) fn finish(&self) {
         self.finishing.store(true, Ordering::Relaxed);
+    }
+
+    /// Set when it has been cancelled.
+    pub(crate) fn cancelled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancelled)
     }
 
     /// An error when it has been cancelled; a source that waits for its input asks now and then.

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::{BulkLoader, Store};
+use store::{BulkLoader, Finished, Store};
 
 /// Entries of the old database in one piece.
 const STORED_ENTRIES: u64 = 512;
@@ -108,9 +108,8 @@ pub(super) struct Outcome {
     pub broken: Vec<String>,
     /// Later than the time of every entry.
     pub time_us: u64,
-    pub digest: u128,
-    pub total: u64,
-    pub bytes: u64,
+    /// The new database.
+    pub finished: Finished,
 }
 
 /// Stops the line when a worker ends by a panic, so that nobody waits for it.
@@ -385,7 +384,8 @@ fn finish(
         loader.put_meta(&key, &last.to_be_bytes())?;
     }
     loader.set_position(plan.position);
-    let loaded = loader.finish()?;
+    // The last chance to cancel: what is left takes no time.
+    let finished = loader.finish_unless(shared.meter.cancelled())?;
     Ok(Outcome {
         entries: tally.imported,
         rejected: tally.rejected,
@@ -395,8 +395,6 @@ fn finish(
         replacements,
         broken,
         time_us,
-        digest: loaded.digest,
-        total: loaded.entries,
-        bytes: loaded.bytes,
+        finished,
     })
 }

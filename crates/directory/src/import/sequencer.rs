@@ -168,7 +168,10 @@ impl<'s> Sequencer<'s> {
         mut self,
         schema: &Schema,
     ) -> Result<(BulkLoader, Vec<Replacement>, Vec<String>), Failure> {
-        self.links.finish(&mut self.loader, &self.names, schema)?;
+        let shared = self.shared;
+        let check = || shared.check();
+        self.links
+            .finish(&mut self.loader, &self.names, schema, &check)?;
         Ok((self.loader, self.replacements, self.broken))
     }
 

@@ -6,6 +6,7 @@
 //! to put that record back, as recovery from the log does.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::runs::Runs;
 use super::{BulkLoader, group_slot, write};
@@ -103,6 +104,7 @@ impl BulkLoader {
             temporary: folder.join(super::RUNS_FOLDER),
             spilled: true,
             flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
+            stop: Arc::default(),
             pins: vec![pin],
             store,
         })

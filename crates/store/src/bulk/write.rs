@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::collect::ByteKeys;
 use super::groups::append_group;
 use super::runs::{Runs, TakeRow};
-use super::{BulkLoader, Loaded, group_slot};
+use super::{BulkLoader, Finished, Loaded, group_slot};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::IndexKind;
@@ -19,7 +19,7 @@ pub(super) const TRANSACTION_ROWS: usize = 200_000;
 /// Threads that sort.
 const SORTERS: usize = 2;
 
-pub(super) fn finish(mut loader: BulkLoader) -> Result<Loaded, Error> {
+pub(super) fn finish(mut loader: BulkLoader) -> Result<Finished, Error> {
     loader.commit()?;
     match loader.spilled {
         true => spill(&mut loader)?,
@@ -58,10 +58,16 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Loaded, Error> {
     let bytes = std::fs::metadata(file)
         .map_err(Error::system("reading a file's size"))?
         .len();
-    Ok(Loaded {
+    let loaded = Loaded {
         entries: state.entries,
         digest: state.digest,
         bytes,
+    };
+    let BulkLoader { pins, store, .. } = loader;
+    Ok(Finished {
+        loaded,
+        _pins: pins,
+        store,
     })
 }
 
