@@ -20,13 +20,30 @@ pub(super) struct NameTable {
     /// (upper half of the hash, rest of the hash and id). Id 0: empty. A power of two of them.
     slots: Vec<(u64, u64)>,
     used: usize,
+    /// Slots that were looked at.
+    #[cfg(test)]
+    probes: std::cell::Cell<u64>,
 }
+
+/// Slots of a table without names.
+const SLOTS_MIN: usize = 1 << 12;
 
 impl NameTable {
     pub fn new() -> NameTable {
+        NameTable::with_room(0)
+    }
+
+    /// A table of the size that it has when so many names were added one by one.
+    fn with_room(names: u64) -> NameTable {
+        let mut slots = SLOTS_MIN as u64;
+        while !has_room(names, slots) {
+            slots *= 2;
+        }
         NameTable {
-            slots: vec![(0, 0); 1 << 12],
+            slots: vec![(0, 0); slots as usize],
             used: 0,
+            #[cfg(test)]
+            probes: std::cell::Cell::default(),
         }
     }
 
@@ -40,7 +57,7 @@ impl NameTable {
 
     /// Adds a name that is not in the table.
     pub fn insert(&mut self, name: u128, id: EntryId) {
-        if (self.used + 1) * 8 > self.slots.len() * 7 {
+        if !has_room(self.used as u64 + 1, self.slots.len() as u64) {
             self.grow();
         }
         let at = self.find(name);
@@ -64,11 +81,13 @@ impl NameTable {
         Ok((self.used as u64, sum.digest()))
     }
 
-    /// Reads what was saved.
+    /// Reads what was saved. Names stand in the order of their slots, so the table must be as large
+    /// as the one that was saved: in a smaller one they would fill the slots from the first on,
+    /// each name behind all that came before it.
     pub fn load(path: &Path, count: u64, checksum: u64) -> std::io::Result<NameTable> {
         let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
         let mut sum = Xxh3::new();
-        let mut table = NameTable::new();
+        let mut table = NameTable::with_room(count);
         for _ in 0..count {
             let mut row = [0; 16];
             file.read_exact(&mut row)?;
@@ -92,6 +111,8 @@ impl NameTable {
         let mask = self.slots.len() - 1;
         let mut at = high as usize & mask;
         loop {
+            #[cfg(test)]
+            self.probes.set(self.probes.get() + 1);
             let (slot_high, slot_rest) = self.slots[at];
             let is_free = slot_rest & ID_MASK == 0;
             if is_free || (slot_high == high && slot_rest & !ID_MASK == rest) {
@@ -115,6 +136,11 @@ impl NameTable {
     }
 }
 
+/// Whether slots are enough for so many names: an eighth of them stays empty.
+fn has_room(names: u64, slots: u64) -> bool {
+    names * 8 <= slots * 7
+}
+
 /// The part of the hash that shares a word with the id.
 fn rest(name: u128) -> u64 {
     (name as u64) << ID_BITS
@@ -123,10 +149,30 @@ fn rest(name: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use xxhash_rust::xxh3::xxh3_128;
+
+    fn hash(it: u64) -> u128 {
+        u128::from(it).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+    }
+
+    #[test]
+    fn what_was_saved_is_read_with_as_few_looks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("names");
+        // Just before and after the table grows, and halfway.
+        for names in [0_u64, 3584, 3585, 114_688, 114_689, 150_000] {
+            let mut table = NameTable::new();
+            (1..=names).for_each(|id: u64| table.insert(xxh3_128(&id.to_le_bytes()), EntryId(id)));
+            let (count, checksum) = table.save(&path).expect("saved");
+            let loaded = NameTable::load(&path, count, checksum).expect("loaded");
+            assert_eq!(loaded.slots.len(), table.slots.len());
+            let probes = loaded.probes.get();
+            assert!(probes <= 10 * names, "{probes} for {names}");
+        }
+    }
 
     #[test]
     fn names_are_found_again() {
-        let hash = |it: u64| u128::from(it).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         let mut table = NameTable::new();
         for id in 1..20_000 {
             assert_eq!(table.get(hash(id)), None);
