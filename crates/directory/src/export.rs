@@ -2,9 +2,10 @@
 //! children.
 //!
 //! Several threads each render ranges of ids from snapshots of one state, and the ranges are
-//! written in order. Ids mostly follow the tree; an entry that was moved below a younger one waits
-//! until that has been written. So the order is that of ids wherever it can be, an import gives
-//! its entries ids in the order of the file, and the export of an imported export is the same file.
+//! written in order, in parts that are small whatever the entries are. Ids mostly follow the tree;
+//! an entry that was moved below a younger one waits until that has been written. So the order is
+//! that of ids wherever it can be, an import gives its entries ids in the order of the file, and
+//! the export of an imported export is the same file.
 //!
 //! A folder that a server has open is read beside it, one state of it from beginning to end.
 
@@ -27,7 +28,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::{EntryId, Reader};
 
-/// Ids in one part: about a megabyte of text for entries of usual size.
+/// Ids that are rendered in one go: about a megabyte of text for entries of usual size.
 const PART_IDS: u64 = 256;
 
 /// How the output is compressed.
@@ -184,17 +185,21 @@ impl Parts {
             }
             let from = EntryId(number * PART_IDS + 1);
             let to = EntryId((number + 1) * PART_IDS);
-            let part = reader
+            let put = &mut |part: Part, last| {
+                let bytes = part.bytes();
+                let put = match last {
+                    true => self.line.put(number, part, bytes),
+                    false => self.line.put_part(number, part, bytes),
+                };
+                // Why it was stopped is known there.
+                put.map_err(|_| Failure::Cancelled)
+            };
+            let done = reader
                 .snapshot()
                 .map_err(Failure::from)
-                .and_then(|snapshot| renderer.part(&snapshot, from, to));
-            match part {
-                Ok(part) => {
-                    if self.line.put(number, part).is_err() {
-                        return;
-                    }
-                }
-                Err(failure) => return self.line.stop(Some(failure)),
+                .and_then(|snapshot| renderer.parts(&snapshot, (from, to), put));
+            if let Err(failure) = done {
+                return self.line.stop(Some(failure));
             }
         }
     }

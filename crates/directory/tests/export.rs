@@ -7,6 +7,7 @@ use directory::export::{Compression, ExportFormat, ExportOptions, export};
 use directory::import::{Format, Meter};
 use directory::{Directory, Failure, Options};
 use node::{Node, dns, people};
+use std::io::Write;
 use std::sync::Arc;
 
 #[test]
@@ -195,5 +196,87 @@ fn superiors_come_first_wherever_entries_were_moved() {
                 "{name} comes before its superior"
             );
         }
+    }
+}
+
+/// Remembers how much was written at once.
+#[derive(Default)]
+struct Portions {
+    all: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Portions {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.most = self.most.max(bytes.len());
+        self.all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A directory with groups of 5 MB of names each, one of which is older than its superior.
+fn large_groups() -> kit::Client {
+    let mut client = kit::Client::admin();
+    let members: Vec<String> = (0..5000)
+        .map(|at| format!("cn={at:01000},dc=example,dc=com"))
+        .collect();
+    let members: Vec<&str> = members.iter().map(String::as_str).collect();
+    let mut add = |name: &str, attributes: &[(&str, &[&str])]| {
+        let result = client.add(&format!("{name},dc=example,dc=com"), attributes);
+        assert_eq!(result.code, protocol::ResultCode::SUCCESS);
+    };
+    for name in ["cn=first", "cn=moved", "cn=last"] {
+        let group = [
+            ("objectClass", &["groupOfEntries"][..]),
+            ("member", &members),
+        ];
+        add(name, &group);
+    }
+    add("ou=new", &[("objectClass", &["organizationalUnit"])]);
+    let request = protocol::Request::ModifyDn(protocol::ModifyDnRequest {
+        entry: "cn=moved,dc=example,dc=com",
+        new_rdn: "cn=moved",
+        delete_old_rdn: false,
+        new_superior: Some("ou=new,dc=example,dc=com"),
+    });
+    let result = client.call(&request, &[]).result;
+    assert_eq!(result.code, protocol::ResultCode::SUCCESS);
+    client
+}
+
+#[test]
+fn large_groups_are_written_in_portions() {
+    let client = large_groups();
+    let folder = Arc::clone(&client.folder);
+    client.directory.shutdown();
+    drop(client);
+    let run = |base: Option<&str>| {
+        let options = ExportOptions {
+            base: base.map(str::to_owned),
+            fold_columns: 0,
+            ..ExportOptions::default()
+        };
+        let mut out = Portions::default();
+        let exported = export(folder.path(), &options, &mut out, &Meter::default());
+        let exported = exported.expect("exported");
+        // A part is 4 MiB, and a value more at most.
+        assert!(out.most < (4 << 20) + 4096, "{} bytes at once", out.most);
+        (exported, String::from_utf8(out.all).expect("text"))
+    };
+    let (exported, text) = run(None);
+    assert_eq!(exported.entries, 5);
+    let names = ["cn=first", "cn=last", "ou=new", "cn=moved,ou=new"];
+    let expected = names.map(|it| format!("{it},dc=example,dc=com"));
+    assert_eq!(dns(&text)[1..], expected);
+    assert_eq!(text.matches("\nmember: ").count(), 3 * 5000);
+    // Each stands whole in its place, as if it were alone.
+    for name in &expected {
+        let (_, alone) = run(Some(name));
+        let records = alone.split("\n\n").filter(|it| it.starts_with("dn: "));
+        records.for_each(|it| assert!(text.contains(it), "{name}"));
     }
 }

@@ -437,3 +437,24 @@ fn a_cancelled_import_changes_nothing() {
     assert!(matches!(done, Err(Failure::Cancelled)), "{done:?}");
     assert_eq!(node.export(), before);
 }
+
+#[test]
+fn a_database_of_large_groups_is_taken_over_bit_by_bit() {
+    let node = Node::new("dc=example,dc=com", true);
+    let members: String = (0..2500)
+        .map(|at| format!("member: cn={at:01000},dc=example,dc=com\n"))
+        .collect();
+    let group = |name: u32| {
+        format!("dn: cn={name},dc=example,dc=com\nobjectClass: groupOfEntries\n{members}\n")
+    };
+    let groups: String = (0..5).map(group).collect();
+    assert_eq!(node.import(&groups).entries, 5);
+    let before = node.export();
+    node.import("dn: cn=x,dc=example,dc=com\nobjectClass: device\n");
+    node.check();
+    let after = node.export();
+    let new = after
+        .strip_prefix(&before)
+        .expect("what was there comes first");
+    assert!(new.starts_with("dn: cn=x,"), "{new}");
+}

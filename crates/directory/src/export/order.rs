@@ -1,7 +1,7 @@
 //! Writing parts in order, superiors before what lies below them.
 
 use super::Exported;
-use super::render::{Part, Renderer, Row, Rules};
+use super::render::{PART_BYTES, Part, Renderer, Row, Rules};
 use crate::stop::Failure;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,39 +9,52 @@ use store::{EntryId, Reader};
 
 /// The end of the line.
 pub(super) struct Writer<'w> {
-    rules: &'w Rules,
     renderer: Renderer<'w>,
     /// For entries that have to be looked up again.
     reader: Reader,
-    output: &'w mut dyn Write,
+    output: Output<'w>,
     /// Entries that are older than a superior of theirs, and not written yet.
     deferred: HashSet<EntryId>,
     /// By the superior they wait for.
     waiting: HashMap<EntryId, Vec<EntryId>>,
-    exported: Exported,
+    entries: u64,
+}
+
+/// Where all text goes.
+struct Output<'w> {
+    rules: &'w Rules,
+    to: &'w mut dyn Write,
+    bytes: u64,
 }
 
 impl<'w> Writer<'w> {
     pub fn new(rules: &'w Rules, reader: Reader, output: &'w mut dyn Write) -> Writer<'w> {
         Writer {
-            rules,
             renderer: Renderer::new(rules),
             reader,
-            output,
+            output: Output {
+                rules,
+                to: output,
+                bytes: 0,
+            },
             deferred: HashSet::new(),
             waiting: HashMap::new(),
-            exported: Exported::default(),
+            entries: 0,
         }
     }
 
     /// What has been written.
     pub fn exported(&self) -> Exported {
-        self.exported
+        Exported {
+            entries: self.entries,
+            bytes: self.output.bytes,
+        }
     }
 
     /// Writes what stands before the first entry.
     pub fn begin(&mut self) -> Result<(), Failure> {
-        self.write_text(&self.rules.head())
+        let head = self.output.rules.head();
+        self.output.write_text(&head)
     }
 
     /// Writes the next part.
@@ -49,10 +62,10 @@ impl<'w> Writer<'w> {
         if part.has_older || !self.deferred.is_empty() {
             return self.put_one_by_one(&part);
         }
-        self.exported.entries += part.entries;
+        self.entries += part.entries;
         match &part.compressed {
-            Some(compressed) => self.write(compressed),
-            None => self.write(&part.text),
+            Some(compressed) => self.output.write(compressed),
+            None => self.output.write(&part.text),
         }
     }
 
@@ -66,26 +79,31 @@ impl<'w> Writer<'w> {
             }
             .into());
         }
-        self.output.flush().map_err(failed)
+        self.output.to.flush().map_err(failed)
     }
 
     /// Writes a part around which entries have to wait for others.
     fn put_one_by_one(&mut self, part: &Part) -> Result<(), Failure> {
         let mut text = Vec::with_capacity(part.text.len());
         let mut start = 0;
-        for Row { id, parent, end } in part.rows.iter().copied() {
-            let own = &part.text[start..end];
-            start = end;
+        for row in &part.rows {
+            let Row { id, parent, .. } = *row;
+            let own = &part.text[start..row.end];
+            start = row.end;
             if parent > id || self.deferred.contains(&parent) {
-                self.deferred.insert(id);
-                self.waiting.entry(parent).or_default().push(id);
+                // The part before may have had the beginning of it.
+                if self.deferred.insert(id) {
+                    self.waiting.entry(parent).or_default().push(id);
+                }
                 continue;
             }
             text.extend_from_slice(own);
-            self.exported.entries += u64::from(!own.is_empty());
-            self.release(id, &mut text)?;
+            if !row.goes_on {
+                self.entries += u64::from(!own.is_empty());
+                self.release(id, &mut text)?;
+            }
         }
-        self.write_text(&text)
+        self.output.write_text(&text)
     }
 
     /// Appends the entries that waited for this one, and those that waited for them.
@@ -96,12 +114,25 @@ impl<'w> Writer<'w> {
             self.deferred.remove(&id);
             let snapshot = self.reader.snapshot()?;
             if let Some(view) = snapshot.entry(id)? {
-                let written = self.renderer.entry(&snapshot, id, &view, text)?;
-                self.exported.entries += u64::from(written);
+                let take = &mut |text: &mut Vec<u8>| self.output.take(text);
+                let written = self.renderer.entry(&snapshot, id, &view, text, take)?;
+                self.entries += u64::from(written);
+            }
+            if text.len() >= PART_BYTES {
+                self.output.take(text)?;
             }
             let freed = self.waiting.remove(&id).unwrap_or_default();
             free.extend(freed.into_iter().rev());
         }
+        Ok(())
+    }
+}
+
+impl Output<'_> {
+    /// Writes text and empties it.
+    fn take(&mut self, text: &mut Vec<u8>) -> Result<(), Failure> {
+        self.write_text(text)?;
+        text.clear();
         Ok(())
     }
 
@@ -113,8 +144,8 @@ impl<'w> Writer<'w> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.exported.bytes += bytes.len() as u64;
-        self.output.write_all(bytes).map_err(failed)
+        self.bytes += bytes.len() as u64;
+        self.to.write_all(bytes).map_err(failed)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
 use policy::Subject;
-use protocol::ber::{OCTET_STRING, Reader, SEQUENCE, SET, put_integer, put_nested, put_octets};
+use protocol::ber::{OCTET_STRING, SEQUENCE, SET, put_integer, put_nested, put_octets};
 use protocol::ldif::LdifWriter;
 use protocol::{Filter, PartialAttribute, parse_filter};
 use schema::{AttributeNumber, Truth};
@@ -15,6 +15,9 @@ use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
 /// The level of zstd at which it keeps up with the rendering.
 const ZSTD_LEVEL: i32 = 1;
+
+/// Bytes of text from which on a part ends, also within an entry.
+pub(super) const PART_BYTES: usize = 4 << 20;
 
 const INTEGER: u8 = 0x02;
 /// The tag of an AddRequest, `[APPLICATION 8]`.
@@ -55,7 +58,26 @@ pub(super) struct Row {
     pub parent: EntryId,
     /// Where its text ends. It starts where that of the one before ends.
     pub end: usize,
+    /// There is more of its text in the next part.
+    pub goes_on: bool,
 }
+
+impl Part {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        let compressed = self.compressed.as_ref().map_or(0, Vec::capacity);
+        self.text.capacity() + compressed
+    }
+}
+
+/// Takes a part; the last one of its range of ids is said to be.
+pub(super) type PutPart<'p> = dyn FnMut(Part, bool) -> Result<(), Failure> + 'p;
+
+/// Takes the text of an entry that has become long, and leaves none.
+pub(super) type TakeText<'t> = dyn FnMut(&mut Vec<u8>) -> Result<(), Failure> + 't;
+
+/// Tells a value and the description of its attribute.
+type TellValue<'t> = dyn FnMut(&str, &[u8]) -> Result<(), Failure> + 't;
 
 impl Rules {
     pub fn new(
@@ -122,18 +144,32 @@ impl Rules {
         attributes.filter(|it| self.selected.get(usize::from(it.number.0)) == Some(&true))
     }
 
-    fn put_record(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>, links: &[u8]) {
+    /// Appends a record; of one with very many links, the end of it.
+    fn put_record(
+        &self,
+        out: &mut Vec<u8>,
+        name: &str,
+        (snapshot, id, view): (&Snapshot<'_>, EntryId, &EntryView<'_>),
+        take: &mut TakeText<'_>,
+    ) -> Result<(), Failure> {
         self.writer.put_dn(out, name);
         let stored = self.exported(view);
-        let stored = stored.filter_map(|it| PartialAttribute::from_checked(it.encoded));
-        let mut reader = Reader::new(links);
-        let linked = std::iter::from_fn(|| PartialAttribute::decode(&mut reader).ok());
-        for attribute in stored.chain(linked) {
+        for attribute in stored.filter_map(|it| PartialAttribute::from_checked(it.encoded)) {
             for value in attribute.values {
                 self.writer.put_value(out, attribute.description, value);
             }
         }
+        if view.has_links() {
+            self.each_link(snapshot, id, &mut |description, value| {
+                self.writer.put_value(out, description, value);
+                match out.len() < PART_BYTES {
+                    true => Ok(()),
+                    false => take(out),
+                }
+            })?;
+        }
         self.writer.end_record(out);
+        Ok(())
     }
 
     /// Attributes are stored as they stand in a request.
@@ -148,16 +184,44 @@ impl Rules {
         });
     }
 
-    /// The values that are links, as attributes of a request.
+    /// The values that are links, as attributes of a request, which begins with its length: so
+    /// they are all in memory.
     fn links(&self, snapshot: &Snapshot<'_>, id: EntryId) -> Result<Vec<u8>, Failure> {
+        let mut sets: Vec<(String, Vec<u8>)> = Vec::new();
+        self.each_link(snapshot, id, &mut |description, value| {
+            let known = sets.last().is_some_and(|(last, _)| last == description);
+            if !known {
+                sets.push((description.to_owned(), Vec::new()));
+            }
+            if let Some((_, values)) = sets.last_mut() {
+                put_octets(values, OCTET_STRING, value);
+            }
+            Ok(())
+        })?;
         let mut out = Vec::new();
+        for (description, values) in sets {
+            put_nested(&mut out, SEQUENCE, |out| {
+                put_octets(out, OCTET_STRING, description.as_bytes());
+                put_octets(out, SET, &values);
+            });
+        }
+        Ok(out)
+    }
+
+    /// Tells the values that are links, those of an attribute one after the other.
+    fn each_link(
+        &self,
+        snapshot: &Snapshot<'_>,
+        id: EntryId,
+        tell: &mut TellValue<'_>,
+    ) -> Result<(), Failure> {
+        let mut value = Vec::new();
         for set in snapshot.linked_sets(id)? {
             let known = self.catalog.schema.known(set.number);
             let selected = self.selected.get(usize::from(set.number.0)) == Some(&true);
             let Some(known) = known.filter(|_| selected) else {
                 continue;
             };
-            let (mut values, mut value) = (Vec::new(), Vec::new());
             for member in snapshot.members_after(set.set, EntryId::ROOT)? {
                 let member = member?;
                 value.clear();
@@ -168,16 +232,10 @@ impl Rules {
                         None => continue,
                     },
                 }
-                put_octets(&mut values, OCTET_STRING, &value);
-            }
-            if !values.is_empty() {
-                put_nested(&mut out, SEQUENCE, |out| {
-                    put_octets(out, OCTET_STRING, known.text.as_bytes());
-                    put_octets(out, SET, &values);
-                });
+                tell(&known.text, &value)?;
             }
         }
-        Ok(out)
+        Ok(())
     }
 
     /// The text compressed, as one member or frame of its own.
@@ -263,40 +321,49 @@ impl<'r> Renderer<'r> {
         }
     }
 
-    /// The entries of a range of ids.
-    pub fn part(
+    /// The entries of a range of ids, in a part, or in several when they are much.
+    pub fn parts(
         &mut self,
         snapshot: &Snapshot<'_>,
-        from: EntryId,
-        to: EntryId,
-    ) -> Result<Part, Failure> {
-        let mut part = Part {
-            text: Vec::with_capacity(self.text_bytes),
-            ..Part::default()
+        (from, to): (EntryId, EntryId),
+        put: &mut PutPart<'_>,
+    ) -> Result<(), Failure> {
+        let mut text = Vec::with_capacity(self.text_bytes);
+        let mut filling = Filling {
+            rules: self.rules,
+            part: Part::default(),
+            put,
         };
         for row in snapshot.entries_range(from, to) {
             let (id, view) = row?;
-            let parent = view.parent();
-            part.entries += u64::from(self.entry(snapshot, id, &view, &mut part.text)?);
-            part.has_older |= parent > id;
-            part.rows.push(Row {
+            let mut row = Row {
                 id,
-                parent,
-                end: part.text.len(),
-            });
+                parent: view.parent(),
+                end: 0,
+                goes_on: true,
+            };
+            filling.part.has_older |= row.parent > id;
+            let take = &mut |text: &mut Vec<u8>| filling.break_off(row, text);
+            let written = self.entry(snapshot, id, &view, &mut text, take)?;
+            (row.end, row.goes_on) = (text.len(), false);
+            filling.part.entries += u64::from(written);
+            filling.part.rows.push(row);
+            if text.len() >= PART_BYTES {
+                filling.hand_on(std::mem::take(&mut text), false)?;
+            }
         }
-        self.text_bytes = self.text_bytes.max(part.text.len());
-        part.compressed = self.rules.compress(&part.text)?;
-        Ok(part)
+        self.text_bytes = self.text_bytes.max(text.len());
+        filling.hand_on(text, true)
     }
 
-    /// Appends an entry, if it is exported.
+    /// Appends an entry, if it is exported. What is too much of it is taken away meanwhile.
     pub fn entry(
         &mut self,
         snapshot: &Snapshot<'_>,
         id: EntryId,
         view: &EntryView<'_>,
         out: &mut Vec<u8>,
+        take: &mut TakeText<'_>,
     ) -> Result<bool, Failure> {
         if !self.is_exported(snapshot, id, view)? {
             return Ok(false);
@@ -306,12 +373,12 @@ impl<'r> Renderer<'r> {
         snapshot.write_name(view, &mut self.name)?;
         // Names are stored as text; bytes that are not would be a damaged row.
         let name = std::str::from_utf8(&self.name).unwrap_or_default();
-        let links = match view.has_links() {
+        let links = match view.has_links() && rules.format != ExportFormat::Ldif {
             true => rules.links(snapshot, id)?,
             false => Vec::new(),
         };
         match rules.format {
-            ExportFormat::Ldif => rules.put_record(out, name, view, &links),
+            ExportFormat::Ldif => rules.put_record(out, name, (snapshot, id, view), take)?,
             ExportFormat::BareBer => rules.put_request(out, name, view, &links),
             ExportFormat::Ber => put_nested(out, SEQUENCE, |out| {
                 // Message ids are of use in a session only, and begin anew after 2^31-1.
@@ -361,6 +428,31 @@ impl<'r> Renderer<'r> {
         let Some(entry) = entry else { return Ok(false) };
         let schema = &self.rules.catalog.schema;
         Ok(filter.evaluate(schema, &entry, &mut self.scratch) == Truth::True)
+    }
+}
+
+/// A part that is being filled.
+struct Filling<'f, 'p> {
+    rules: &'f Rules,
+    part: Part,
+    put: &'f mut PutPart<'p>,
+}
+
+impl Filling<'_, '_> {
+    /// Ends the part with some of the text of an entry.
+    fn break_off(&mut self, row: Row, text: &mut Vec<u8>) -> Result<(), Failure> {
+        let end = text.len();
+        self.part.rows.push(Row { end, ..row });
+        self.hand_on(std::mem::take(text), false)?;
+        self.part.has_older = row.parent > row.id;
+        Ok(())
+    }
+
+    fn hand_on(&mut self, text: Vec<u8>, last: bool) -> Result<(), Failure> {
+        let mut part = std::mem::take(&mut self.part);
+        part.compressed = self.rules.compress(&text)?;
+        part.text = text;
+        (self.put)(part, last)
     }
 }
 

@@ -1,17 +1,20 @@
 //! Work done out of order, handed over in order.
 
 use crate::stop::Failure;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pieces that may be worked ahead of the one handed over next: bounds the memory in flight.
+/// Pieces that may be worked ahead of the one handed over next, and bytes of them: bounds the
+/// memory in flight.
 const AHEAD_MAX: u64 = 16;
+const AHEAD_BYTES_MAX: usize = 128 << 20;
 
 /// The line between workers and the sequencer.
 #[derive(Debug)]
 pub(crate) struct Line<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
+    bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -20,7 +23,9 @@ struct State<T> {
     worked: u64,
     /// Later ones that are worked too.
     ahead: BTreeSet<u64>,
-    ready: BTreeMap<u64, T>,
+    ready: BTreeMap<u64, Ready<T>>,
+    /// Bytes of what is ready.
+    bytes: usize,
     /// Pieces handed over.
     taken: u64,
     /// How many pieces there are, once it is known.
@@ -30,23 +35,63 @@ struct State<T> {
     failure: Option<Failure>,
 }
 
+/// What has come of a piece and is not handed over yet.
+#[derive(Debug)]
+struct Ready<T> {
+    /// Each with its bytes.
+    parts: VecDeque<(T, usize)>,
+    /// No more will come.
+    whole: bool,
+}
+
+impl<T> State<T> {
+    /// Whether so many bytes of a piece may be put now.
+    fn has_room(&self, piece: u64, bytes: usize, bytes_max: usize) -> bool {
+        let waiting = self.ready.get(&piece).map_or(0, |it| it.parts.len());
+        if piece == self.taken && waiting == 0 {
+            // It is waited for.
+            return true;
+        }
+        let fits = bytes == 0 || self.bytes + bytes <= bytes_max;
+        fits && piece < self.taken + AHEAD_MAX
+    }
+
+    /// What is to be handed over now.
+    fn next(&mut self) -> Option<T> {
+        let ready = self.ready.get_mut(&self.taken)?;
+        let (work, bytes) = ready.parts.pop_front()?;
+        if ready.whole && ready.parts.is_empty() {
+            self.ready.remove(&self.taken);
+            self.taken += 1;
+        }
+        self.bytes -= bytes;
+        Some(work)
+    }
+}
+
 /// Work has been stopped elsewhere.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
 impl<T> Line<T> {
     pub fn new() -> Line<T> {
+        Line::with_bytes(AHEAD_BYTES_MAX)
+    }
+
+    fn with_bytes(bytes_max: usize) -> Line<T> {
         Line {
             state: Mutex::new(State {
                 worked: 0,
                 ahead: BTreeSet::new(),
                 ready: BTreeMap::new(),
+                bytes: 0,
                 taken: 0,
                 total: None,
                 stopped: false,
                 failure: None,
             }),
             changed: Condvar::new(),
+            bytes_max,
         }
     }
 
@@ -61,8 +106,9 @@ impl<T> Line<T> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands in what came of a piece, waiting while too much is ahead.
-    pub fn put(&self, piece: u64, work: T) -> Result<(), Stopped> {
+    /// Hands in what came of a piece, or the last of it, waiting while too much is ahead. It takes
+    /// about so many bytes.
+    pub fn put(&self, piece: u64, work: T, bytes: usize) -> Result<(), Stopped> {
         let mut state = self.lock();
         state.ahead.insert(piece);
         while state.ahead.first() == Some(&state.worked) {
@@ -70,13 +116,34 @@ impl<T> Line<T> {
             state.worked += 1;
         }
         self.changed.notify_all();
-        while piece >= state.taken + AHEAD_MAX && !state.stopped {
+        self.hand_in(state, piece, (work, bytes), true)
+    }
+
+    /// Hands in a part of what comes of a piece; others follow.
+    pub fn put_part(&self, piece: u64, work: T, bytes: usize) -> Result<(), Stopped> {
+        self.hand_in(self.lock(), piece, (work, bytes), false)
+    }
+
+    fn hand_in<'l>(
+        &'l self,
+        mut state: MutexGuard<'l, State<T>>,
+        piece: u64,
+        part: (T, usize),
+        last: bool,
+    ) -> Result<(), Stopped> {
+        while !state.has_room(piece, part.1, self.bytes_max) && !state.stopped {
             state = self.wait(state);
         }
         if state.stopped {
             return Err(Stopped);
         }
-        state.ready.insert(piece, work);
+        state.bytes += part.1;
+        let ready = state.ready.entry(piece).or_insert_with(|| Ready {
+            parts: VecDeque::new(),
+            whole: false,
+        });
+        ready.parts.push_back(part);
+        ready.whole = last;
         drop(state);
         self.changed.notify_all();
         Ok(())
@@ -98,7 +165,7 @@ impl<T> Line<T> {
         self.changed.notify_all();
     }
 
-    /// The next piece's work; `None` after the last.
+    /// What came of the next piece, part by part; `None` after the last.
     pub fn take(&self) -> Result<Option<T>, Failure> {
         let mut state = self.lock();
         loop {
@@ -108,14 +175,12 @@ impl<T> Line<T> {
             if state.stopped {
                 return Err(Failure::Cancelled);
             }
-            let next = state.taken;
-            if let Some(work) = state.ready.remove(&next) {
-                state.taken += 1;
+            if let Some(work) = state.next() {
                 drop(state);
                 self.changed.notify_all();
                 return Ok(Some(work));
             }
-            if state.total == Some(next) {
+            if state.total == Some(state.taken) {
                 return Ok(None);
             }
             state = self.wait(state);
@@ -131,6 +196,7 @@ impl<T> Line<T> {
         state.stopped = true;
         // Who waits for an answer to something that nobody takes any more hears that.
         state.ready.clear();
+        state.bytes = 0;
         drop(state);
         self.changed.notify_all();
     }
@@ -142,7 +208,8 @@ mod tests {
 
     #[test]
     fn work_comes_in_order() {
-        let line = Line::new();
+        // Room for two parts, so that now and then there is none.
+        let line = Line::with_bytes(10);
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {
                 let line = &line;
@@ -151,7 +218,10 @@ mod tests {
                         if piece % 7 == 0 {
                             line.wait_for_turn(piece).expect("not stopped");
                         }
-                        line.put(piece, piece).expect("not stopped");
+                        for _ in 0..piece % 3 {
+                            line.put_part(piece, piece, 4).expect("not stopped");
+                        }
+                        line.put(piece, piece, 4).expect("not stopped");
                     }
                 });
             }
@@ -160,8 +230,26 @@ mod tests {
             while let Some(work) = line.take().expect("no failure") {
                 taken.push(work);
             }
-            assert_eq!(taken, (0..200).collect::<Vec<u64>>());
+            let parts = |piece: u64| std::iter::repeat_n(piece, piece as usize % 3 + 1);
+            assert_eq!(taken, (0..200).flat_map(parts).collect::<Vec<u64>>());
         });
+    }
+
+    #[test]
+    fn only_so_many_bytes_are_ahead() {
+        let line = Line::with_bytes(10);
+        let has_room = |piece, bytes| line.lock().has_room(piece, bytes, line.bytes_max);
+        // Whoever is waited for has room for anything, but for one thing at a time.
+        assert!(has_room(0, 100) && has_room(1, 10) && !has_room(1, 11));
+        line.put_part(0, "a", 100).expect("not stopped");
+        assert!(!has_room(0, 1) && !has_room(1, 1) && has_room(1, 0));
+        assert_eq!(line.take().expect("no failure"), Some("a"));
+        line.put(1, "c", 10).expect("not stopped");
+        assert!(has_room(0, 100) && !has_room(2, 1));
+        line.put(0, "b", 100).expect("not stopped");
+        assert_eq!(line.take().expect("no failure"), Some("b"));
+        assert_eq!(line.take().expect("no failure"), Some("c"));
+        assert!(has_room(3, 10) && !has_room(2 + AHEAD_MAX, 1));
     }
 
     #[test]
@@ -170,7 +258,7 @@ mod tests {
         line.stop(Some(Failure::Input("broken".to_owned())));
         line.stop(Some(Failure::Input("later".to_owned())));
         assert!(matches!(line.take(), Err(Failure::Input(text)) if text == "broken"));
-        assert!(line.put(0, ()).is_err());
+        assert!(line.put(0, (), 0).is_err());
         assert!(line.wait_for_turn(1).is_err());
     }
 }

@@ -256,15 +256,31 @@ impl Shared<'_> {
     fn step(&self, worker: &mut Worker<'_>) -> bool {
         let done = self.take().and_then(|taken| match taken {
             None => Ok(false),
-            Some((number, task)) => Ok(match worker.work(number, task)? {
-                Some(work) => self.line.put(number, Item::Work(Box::new(work))).is_ok(),
-                None => false,
-            }),
+            Some((number, task)) => self.work_on(worker, number, task),
         });
         done.unwrap_or_else(|failure| {
             self.line.stop(Some(failure));
             false
         })
+    }
+
+    fn work_on(&self, worker: &mut Worker<'_>, number: u64, task: Task) -> Result<bool, Failure> {
+        let mut next = Some(task);
+        while let Some(task) = next {
+            let Some((work, rest)) = worker.work(number, task)? else {
+                return Ok(false);
+            };
+            let (bytes, item) = (work.bytes(), Item::Work(Box::new(work)));
+            let put = match &rest {
+                Some(_) => self.line.put_part(number, item, bytes),
+                None => self.line.put(number, item, bytes),
+            };
+            if put.is_err() {
+                return Ok(false);
+            }
+            next = rest;
+        }
+        Ok(true)
     }
 
     fn take(&self) -> Result<Option<(u64, Task)>, Failure> {
@@ -311,7 +327,7 @@ impl Shared<'_> {
             stamps: self.first_stamp + intake.numbers,
             kept,
         };
-        let put = self.line.put(number, Item::Checkpoint(pause));
+        let put = self.line.put(number, Item::Checkpoint(pause), 0);
         let is_kept = put.is_ok() && is_kept.recv().is_ok();
         intake.has_checkpoint |= is_kept;
         intake.last = Instant::now();

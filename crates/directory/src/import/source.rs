@@ -87,6 +87,17 @@ pub enum Content {
     },
 }
 
+impl Content {
+    /// Bytes of memory that it takes, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Content::Ldif(chunk) => chunk.text.len(),
+            Content::Ber { requests, .. } => requests.len(),
+            Content::Broken { .. } | Content::Made { .. } => 0,
+        }
+    }
+}
+
 /// Makes entries and gives them to the sink; an error says why that is impossible.
 pub type Make = Box<dyn FnOnce(&mut dyn EntrySink) -> Result<(), String> + Send>;
 

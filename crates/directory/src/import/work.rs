@@ -47,6 +47,20 @@ pub(super) struct Work {
     pub links: Vec<(usize, Vec<u8>)>,
 }
 
+impl Work {
+    /// Bytes of memory that it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        let text = match &self.text {
+            Text::Ldif(text) | Text::Names(text) => text.capacity(),
+            Text::Ber { requests, .. } => requests.capacity(),
+        };
+        let links = self.links.iter().map(|(_, block)| block.capacity());
+        let rejected = self.rejected.iter().map(|it| it.text.capacity());
+        let claims = self.claims.capacity() * size_of::<Claim>();
+        text + links.sum::<usize>() + rejected.sum::<usize>() + claims + self.prepared.memory()
+    }
+}
+
 /// Where a piece comes from.
 pub(super) struct Origin {
     /// And how its entries are counted: `people.ldif, line`.

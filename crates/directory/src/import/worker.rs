@@ -28,6 +28,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use store::{EntryBuilder, EntryId, Preparer, Reader};
 
+/// Bytes of entries of the old database, and of their links, that are taken at once.
+const STORED_BYTES: usize = 4 << 20;
+
 /// One entry of the input, before anything is known about it.
 pub(super) struct Read<'r> {
     pub dn: &'r str,
@@ -106,19 +109,25 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Does one task; `None` when nothing more is wanted.
-    pub fn work(&mut self, number: u64, task: Task) -> Result<Option<Work>, Failure> {
+    /// Does one task, or a beginning of it and what is left; `None` when nothing more is wanted.
+    pub fn work(
+        &mut self,
+        number: u64,
+        task: Task,
+    ) -> Result<Option<(Work, Option<Task>)>, Failure> {
         self.piece = number;
         self.stamps
             .begin(self.shared.plan, self.shared.first_stamp + number);
         let mut broken = false;
+        let mut rest = None;
         let (origin, offset, done) = match task {
             Task::Given(piece) => {
                 broken = matches!(piece.content, Content::Broken { .. });
                 self.given(piece)?
             }
             Task::Stored { from, to } => {
-                let names = self.stored(from, to)?;
+                let (names, next) = self.stored(from, to)?;
+                rest = next.map(|from| Task::Stored { from, to });
                 let origin = "the old database, entry".to_owned();
                 (origin, None, Ok(Text::Names(names)))
             }
@@ -128,7 +137,7 @@ impl<'s> Worker<'s> {
             text: origin,
             offset,
         };
-        Ok(Some(Work {
+        let work = Work {
             origin,
             text,
             broken,
@@ -137,12 +146,15 @@ impl<'s> Worker<'s> {
             claims: std::mem::take(&mut self.claims.all),
             rejected: std::mem::take(&mut self.rejected),
             links: std::mem::take(&mut self.links),
-        }))
+        };
+        Ok(Some((work, rest)))
     }
 
-    /// Takes entries of the old database as they are.
-    fn stored(&mut self, from: u64, to: u64) -> Result<Vec<u8>, Failure> {
+    /// Takes entries of the old database as they are. When they take much, those from an id on are
+    /// left for the next time.
+    fn stored(&mut self, from: u64, to: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
         let mut names = Vec::new();
+        let (mut bytes, mut rest) = (0, None);
         let rulebook = Rulebook::new(self.shared.plan);
         let snapshot = self.reader.snapshot()?;
         let open_context = |name: &Name, dn: &str| {
@@ -172,6 +184,7 @@ impl<'s> Worker<'s> {
                 true => self.preparer.build(row_name, &mut self.builder)?,
                 false => self.preparer.add(row_name, view.bytes())?,
             }
+            bytes += view.bytes().len() + links.len();
             if !links.is_empty() {
                 self.links.push((self.entries.len(), links));
             }
@@ -193,9 +206,13 @@ impl<'s> Worker<'s> {
                 place: start..names.len(),
                 line: id.0,
             });
+            if bytes >= STORED_BYTES && id.0 < to {
+                rest = Some(id.0 + 1);
+                break;
+            }
         }
         self.reader.reset();
-        Ok(names)
+        Ok((names, rest))
     }
 
     /// Makes a prospect of an entry of the input.

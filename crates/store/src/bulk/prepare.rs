@@ -46,6 +46,12 @@ impl Prepared {
         self.rows.len()
     }
 
+    /// Bytes of memory taken, roughly.
+    pub fn memory(&self) -> usize {
+        let keys = self.keys.capacity() * size_of::<PreparedKey>();
+        self.rows.capacity() + self.names.capacity() + self.ordered.capacity() + keys
+    }
+
     /// The row of an entry, by its place among those added.
     ///
     /// # Panics

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pieces a reader may be ahead.
+/// Pieces a reader may be ahead, and bytes of them.
 const AHEAD_MAX: usize = 4;
+const AHEAD_BYTES_MAX: usize = 32 << 20;
 
 /// How often somebody who waits for input looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(100);
@@ -29,8 +30,35 @@ struct State {
 
 #[derive(Default)]
 struct Lane {
-    waiting: VecDeque<Result<(Piece, u64), Failure>>,
+    waiting: VecDeque<Given>,
+    /// Bytes of what waits.
+    bytes: usize,
     ended: bool,
+}
+
+/// A piece, and how many bytes of the input were read for it.
+type Given = Result<(Piece, u64), Failure>;
+
+impl Lane {
+    fn has_room(&self, given: &Given) -> bool {
+        let fits = self.bytes + bytes_of(given) <= AHEAD_BYTES_MAX;
+        self.waiting.is_empty() || (fits && self.waiting.len() < AHEAD_MAX)
+    }
+
+    fn put(&mut self, given: Given) {
+        self.bytes += bytes_of(&given);
+        self.waiting.push_back(given);
+    }
+
+    fn take(&mut self) -> Option<Given> {
+        let given = self.waiting.pop_front()?;
+        self.bytes -= bytes_of(&given);
+        Some(given)
+    }
+}
+
+fn bytes_of(given: &Given) -> usize {
+    given.as_ref().map_or(0, |(piece, _)| piece.content.bytes())
 }
 
 /// The taking end.
@@ -97,11 +125,11 @@ impl Lanes {
         }
     }
 
-    fn take(&mut self, state: &mut State) -> Option<Result<(Piece, u64), Failure>> {
+    fn take(&mut self, state: &mut State) -> Option<Given> {
         for step in 0..self.in_turn {
             let at = (self.turn + step) % self.in_turn;
             let lane = &mut state.lanes[at];
-            if let Some(taken) = lane.waiting.pop_front() {
+            if let Some(taken) = lane.take() {
                 self.turn = (at + 1) % self.in_turn;
                 return Some(taken);
             }
@@ -113,7 +141,7 @@ impl Lanes {
         let streams = &mut state.lanes[self.in_turn..];
         for step in 0..streams.len() {
             let at = (self.next + step) % streams.len();
-            if let Some(taken) = streams[at].waiting.pop_front() {
+            if let Some(taken) = streams[at].take() {
                 self.next = (at + 1) % streams.len();
                 return Some(taken);
             }
@@ -169,16 +197,16 @@ impl PuttingEnd {
     }
 
     /// Waits for room; false when nothing more is wanted.
-    fn put(&self, piece: Result<(Piece, u64), Failure>) -> bool {
+    fn put(&self, given: Given) -> bool {
         let mut state = self.queues.lock();
-        while state.lanes[self.lane].waiting.len() >= AHEAD_MAX && !state.abandoned {
+        while !state.lanes[self.lane].has_room(&given) && !state.abandoned {
             let waited = self.queues.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         if state.abandoned {
             return false;
         }
-        state.lanes[self.lane].waiting.push_back(piece);
+        state.lanes[self.lane].put(given);
         drop(state);
         self.queues.changed.notify_all();
         true
@@ -192,9 +220,39 @@ impl Drop for PuttingEnd {
         lane.ended = true;
         if std::thread::panicking() {
             let failure = Failure::Input("a reader of the input ended too early".to_owned());
-            lane.waiting.push_back(Err(failure));
+            lane.put(Err(failure));
         }
         drop(state);
         self.queues.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::source::Content;
+    use protocol::ldif::LdifChunk;
+
+    fn piece(bytes: usize) -> Given {
+        let text = vec![b'x'; bytes];
+        let content = Content::Ldif(LdifChunk {
+            first_line: 1,
+            text,
+        });
+        let origin = Arc::from("test");
+        Ok((Piece { origin, content }, 0))
+    }
+
+    #[test]
+    fn a_reader_is_few_pieces_and_few_bytes_ahead() {
+        let mut lane = Lane::default();
+        let large = || piece(AHEAD_BYTES_MAX / 2 + 1);
+        assert!(lane.has_room(&piece(AHEAD_BYTES_MAX + 1)));
+        lane.put(large());
+        assert!(lane.has_room(&piece(10)) && !lane.has_room(&large()));
+        (0..AHEAD_MAX - 1).for_each(|_| lane.put(piece(10)));
+        assert!(!lane.has_room(&piece(10)));
+        while lane.take().is_some() {}
+        assert!(lane.bytes == 0 && lane.has_room(&large()));
     }
 }
