@@ -7,6 +7,7 @@ use directory::import::{Files, Format, Imported, Meter, import};
 use node::{Node, dns, people};
 use std::io::Write;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
 fn add_request(dn: &str, attributes: &[(&str, &str)], bare: bool) -> Vec<u8> {
@@ -210,6 +211,26 @@ fn pipes_are_read_as_their_bytes_come() {
         node.rejects()
     );
     node.check();
+}
+
+#[test]
+fn a_socket_is_connected_to() {
+    let node = Node::new("dc=example,dc=com", true);
+    let path = node.folder.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("bound");
+    let requests: Vec<u8> = (0..100)
+        .flat_map(|at| {
+            let dn = format!("cn={at},dc=example,dc=com");
+            add_request(&dn, &[("objectClass", "device")], false)
+        })
+        .collect();
+    let writing = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.write_all(&requests).expect("written");
+    });
+    let imported = node.import_files(vec![path], Format::Detect);
+    assert_eq!(imported.expect("imported").entries, 100);
+    writing.join().expect("written");
 }
 
 #[test]

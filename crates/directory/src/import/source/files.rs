@@ -1,4 +1,4 @@
-//! Files, FIFOs and standard input as a source.
+//! Files, FIFOs, sockets and standard input as a source.
 
 use super::lanes::Lanes;
 use super::open::STANDARD_INPUT;
@@ -9,9 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Several inputs. Files are read in their order, or so many of them at once, then in turns, so
-/// that the order of the entries depends on the files only. FIFOs, sockets and standard input (`-`)
-/// are all read at once, as their bytes come. What is compressed with gzip or zstd is recognised by
-/// its first bytes.
+/// that the order of the entries depends on the files only. FIFOs, Unix sockets, which are
+/// connected to, and standard input (`-`) are all read at once, as their bytes come. What is
+/// compressed with gzip or zstd is recognised by its first bytes.
 pub struct Files {
     paths: Vec<PathBuf>,
     format: Format,

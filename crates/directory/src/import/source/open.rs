@@ -1,4 +1,4 @@
-//! One input: a file, FIFO or standard input, plain or compressed, in one of the formats.
+//! One input: a file, FIFO, socket or standard input, plain or compressed, in one of the formats.
 
 use super::ber::{ADD_REQUEST, BerPiece, BerPieces};
 use super::{Content, Format, Piece};
@@ -8,6 +8,8 @@ use protocol::ber::SEQUENCE;
 use protocol::ldif::LdifChunks;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,14 +41,14 @@ enum Pieces {
 }
 
 impl Input {
-    /// Opens it, which waits for a writer if it is a FIFO.
+    /// Opens it, which waits for a writer if it is a FIFO, or connects to it.
     pub fn open(path: &Path, format: Format) -> Result<Input, Failure> {
         let failed = |error| Failure::file(format!("reading {}", path.display()), error);
         let (name, file): (_, Bytes) = if path == Path::new(STANDARD_INPUT) {
             ("standard input".to_owned(), Box::new(io::stdin()))
         } else {
-            let file = File::open(path).map_err(failed)?;
-            (path.display().to_string(), Box::new(file))
+            let bytes = open(path).map_err(failed)?;
+            (path.display().to_string(), bytes)
         };
         let taken = Arc::new(AtomicU64::new(0));
         let counted = Counted {
@@ -89,6 +91,15 @@ impl Input {
             (Piece { origin, content }, taken)
         }))
     }
+}
+
+/// A Unix socket cannot be opened: whoever listens there sends the entries and closes.
+fn open(path: &Path) -> io::Result<Bytes> {
+    let is_socket = std::fs::metadata(path)?.file_type().is_socket();
+    Ok(match is_socket {
+        true => Box::new(UnixStream::connect(path)?),
+        false => Box::new(File::open(path)?),
+    })
 }
 
 fn content(piece: BerPiece, bare: bool) -> Content {
