@@ -45,6 +45,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::recover;
 use crate::stop::Failure;
 use policy::password::Scheme;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +58,11 @@ pub use source::{Content, EntrySink, Files, Format, Piece, Source};
 
 /// The folder in the data folder where a new database is built.
 const NEW_FOLDER: &str = "import";
+
+/// What names of folders for sorting begin with, and the file in the new database's folder that
+/// says where this import has one.
+const TEMPORARY_NAME: &str = "pando-import-";
+const TEMPORARY_NOTE: &str = "temporary";
 
 /// Memory for sorting unless something else is said.
 const MEMORY_BYTES: usize = 1 << 30;
@@ -158,7 +166,7 @@ pub fn import(
         None => options
             .temporary
             .as_deref()
-            .map(Temporary::new)
+            .map(|within| Temporary::new(within, &folder))
             .transpose()?,
     };
     let own = temporary.as_ref().map(|it| it.folder.clone());
@@ -228,11 +236,17 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn new(folder: &Path) -> Result<Temporary, Failure> {
-        let own = folder.join(format!("pando-import-{}", std::process::id()));
-        let made = std::fs::create_dir_all(&own);
-        made.map_err(|error| Failure::file(format!("making {}", own.display()), error))?;
-        Ok(Temporary::again(own))
+    /// Makes one, and notes in the folder of the new database where it is: whoever gives this
+    /// import up removes both.
+    fn new(within: &Path, new: &Path) -> Result<Temporary, Failure> {
+        let made = make_temporary(within).and_then(|own| {
+            std::fs::create_dir_all(new)?;
+            std::fs::write(new.join(TEMPORARY_NOTE), own.as_os_str().as_bytes())?;
+            Ok(own)
+        });
+        let failed =
+            |error| Failure::file(format!("making a folder in {}", within.display()), error);
+        Ok(Temporary::again(made.map_err(failed)?))
     }
 
     /// The folder of an import that was interrupted.
@@ -240,6 +254,20 @@ impl Temporary {
         Temporary {
             folder,
             keep: false,
+        }
+    }
+}
+
+/// Makes a folder that nobody else has: process ids come again, in containers all the time.
+fn make_temporary(within: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(within)?;
+    let within = std::path::absolute(within)?;
+    let mut number = 0_u64;
+    loop {
+        let own = within.join(format!("{TEMPORARY_NAME}{}-{number}", std::process::id()));
+        match std::fs::create_dir(&own) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| own),
         }
     }
 }
@@ -255,12 +283,34 @@ impl Drop for Temporary {
 
 /// Removes what an import that did not come to its end has left behind.
 pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
-    match std::fs::remove_dir_all(data.join(NEW_FOLDER)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::file(
+    let folder = data.join(NEW_FOLDER);
+    remove_temporary(&folder);
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::file(
             "removing what an interrupted import left",
             error,
         )),
         _ => Ok(()),
+    }
+}
+
+/// Removes the folder for sorting that is noted in the folder of a new database.
+fn remove_temporary(folder: &Path) {
+    let Ok(noted) = std::fs::read(folder.join(TEMPORARY_NOTE)) else {
+        return;
+    };
+    let temporary = Path::new(OsStr::from_bytes(&noted));
+    let name = temporary.file_name().unwrap_or_default();
+    if !name.as_bytes().starts_with(TEMPORARY_NAME.as_bytes()) {
+        return;
+    }
+    match std::fs::remove_dir_all(temporary) {
+        // It takes room where nobody may look for it, and does no other harm.
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let folder = temporary.display();
+            tracing::warn!(%folder, %error, "what an interrupted import left cannot be removed");
+        }
+        _ => {}
     }
 }
 

@@ -232,12 +232,7 @@ fn until_the_new_database_is_in_place_an_import_can_go_on() {
         source,
         data: data.clone(),
     };
-    let run = import(
-        &data,
-        Box::new(blocks),
-        &options(&node),
-        &Meter::default(),
-    );
+    let run = import(&data, Box::new(blocks), &options(&node), &Meter::default());
     assert!(matches!(run, Err(Failure::File { .. })), "{run:?}");
     assert!(can_resume(&data));
     let file = data.join("pando.mdb");
@@ -257,14 +252,7 @@ fn until_the_new_database_is_in_place_an_import_can_go_on() {
 fn an_end_that_is_cancelled_can_be_gone_on_with() {
     let whole = with_scattered();
     let node = Node::new("dc=example,dc=com", true);
-    let go_on = |meter: &Meter| {
-        import(
-            &node.data(),
-            Box::new(scattered()),
-            &options(&node),
-            meter,
-        )
-    };
+    let go_on = |meter: &Meter| import(&node.data(), Box::new(scattered()), &options(&node), meter);
     let meter = Meter::default();
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| go_on(&meter));
@@ -341,20 +329,45 @@ impl Source for Cancels {
 #[test]
 fn an_import_whose_database_is_in_place_has_ended() {
     let node = Node::new("dc=example,dc=com", true);
-    let run = || {
-        import(
-            &node.data(),
-            source(5),
-            &options(&node),
-            &Meter::default(),
-        )
-    };
+    let run = || import(&node.data(), source(5), &options(&node), &Meter::default());
     run().expect_err("interrupted");
     // As after a crash behind the rename.
     std::fs::remove_file(node.data().join("import/pando.mdb")).expect("removed");
     let error = run().expect_err("at its end");
     assert!(error.to_string().contains("come to its end"), "{error}");
     assert!(!can_resume(&node.data()));
+}
+
+#[test]
+fn what_is_given_up_leaves_nothing_elsewhere() {
+    let node = Node::new("dc=example,dc=com", true);
+    let elsewhere = node.folder.path().join("elsewhere");
+    let with = ImportOptions {
+        temporary: Some(elsewhere.clone()),
+        ..options(&node)
+    };
+    let run = |fails_at, options: &ImportOptions| {
+        import(&node.data(), source(fails_at), options, &Meter::default())
+    };
+    let count = || std::fs::read_dir(&elsewhere).expect("a folder").count();
+    // Another import's, of a process with the same id.
+    std::fs::create_dir(&elsewhere).expect("made");
+    let other = elsewhere.join(format!("pando-import-{}-0", std::process::id()));
+    std::fs::create_dir(&other).expect("made");
+    run(5, &with).expect_err("interrupted");
+    run(6, &with).expect_err("interrupted again");
+    assert_eq!(count(), 2);
+    let anew = ImportOptions {
+        resume: false,
+        ..node.options()
+    };
+    run(3, &anew).expect_err("interrupted");
+    assert!(other.is_dir() && count() == 1);
+    run(5, &with).expect_err("interrupted");
+    assert_eq!(count(), 2);
+    let opened = Directory::open(&node.data(), &Options::default()).expect("opens");
+    opened.shutdown();
+    assert!(other.is_dir() && count() == 1);
 }
 
 #[test]
