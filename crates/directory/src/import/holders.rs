@@ -3,8 +3,9 @@
 use super::rulebook::{Claim, Rulebook, key};
 use super::table::NameTable;
 use crate::execute::{counter_key, exhausted};
+use crate::rules::NumberRange;
 use crate::stop::Failure;
-use schema::Schema;
+use schema::{Schema, TypeId};
 use std::path::Path;
 use store::{EntryId, FieldReader, Fields, Snapshot};
 
@@ -96,24 +97,48 @@ impl Holders {
         let numbers = rulebook.numbers(rule);
         let counters = &self.counters[usize::from(rule)];
         for (range, (of, (_, last))) in numbers.ranges.iter().zip(counters).enumerate() {
-            let first = match last {
-                Some(u128::MAX) => continue,
-                Some(last) => (last + 1).max(of.low),
-                None => of.low,
-            };
-            for number in first..=of.high {
-                let text = number.to_string();
-                let key = key(schema, None, numbers.type_id, text.as_bytes(), scratch);
-                if key.is_none_or(|key| self.held.get(key).is_none()) {
-                    return Ok(Given {
-                        rule,
-                        range,
-                        number,
-                    });
-                }
+            let last = self.past_held(schema, (numbers.type_id, of), *last, scratch);
+            if let Some(number) = after(last, of) {
+                return Ok(Given {
+                    rule,
+                    range,
+                    number,
+                });
             }
         }
         Err(exhausted(schema, numbers))
+    }
+
+    /// Numbers that entries have brought count as given as far as they go on where a range stands:
+    /// the next number is the same, and nobody has to look at all of them for it.
+    pub fn count_held(&mut self, rulebook: Rulebook<'_>, schema: &Schema, scratch: &mut Vec<u8>) {
+        let mut counters = std::mem::take(&mut self.counters);
+        for (rule, counters) in (0..).zip(&mut counters) {
+            let numbers = rulebook.numbers(rule);
+            for (of, (_, last)) in numbers.ranges.iter().zip(counters) {
+                *last = self.past_held(schema, (numbers.type_id, of), *last, scratch);
+            }
+        }
+        self.counters = counters;
+    }
+
+    /// The number of a range after which the next one is free, or the range ends.
+    fn past_held(
+        &self,
+        schema: &Schema,
+        (type_id, of): (TypeId, &NumberRange),
+        mut last: Option<u128>,
+        scratch: &mut Vec<u8>,
+    ) -> Option<u128> {
+        while let Some(number) = after(last, of) {
+            let text = number.to_string();
+            let key = key(schema, None, type_id, text.as_bytes(), scratch);
+            if key.is_none_or(|key| self.held.get(key).is_none()) {
+                break;
+            }
+            last = Some(number);
+        }
+        last
     }
 
     /// A number is given away.
@@ -126,6 +151,15 @@ impl Holders {
         let counters = self.counters.iter().flatten();
         counters.filter_map(|(key, last)| Some((key.as_slice(), (*last)?)))
     }
+}
+
+/// The number of a range that comes after the last one given.
+fn after(last: Option<u128>, of: &NumberRange) -> Option<u128> {
+    let next = match last {
+        Some(last) => last.checked_add(1)?.max(of.low),
+        None => of.low,
+    };
+    (next <= of.high).then_some(next)
 }
 
 /// A number out of a range of a rule.

@@ -369,7 +369,7 @@ impl Shared<'_> {
 fn finish(
     plan: &Plan<'_>,
     shared: &Shared<'_>,
-    sequencer: Sequencer<'_>,
+    mut sequencer: Sequencer<'_>,
 ) -> Result<Outcome, Failure> {
     let stamps = shared
         .intake

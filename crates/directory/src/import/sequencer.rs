@@ -157,7 +157,10 @@ impl<'s> Sequencer<'s> {
     }
 
     /// How far ranges of numbers are given away, with the keys under which that is kept.
-    pub fn counters(&self) -> Vec<(Vec<u8>, u128)> {
+    pub fn counters(&mut self) -> Vec<(Vec<u8>, u128)> {
+        let (rulebook, schema) = (self.rulebook(), self.shared.schema.newest());
+        self.holders
+            .count_held(rulebook, &schema, &mut self.scratch);
         let counters = self.holders.counters();
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }

@@ -168,6 +168,29 @@ fn numbers_are_given_in_the_order_of_the_input() {
 }
 
 #[test]
+fn numbers_that_entries_bring_count_as_given_where_a_range_stands() {
+    let client = with_rules();
+    let bring = |it: u32| account(&format!("a{it}"), &format!("uidNumber: {it}\n"));
+    let ldif: Vec<String> = (1000..1006).chain([1008]).map(bring).collect();
+    let (mut client, imported, rejects) = run(client, &ldif.join("\n"));
+    assert_eq!((imported.entries, imported.rejected), (7, 0), "{rejects}");
+    // Also when its entry is gone; what nobody had is given, whatever lies above.
+    for name in ["a1003", "a1008"] {
+        client.delete_with(&format!("uid={name},ou=People,{BASE}"), &[]);
+    }
+    let account: [(&str, &[&str]); 4] = [
+        ("objectClass", &["account", "posixAccount"]),
+        ("cn", &["x"]),
+        ("gidNumber", &["1"]),
+        ("homeDirectory", &["/"]),
+    ];
+    for (name, expected) in [("x", "1006"), ("y", "1007"), ("z", "1008")] {
+        client.add(&format!("uid={name},ou=People,{BASE}"), &account);
+        assert_eq!(number(&mut client, name), expected);
+    }
+}
+
+#[test]
 fn when_no_number_is_left_entries_are_rejected() {
     let mut client = Client::admin();
     unit(&mut client, "People");
