@@ -5,6 +5,7 @@ mod add;
 mod delete;
 mod draft;
 mod dynamic;
+mod free_number;
 mod holder;
 mod leaving;
 mod links;

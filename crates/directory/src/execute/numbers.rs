@@ -3,8 +3,12 @@
 
 use super::Execution;
 use super::draft::Draft;
+use super::free_number::free_number;
+use super::holder::other_match;
+use crate::context::Context;
 use crate::rules::{NumberRange, Numbers};
 use crate::stop::Stop;
+use policy::Subject;
 use protocol::{Filter, ResultCode};
 use schema::{AttributeNumber, Name, Schema};
 use store::EntryId;
@@ -15,8 +19,9 @@ pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
 /// How far a range is given away, to be kept when the write succeeds.
 pub(super) struct Counter {
     key: Vec<u8>,
-    attribute: String,
     last: u128,
+    /// The attribute that got the last one, unless the range was only passed over.
+    given: Option<String>,
 }
 
 /// A number that an entry was given, which the request does not say.
@@ -65,10 +70,8 @@ impl<'x> Execution<'x, '_> {
             if !asks || !self.is_of(rule, draft) {
                 continue;
             }
-            let counter = self.next_number(rule)?;
-            let value = counter.last.to_string().into_bytes();
-            draft.stamp(&self.schema, *number, value);
-            counters.push(counter);
+            let next = self.next_number(rule, &mut counters)?;
+            draft.stamp(&self.schema, *number, next.to_string().into_bytes());
         }
         Ok(counters)
     }
@@ -78,11 +81,12 @@ impl<'x> Execution<'x, '_> {
         for counter in counters {
             self.batch
                 .put_meta(&counter.key, &counter.last.to_be_bytes())?;
-            self.given.push(GivenNumber {
-                write: 0,
-                attribute: counter.attribute.clone(),
-                value: counter.last.to_string(),
-            });
+            self.given
+                .extend(counter.given.iter().map(|attribute| GivenNumber {
+                    write: 0,
+                    attribute: attribute.clone(),
+                    value: counter.last.to_string(),
+                }));
         }
         Ok(())
     }
@@ -98,43 +102,44 @@ impl<'x> Execution<'x, '_> {
         })
     }
 
-    /// The first number of the ranges that was never given and that no entry holds.
-    fn next_number(&self, rule: &Numbers) -> Result<Counter, Stop> {
+    /// The next number of the ranges that was never given and that no entry holds, with what is to
+    /// be kept with it: how far its range is given away, and that those before it are.
+    fn next_number(&self, rule: &Numbers, counters: &mut Vec<Counter>) -> Result<u128, Stop> {
         self.refuse_unready(rule.type_id)?;
         let attribute = self.schema.type_of(rule.type_id).name();
+        let catalog = self.catalog_now();
+        let (snapshot, server) = (self.batch.snapshot(), Subject::server());
+        let context = Context::new(&snapshot, &catalog, &server);
+        let mut is_held = |number: u128| -> Result<bool, Stop> {
+            let value = number.to_string();
+            let filter = self.schema.resolve_filter(&Filter::Equality {
+                attribute,
+                value: value.as_bytes(),
+            });
+            Ok(other_match(&context, &filter, &[EntryId::ROOT], None)?.is_some())
+        };
         for range in &rule.ranges {
             let key = counter_key(attribute, range);
-            let last = self.batch.snapshot().meta(&key)?;
+            let last = snapshot.meta(&key)?;
             let last = last.and_then(|it| Some(u128::from_be_bytes(*it.first_chunk()?)));
             let first = match last {
-                Some(u128::MAX) => continue,
-                Some(last) => last + 1,
+                Some(last) if last >= range.high => continue,
+                Some(last) => range.low.max(last + 1),
                 None => range.low,
             };
-            for last in first.max(range.low)..=range.high {
-                if !self.is_held(attribute, last)? {
-                    let attribute = attribute.to_owned();
-                    return Ok(Counter {
-                        key,
-                        attribute,
-                        last,
-                    });
-                }
+            let found = free_number(first, range.high, &mut is_held)?;
+            // What has nothing left is not searched again by each write that comes.
+            let last = found.unwrap_or(range.high);
+            let given = found.map(|_| attribute.to_owned());
+            counters.push(Counter { key, last, given });
+            if let Some(number) = found {
+                return Ok(number);
             }
         }
         Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             exhausted(&self.schema, rule),
         )
-    }
-
-    fn is_held(&self, attribute: &str, number: u128) -> Result<bool, Stop> {
-        let value = number.to_string();
-        let filter = self.schema.resolve_filter(&Filter::Equality {
-            attribute,
-            value: value.as_bytes(),
-        });
-        Ok(self.other_match(&filter, &[EntryId::ROOT], None)?.is_some())
     }
 }
 

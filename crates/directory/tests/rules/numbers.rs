@@ -121,6 +121,27 @@ fn ranges_are_used_in_their_order_until_they_end() {
 }
 
 #[test]
+fn numbers_begin_behind_those_that_many_entries_hold() {
+    let account = |number: u64| {
+        format!(
+            "dn: uid=n{number},{BASE}\nobjectClass: account\nobjectClass: posixAccount\ncn: x\n\
+             uidNumber: {number}\ngidNumber: 1\nhomeDirectory: /home\n\n"
+        )
+    };
+    let held = (10..20).chain(1000..2200);
+    let mut client = Client::filled(&held.map(account).collect::<String>());
+    numbers(&mut client, "uidNumber", &["10-19", "1000-"], &[]).unwrap();
+    assert_eq!(next(&mut client, "a"), "2200");
+    assert_eq!(next(&mut client, "b"), "2201");
+    // What was passed over is not given when it becomes free.
+    for held in ["n10", "n1500"] {
+        let gone = client.delete_with(&format!("uid={held},{BASE}"), &[]);
+        assert_eq!(gone.result.code, OK);
+    }
+    assert_eq!(next(&mut client, "c"), "2202");
+}
+
+#[test]
 fn an_entry_that_gets_the_class_gets_a_number() {
     let mut client = with_rule(&["1000-1999"]);
     let plain: [(&str, &[&str]); 1] = [("objectClass", &["account"])];
