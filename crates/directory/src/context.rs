@@ -14,6 +14,7 @@ mod membership;
 
 pub(crate) use collective::COLLECTIVE_CLASS;
 pub(crate) use entry::VisibleEntry;
+pub(crate) use linked::write_member;
 pub(crate) use membership::Reach;
 
 use crate::catalog::Catalog;

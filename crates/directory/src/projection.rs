@@ -399,7 +399,7 @@ fn write_equal(
     for form in forms {
         if let Some(member) = entry.member_of_form(set, form)? {
             let mut value = Vec::new();
-            entry.write_member(member, &mut value)?;
+            entry.write_member(set.set, member, &mut value)?;
             values.push(value);
         }
     }

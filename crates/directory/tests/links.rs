@@ -108,6 +108,72 @@ fn an_entry_takes_the_place_of_the_text_that_named_it() {
     client.check();
 }
 
+/// `cn=a` comes to a name that groups have as a text, with the unit it is in.
+fn moved_onto_texts() -> Client {
+    let mut client = Client::admin();
+    let unit = [("objectClass", &["organizationalUnit"][..])];
+    success(&client.add(&format!("ou=old,{BASE}"), &unit));
+    client.add_person("a,ou=old");
+    group(&mut client, "both", &["a,ou=old", "a,ou=new"]);
+    group(&mut client, "text", &["a,ou=new", "b"]);
+    let moved = client.rename_with(&format!("ou=old,{BASE}"), "ou=new", None, &[]);
+    success(&moved.result);
+    client
+}
+
+#[test]
+fn a_text_is_the_entry_that_came_to_its_name_with_a_superior() {
+    let mut client = moved_onto_texts();
+    let (named, every) = (dn("a,ou=new"), "(objectClass=*)");
+    let answer = client.search(&dn("both"), Scope::BaseObject, every, &["member"]);
+    assert_eq!(answer.values("member"), [&named]);
+    let groups = names(&["both", "text"]);
+    assert_eq!(read(&mut client, "a,ou=new", "memberOf"), groups);
+    assert_eq!(found(&mut client, &format!("(member={named})")), groups);
+    let members = found(&mut client, &format!("(memberOf={})", dn("text")));
+    assert_eq!(members, names(&["a,ou=new"]));
+    for group in ["both", "text"] {
+        use ChangeOperation::{Add, Delete};
+        let mut change = |how| change(&mut client, group, how, &["A,ou=new"]);
+        assert_eq!(change(Add), ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
+        assert_eq!(change(Delete), ResultCode::SUCCESS);
+        assert_eq!(change(Delete), ResultCode::NO_SUCH_ATTRIBUTE);
+        assert!(!is_member(&mut client, group, "a,ou=new"));
+    }
+    assert!(read(&mut client, "both", "member").is_empty());
+    client.check();
+}
+
+#[test]
+fn an_entry_leaves_groups_that_name_it_by_a_text() {
+    let mut client = moved_onto_texts();
+    let before = read(&mut client, "text", "entryCSN");
+    success(&client.delete_with(&dn("a,ou=new"), &[]).result);
+    assert!(read(&mut client, "both", "member").is_empty());
+    assert_eq!(read(&mut client, "text", "member"), names(&["b"]));
+    assert_ne!(read(&mut client, "text", "entryCSN"), before);
+    client.check();
+    let mut client = moved_onto_texts();
+    setting(&mut client, "refuse");
+    let left = change(&mut client, "both", ChangeOperation::Replace, &["b"]);
+    assert_eq!(left, ResultCode::SUCCESS);
+    let refused = client.delete_with(&dn("a,ou=new"), &[]).result;
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    let renamed = client.rename_with(&dn("a,ou=new"), "cn=c", None, &[]);
+    success(&renamed.result);
+    assert_eq!(
+        read(&mut client, "text", "member"),
+        names(&["b", "c,ou=new"])
+    );
+    setting(&mut client, "keep");
+    success(&client.delete_with(&dn("c,ou=new"), &[]).result);
+    assert_eq!(
+        read(&mut client, "text", "member"),
+        names(&["b", "c,ou=new"])
+    );
+    client.check();
+}
+
 #[test]
 fn a_deleted_member_leaves_its_groups() {
     let mut client = Client::admin();

@@ -1,16 +1,39 @@
 //! Values that are links: the sets of an entry as values, by name or as texts.
 //!
-//! Members that are detached, and so deleted for everybody, are left out.
+//! Members that are detached, and so deleted for everybody, are left out. A text whose entry is in
+//! the set as well is left out, too: an entry that comes to a name with a superior does not take
+//! the places of texts, since nobody goes through what is below when something is moved.
 
 use super::{Context, VisibleEntry};
 use crate::stop::Stop;
 use schema::{AttributeNumber, Name};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use store::{EntryId, LinkedSet, Lookup, Members, SetId};
+use store::{EntryId, LinkedSet, Lookup, Members, SetId, Snapshot};
 
 /// Members from which on a group is not listed to tell who is one.
 const LARGE_FROM: u64 = 4_096;
+
+/// Appends the value that a member of a set is: the name of an entry, or a text. False: it is none,
+/// or one that another member is.
+pub(crate) fn write_member(
+    snapshot: &Snapshot<'_>,
+    (set, member): (SetId, EntryId),
+    out: &mut Vec<u8>,
+) -> Result<bool, store::Error> {
+    if let Some(view) = snapshot.entry(member)? {
+        snapshot.write_name(&view, out)?;
+        return Ok(true);
+    }
+    let Some(text) = snapshot.text(member)? else {
+        return Ok(false);
+    };
+    if snapshot.is_repeated(set, member)? {
+        return Ok(false);
+    }
+    out.extend_from_slice(text);
+    Ok(true)
+}
 
 impl Context<'_> {
     /// The group of this name and the one set that has all its members, if these are very many and
@@ -37,17 +60,6 @@ impl Context<'_> {
         })
     }
 
-    /// Appends the value that a member is: the name of an entry, or a text. False: it is none.
-    pub fn write_member(&self, member: EntryId, out: &mut Vec<u8>) -> Result<bool, Stop> {
-        if let Some(view) = self.snapshot.entry(member)? {
-            self.snapshot.write_name(&view, out)?;
-            return Ok(true);
-        }
-        let text = self.snapshot.text(member)?;
-        out.extend_from_slice(text.unwrap_or_default());
-        Ok(text.is_some())
-    }
-
     /// Goes through the members of a set with greater ids, until `each` breaks.
     pub fn members_after(
         &self,
@@ -59,7 +71,8 @@ impl Context<'_> {
         for member in self.snapshot.members_after(set, after)? {
             let member = member?;
             value.clear();
-            if self.write_member(member, &mut value)? && each(member, &value).is_break() {
+            let some = write_member(self.snapshot, (set, member), &mut value)?;
+            if some && each(member, &value).is_break() {
                 break;
             }
         }
@@ -107,9 +120,14 @@ impl VisibleEntry<'_, '_> {
         Ok(self.context.snapshot.members_from(set, skip)?)
     }
 
-    /// As [`Context::write_member`].
-    pub fn write_member(&self, member: EntryId, out: &mut Vec<u8>) -> Result<bool, Stop> {
-        self.context.write_member(member, out)
+    /// As [`write_member`].
+    pub fn write_member(
+        &self,
+        set: SetId,
+        member: EntryId,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        Ok(write_member(self.context.snapshot, (set, member), out)?)
     }
 
     /// Whether a set has a value of this normal form.

@@ -370,8 +370,13 @@ impl Context<'_> {
                 }
                 for member in self.snapshot.members_after(set.set, EntryId::ROOT)? {
                     let member = member?;
-                    if self.snapshot.entry(member)?.is_some() {
-                        add(member);
+                    match self.snapshot.entry(member)? {
+                        Some(_) => add(member),
+                        None => self
+                            .snapshot
+                            .named_by(member)?
+                            .into_iter()
+                            .for_each(&mut *add),
                     }
                 }
             }

@@ -72,7 +72,7 @@ impl Execution<'_, '_> {
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
-        self.leave_groups(id, &spelled)?;
+        self.leave_groups(id, &spelled, true)?;
         let links = self
             .batch
             .snapshot()
@@ -117,7 +117,7 @@ impl Execution<'_, '_> {
         }
         for entry in &doomed {
             let (uuid, spelled) = self.remains(entry.id)?;
-            self.leave_groups(entry.id, &spelled)?;
+            self.leave_groups(entry.id, &spelled, false)?;
             self.batch.reclaim(entry)?;
             self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
         }

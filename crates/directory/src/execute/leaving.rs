@@ -1,4 +1,5 @@
-//! What becomes of values that name an entry which is deleted.
+//! What becomes of values that name an entry which is deleted: as its id, or as a text that it came
+//! to be named by when something above it was moved.
 
 use super::Execution;
 use super::draft::Draft;
@@ -8,22 +9,31 @@ use protocol::ResultCode;
 use store::EntryId;
 
 impl Execution<'_, '_> {
-    /// What happens to the values that name an entry which is deleted.
-    pub(super) fn leave_groups(&mut self, id: EntryId, spelled: &str) -> Result<(), Stop> {
+    /// What happens to the values that name an entry which is deleted. `was_seen` until now: one of
+    /// a large subtree has been out of sight, and values of its name may be newer.
+    pub(super) fn leave_groups(
+        &mut self,
+        id: EntryId,
+        spelled: &str,
+        was_seen: bool,
+    ) -> Result<(), Stop> {
+        let form = self.member_name(spelled);
         let holders = match self.catalog.deleted_members {
             DeletedMembers::Keep => {
                 if self.batch.snapshot().holders_of(id)?.is_empty() {
                     return Ok(());
                 }
-                let mut form = Vec::new();
-                let member = self.catalog.computed.member;
-                normal(&self.schema, member, spelled.as_bytes(), &mut form);
                 let text = self.batch.text_member(spelled.as_bytes(), &form)?;
                 self.batch.replace_member(id, Some(text))?;
                 return Ok(());
             }
             DeletedMembers::Remove | DeletedMembers::Refuse => {
-                self.batch.replace_member(id, None)?
+                let mut holders = self.batch.replace_member(id, None)?;
+                let text = self.batch.snapshot().text_id(&form)?;
+                if let Some(text) = text.filter(|_| was_seen) {
+                    holders.extend(self.batch.replace_member(text, None)?);
+                }
+                holders
             }
         };
         let mut groups: Vec<EntryId> = holders.iter().map(|it| it.id).collect();
@@ -56,7 +66,12 @@ impl Execution<'_, '_> {
     fn refuse_member(&self, id: EntryId, top: EntryId) -> Result<(), Stop> {
         let snapshot = self.batch.snapshot();
         let mut outside = None;
-        for holder in snapshot.holders_of(id)? {
+        let mut holders = snapshot.holders_of(id)?;
+        let form = self.member_name(&self.spelled_name(id)?);
+        if let Some(text) = snapshot.text_id(&form)? {
+            holders.extend(snapshot.holders_of(text)?);
+        }
+        for holder in holders {
             let Some(group) = snapshot.entry(holder.id)? else {
                 continue;
             };
@@ -74,6 +89,14 @@ impl Execution<'_, '_> {
             self.spelled_name(holder.id)?
         );
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
+    }
+
+    /// The form under which an entry of this name is a member.
+    fn member_name(&self, spelled: &str) -> Vec<u8> {
+        let mut form = Vec::new();
+        let member = self.catalog.computed.member;
+        normal(&self.schema, member, spelled.as_bytes(), &mut form);
+        form
     }
 
     /// A group has lost a member that was deleted: it is changed, for all who follow it.

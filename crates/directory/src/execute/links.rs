@@ -69,7 +69,12 @@ impl Edit {
     /// Makes a value a member; false if it was one.
     fn add(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
-        if self.present(given, &ids)?.is_some() || self.texts.contains_key(&form) {
+        for id in &ids {
+            if self.is_member(given, *id)? {
+                return Ok(false);
+            }
+        }
+        if self.texts.contains_key(&form) {
             return Ok(false);
         }
         match ids.first() {
@@ -80,31 +85,26 @@ impl Edit {
         Ok(true)
     }
 
-    /// Takes a value out; false if it was not in.
+    /// Takes a value out; false if it was not in. It may be in as an entry and as a text.
     fn remove(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
-        if let Some(id) = self.present(given, &ids)? {
-            self.members.insert(id, false);
-        } else if self.texts.remove(&form).is_none() {
-            return Ok(false);
-        }
-        self.count = self.count.saturating_sub(1);
-        Ok(true)
-    }
-
-    /// Which of the ids is a member.
-    fn present(&self, given: &Given<'_, '_>, ids: &[EntryId]) -> Result<Option<EntryId>, Stop> {
+        let mut removed = u64::from(self.texts.remove(&form).is_some());
         for id in ids {
-            let present = match (self.members.get(id), self.base) {
-                (Some(present), _) => *present,
-                (None, Some(set)) => given.snapshot.has_member(set, *id)?,
-                (None, None) => false,
-            };
-            if present {
-                return Ok(Some(*id));
+            if self.is_member(given, id)? {
+                self.members.insert(id, false);
+                removed += 1;
             }
         }
-        Ok(None)
+        self.count = self.count.saturating_sub(removed);
+        Ok(removed > 0)
+    }
+
+    fn is_member(&self, given: &Given<'_, '_>, id: EntryId) -> Result<bool, Stop> {
+        Ok(match (self.members.get(&id), self.base) {
+            (Some(present), _) => *present,
+            (None, Some(set)) => given.snapshot.has_member(set, id)?,
+            (None, None) => false,
+        })
     }
 }
 

@@ -33,6 +33,8 @@ impl Execution<'_, '_> {
             .leaf()
             .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
+        // Texts that it came to be named by, with a superior, are it and follow it.
+        self.take_place(id, &write.name)?;
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
         self.take_place(id, &name_afterwards(write))?;

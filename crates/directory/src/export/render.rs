@@ -2,7 +2,7 @@
 
 use super::{Compression, ExportFormat, ExportOptions};
 use crate::catalog::Catalog;
-use crate::context::Context;
+use crate::context::{Context, write_member};
 use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
 use policy::Subject;
@@ -223,16 +223,10 @@ impl Rules {
                 continue;
             };
             for member in snapshot.members_after(set.set, EntryId::ROOT)? {
-                let member = member?;
                 value.clear();
-                match snapshot.entry(member)? {
-                    Some(view) => snapshot.write_name(&view, &mut value)?,
-                    None => match snapshot.text(member)? {
-                        Some(text) => value.extend_from_slice(text),
-                        None => continue,
-                    },
+                if write_member(snapshot, (set.set, member?), &mut value)? {
+                    tell(&known.text, &value)?;
                 }
-                tell(&known.text, &value)?;
             }
         }
         Ok(())

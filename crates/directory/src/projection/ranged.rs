@@ -75,7 +75,7 @@ fn part(
         {
             part.places += 1;
             value.clear();
-            if entry.write_member(member?, &mut value)? {
+            if entry.write_member(set.set, member?, &mut value)? {
                 part.values.push(value.clone());
             }
         }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality;
 use crate::index_set::IndexKind;
-use crate::link::{TEXT_MARK, is_linked_type, make_member_form, rows};
+use crate::link::{SetId, TEXT_MARK, is_linked_type, make_member_form, rows};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// Rows of sets that an estimate looks at before it gives up and guesses.
@@ -116,7 +116,7 @@ impl Planner<'_> {
 
 impl Snapshot<'_> {
     /// What a normalised name may stand for as a member: the entry of the name, and a text that
-    /// was given while there was none.
+    /// was given while there was none. A set may have both.
     ///
     /// # Errors
     /// What LMDB says.
@@ -124,15 +124,42 @@ impl Snapshot<'_> {
         &self,
         normal: &[u8],
     ) -> Result<impl Iterator<Item = EntryId> + use<>, Error> {
-        let entry = match is_name(normal) {
-            true => match self.find(&Name::from_bytes(normal))? {
-                Lookup::Found(id) if id.is_entry() => Some(id),
-                _ => None,
-            },
-            false => None,
-        };
+        let entry = self.entry_named(normal)?;
         let text = self.text_id(normal)?;
         Ok(entry.into_iter().chain(text))
+    }
+
+    fn entry_named(&self, normal: &[u8]) -> Result<Option<EntryId>, Error> {
+        if !is_name(normal) {
+            return Ok(None);
+        }
+        Ok(match self.find(&Name::from_bytes(normal))? {
+            Lookup::Found(id) if id.is_entry() => Some(id),
+            _ => None,
+        })
+    }
+
+    /// The entry that a text names. It came to its name with a superior that was moved or renamed,
+    /// which touches nothing below; one that comes by itself takes the place of the text.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn named_by(&self, text: EntryId) -> Result<Option<EntryId>, Error> {
+        match self.stored_text(text)? {
+            Some((_, normal)) => self.entry_named(normal),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a text in a set names an entry that is in the set as well: one value, held twice.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn is_repeated(&self, set: SetId, text: EntryId) -> Result<bool, Error> {
+        match self.named_by(text)? {
+            Some(entry) => self.has_member(set, entry),
+            None => Ok(false),
+        }
     }
 
     /// Goes through the sets of all entries, in the order of ids, until `each` has enough: shows it
