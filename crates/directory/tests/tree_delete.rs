@@ -16,8 +16,8 @@ use protocol::control::{
 };
 use protocol::extended::EndTransactionRequest;
 use protocol::{
-    CompareRequest, DerefAliases, ExtendedRequest, OwnedControl, Request, ResultCode, Scope, oid,
-    parse_filter,
+    ChangeOperation, CompareRequest, DerefAliases, ExtendedRequest, OwnedControl, Request,
+    ResultCode, Scope, oid, parse_filter,
 };
 use std::fs;
 use std::path::Path;
@@ -393,4 +393,53 @@ fn a_power_cut_leaves_all_or_nothing() {
         check(folder.path());
     }
     assert!(whole == 1 && gone >= PEOPLE / 512, "{whole} {gone}");
+}
+
+#[test]
+fn kept_names_are_shown_from_the_deletion_on() {
+    let mut client = world();
+    let group = format!("cn=group,{BASE}");
+    let mut people: Vec<String> = client
+        .search(TOP, Scope::WholeSubtree, "(uid=*)", &["1.1"])
+        .names()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    people.sort_unstable();
+    assert_eq!(people.len(), PEOPLE);
+    let values: Vec<&str> = people.iter().map(String::as_str).collect();
+    for (name, attribute, values) in [
+        ("cn=config", "pandoDeletedMember", &["keep"][..]),
+        (group.as_str(), "member", values.as_slice()),
+    ] {
+        let changed = client.modify(name, &[(ChangeOperation::Replace, attribute, values)]);
+        assert_eq!(changed.code, ResultCode::SUCCESS, "{}", changed.diagnostic);
+    }
+    let gone = client.delete_with(TOP, &[tree()]).result;
+    assert_eq!(gone.code, ResultCode::SUCCESS, "{}", gone.diagnostic);
+    // One of them comes again, while the others are cleared away.
+    let again = format!("ou=people,{TOP}");
+    let unit = [("objectClass", &["organizationalUnit"][..])];
+    let account = [("objectClass", &["account"][..])];
+    for (name, class) in [
+        (TOP, unit),
+        (again.as_str(), unit),
+        (people[7].as_str(), account),
+    ] {
+        let added = client.add(name, &class);
+        assert_eq!(added.code, ResultCode::SUCCESS, "{}", added.diagnostic);
+    }
+    loop {
+        let left = client.directory.status().unwrap().deleted_subtrees;
+        let answer = client.search(&group, Scope::BaseObject, "(cn=*)", &["member"]);
+        let mut shown = answer.values("member");
+        shown.sort_unstable();
+        assert!(shown == values, "{} of {}", shown.len(), values.len());
+        if left == 0 {
+            break;
+        }
+    }
+    let answer = client.search(&people[7], Scope::BaseObject, "(uid=*)", &["memberOf"]);
+    assert_eq!(answer.values("memberOf"), [&group]);
+    client.check();
 }

@@ -1,10 +1,14 @@
 //! Values that are links: the sets of an entry as values, by name or as texts.
 //!
-//! Members that are detached, and so deleted for everybody, are left out. A text whose entry is in
-//! the set as well is left out, too: an entry that comes to a name with a superior does not take
-//! the places of texts, since nobody goes through what is below when something is moved.
+//! Members that are detached, and so deleted for everybody, are left out, unless deleted members
+//! leave their names behind: then they are shown by these until they are texts. A text whose entry
+//! is in the set as well is left out, too: an entry that comes to a name with a superior does not
+//! take the places of texts, since nobody goes through what is below when something is moved.
 
 use super::{Context, VisibleEntry};
+use crate::catalog::Catalog;
+use crate::execute::DeletedMembers;
+use crate::operation::values::normal;
 use crate::stop::Stop;
 use schema::{AttributeNumber, Name};
 use smallvec::SmallVec;
@@ -18,6 +22,7 @@ const LARGE_FROM: u64 = 4_096;
 /// or one that another member is.
 pub(crate) fn write_member(
     snapshot: &Snapshot<'_>,
+    catalog: &Catalog,
     (set, member): (SetId, EntryId),
     out: &mut Vec<u8>,
 ) -> Result<bool, store::Error> {
@@ -26,12 +31,44 @@ pub(crate) fn write_member(
         return Ok(true);
     }
     let Some(text) = snapshot.text(member)? else {
-        return Ok(false);
+        return match catalog.deleted_members {
+            DeletedMembers::Keep => write_former(snapshot, catalog, (set, member), out),
+            DeletedMembers::Remove | DeletedMembers::Refuse => Ok(false),
+        };
     };
     if snapshot.is_repeated(set, member)? {
         return Ok(false);
     }
     out.extend_from_slice(text);
+    Ok(true)
+}
+
+/// Appends the name that a detached member had, which it leaves behind as a text when it is
+/// reclaimed; unless the set has what bears the name by now.
+fn write_former(
+    snapshot: &Snapshot<'_>,
+    catalog: &Catalog,
+    (set, member): (SetId, EntryId),
+    out: &mut Vec<u8>,
+) -> Result<bool, store::Error> {
+    let Some(view) = snapshot.stored_entry(member)? else {
+        return Ok(false);
+    };
+    let start = out.len();
+    snapshot.write_name(&view, out)?;
+    let mut form = Vec::new();
+    normal(
+        &catalog.schema,
+        catalog.computed.member,
+        &out[start..],
+        &mut form,
+    );
+    for other in snapshot.members_named(&form)? {
+        if snapshot.has_member(set, other)? {
+            out.truncate(start);
+            return Ok(false);
+        }
+    }
     Ok(true)
 }
 
@@ -71,7 +108,7 @@ impl Context<'_> {
         for member in self.snapshot.members_after(set, after)? {
             let member = member?;
             value.clear();
-            let some = write_member(self.snapshot, (set, member), &mut value)?;
+            let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
             if some && each(member, &value).is_break() {
                 break;
             }
@@ -127,7 +164,9 @@ impl VisibleEntry<'_, '_> {
         member: EntryId,
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
-        Ok(write_member(self.context.snapshot, (set, member), out)?)
+        let context = self.context;
+        let written = write_member(context.snapshot, context.catalog, (set, member), out);
+        Ok(written?)
     }
 
     /// Whether a set has a value of this normal form.

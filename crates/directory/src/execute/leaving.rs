@@ -23,8 +23,13 @@ impl Execution<'_, '_> {
                 if self.batch.snapshot().holders_of(id)?.is_empty() {
                     return Ok(());
                 }
-                let text = self.batch.text_member(spelled.as_bytes(), &form)?;
-                self.batch.replace_member(id, Some(text))?;
+                // An entry may bear the name again when a large subtree is cleared away.
+                let mut named = self.batch.snapshot().members_named(&form)?;
+                let heir = match named.find(|it| *it != id) {
+                    Some(known) => known,
+                    None => self.batch.text_member(spelled.as_bytes(), &form)?,
+                };
+                self.batch.replace_member(id, Some(heir))?;
                 return Ok(());
             }
             DeletedMembers::Remove | DeletedMembers::Refuse => {

@@ -224,7 +224,7 @@ impl Rules {
             };
             for member in snapshot.members_after(set.set, EntryId::ROOT)? {
                 value.clear();
-                if write_member(snapshot, (set.set, member?), &mut value)? {
+                if write_member(snapshot, &self.catalog, (set.set, member?), &mut value)? {
                     tell(&known.text, &value)?;
                 }
             }
