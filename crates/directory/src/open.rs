@@ -29,7 +29,7 @@ use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
-use store::{IndexKinds, IndexSet, Journal, Snapshot, Store};
+use store::{IndexKinds, IndexSet, Journal, SliceLimits, Snapshot, Store};
 
 /// The key of the paging key.
 pub(crate) const META_COOKIE_KEY: &[u8] = b"cookie-key";
@@ -246,7 +246,7 @@ impl Directory {
         let noticed = execution.finish()?;
         let next = config::load(&batch.snapshot(), &noticed.schema)?;
         config::apply_indexes(&mut batch, &next)?;
-        while !batch.build_indexes(1_000)?.is_finished() {}
+        while !batch.build_indexes(SliceLimits::entries(1_000))?.is_finished() {}
         batch.commit()?;
         store.close();
         Ok(())

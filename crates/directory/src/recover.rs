@@ -10,7 +10,7 @@ use crate::record;
 use crate::stop::Failure;
 use std::path::Path;
 use std::time::Instant;
-use store::{IndexSet, IndexState, Recovery, Store};
+use store::{IndexSet, IndexState, Recovery, SliceLimits, Store};
 
 /// What a recovery found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Replayer {
             return Ok(true);
         }
         let mut batch = store.begin(&self.catalog.indexes)?;
-        let progress = batch.build_indexes(entries)?;
+        let progress = batch.build_indexes(SliceLimits::entries(entries))?;
         let states = batch.snapshot().index_states()?;
         batch.commit()?;
         self.catalog.indexes = IndexSet::from_states(self.catalog.schema.clone(), &states);

@@ -39,14 +39,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{Journal, Snapshot, Store};
+use store::{Journal, SliceLimits, Snapshot, Store};
 
 /// Writes in one transaction: beyond this a commit takes long enough to be felt.
 const GROUP_MAX: usize = 8_192;
-/// Entries indexed at a time while nobody waits and an index is being built.
-const INDEX_SLICE: usize = 1_000;
+/// What is done of an index at a time while nobody waits: what comes meanwhile waits that long.
+const INDEX_SLICE: SliceLimits = SliceLimits {
+    entries: 1_000,
+    time: Duration::from_millis(20),
+};
 /// The same between two groups: writers wait for it, but the build must go on, however many come.
-const INDEX_SLICE_BETWEEN: usize = 100;
+const INDEX_SLICE_BETWEEN: SliceLimits = SliceLimits {
+    entries: 100,
+    time: Duration::from_millis(5),
+};
 /// Writes from which on it pays to have the log written by another thread meanwhile.
 const AHEAD_MIN: usize = 8;
 /// What a write leaves behind for the next checkpoint: a page for the entry, the leaf that leads to

@@ -21,7 +21,7 @@ use crate::entry::{EntryView, state_term};
 use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::index::build::{self, Progress};
+use crate::index::build::{self, Progress, SliceLimits};
 use crate::index::keys::{Keys, changed_bases};
 use crate::index::posting;
 use crate::index_set::{IndexKinds, IndexSet, IndexState, WritePlan};
@@ -310,13 +310,13 @@ impl<'s> Batch<'s> {
         self.set_index(attribute, IndexKinds::NONE)
     }
 
-    /// Does a slice of the work that index changes left: removes rows, or adds the keys of up to
-    /// `entries_max` entries. Call it between other batches until nothing is left.
+    /// Does a slice of the work that index changes left: removes rows, or adds the keys of entries.
+    /// Call it between other batches until nothing is left.
     ///
     /// # Errors
     /// [`Error::Full`] or what LMDB says.
-    pub fn build_indexes(&mut self, entries_max: usize) -> Result<Progress, Error> {
-        build::slice(self, entries_max)
+    pub fn build_indexes(&mut self, limits: SliceLimits) -> Result<Progress, Error> {
+        build::slice(self, limits)
     }
 
     /// Begins changes that can be taken back together while those before them stay: give the

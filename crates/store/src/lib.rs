@@ -52,7 +52,7 @@ pub use equal::compare;
 pub use error::Error;
 pub use fields::{FieldReader, Fields};
 pub use id::EntryId;
-pub use index::build::Progress;
+pub use index::build::{Progress, SliceLimits};
 pub use index::estimate::{IndexEstimate, estimate_index};
 pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};

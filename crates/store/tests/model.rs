@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use kit::*;
-use store::{EntryId, Error, IndexKinds, IndexSet, Lookup, Reader, Region, RegionScope, Store};
+use store::{
+    EntryId, Error, IndexKinds, IndexSet, Lookup, Reader, Region, RegionScope, SliceLimits, Store,
+};
 
 const ROUNDS: usize = 40;
 const INDEXED: [&str; 5] = ["cn", "sn", "mail", "l", "uidNumber"];
@@ -413,7 +415,7 @@ fn reclaim(
 
 fn index(batch: &mut store::Batch<'_>, random: &mut Random) -> Result<(), Error> {
     if random.chance(70) {
-        batch.build_indexes(1 + random.below(50))?;
+        batch.build_indexes(SliceLimits::entries(1 + random.below(50)))?;
         return Ok(());
     }
     let kinds = IndexKinds {

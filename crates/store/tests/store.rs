@@ -7,7 +7,8 @@ mod kit;
 use kit::*;
 use std::os::fd::AsFd;
 use store::{
-    Candidates, EntryId, Error, IndexKind, IndexKinds, Lookup, Region, RegionScope, Store,
+    Candidates, EntryId, Error, IndexKind, IndexKinds, Lookup, Region, RegionScope, SliceLimits,
+    Store,
 };
 
 const EVERY_KIND: IndexKinds = IndexKinds {
@@ -357,7 +358,7 @@ fn indexes_are_built_in_slices_under_writes() {
         insert(&mut batch, &schema, EntryId(2), &rdn, &attributes(&text)).unwrap();
         batch.commit().unwrap();
         let mut batch = store.begin(&indexes).unwrap();
-        let progress = batch.build_indexes(3).unwrap();
+        let progress = batch.build_indexes(SliceLimits::entries(3)).unwrap();
         batch.commit().unwrap();
         if progress.is_finished() {
             break;
@@ -378,6 +379,46 @@ fn indexes_are_built_in_slices_under_writes() {
         "{plan}"
     );
     assert_sound(&snapshot, &indexes);
+}
+
+#[test]
+fn a_slice_ends_when_its_time_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, indexes) = small(folder.path());
+    let mut batch = store.begin(&indexes).unwrap();
+    for number in 0..100 {
+        let text = format!("objectClass: person; uid: n{number}; mail: n{number}@x; cn: N");
+        let rdn = format!("uid=n{number}");
+        insert(&mut batch, &indexes.schema, EntryId(2), &rdn, &attributes(&text)).unwrap();
+    }
+    batch.commit().unwrap();
+    let no_time = SliceLimits {
+        entries: 1_000,
+        time: std::time::Duration::ZERO,
+    };
+    let mut indexes = indexes;
+    for (kinds, removing) in [(EQUALITY, false), (IndexKinds::NONE, true)] {
+        let mut batch = store.begin(&indexes).unwrap();
+        batch.set_index("mail", kinds).unwrap();
+        batch.commit().unwrap();
+        let mut slices = 0;
+        loop {
+            let mut reader = store.reader().unwrap();
+            let states = reader.snapshot().unwrap().index_states().unwrap();
+            indexes = store::IndexSet::from_states(indexes.schema.clone(), &states);
+            assert_sound(&reader.snapshot().unwrap(), &indexes);
+            let mut batch = store.begin(&indexes).unwrap();
+            let progress = batch.build_indexes(no_time).unwrap();
+            batch.commit().unwrap();
+            if progress.is_finished() {
+                break;
+            }
+            assert_eq!(progress.removing, removing);
+            assert!(progress.taken < 100, "{progress:?}");
+            slices += 1;
+        }
+        assert!(slices > 3, "{slices}");
+    }
 }
 
 #[test]
@@ -470,7 +511,7 @@ fn an_index_build_goes_on_where_a_process_ended() {
     let (mut done, mut slices) = (0, 0);
     loop {
         let mut batch = store.begin(&indexes).unwrap();
-        let progress = batch.build_indexes(1).unwrap();
+        let progress = batch.build_indexes(SliceLimits::entries(1)).unwrap();
         batch.commit().unwrap();
         if progress.done < done || progress.is_finished() {
             break;

@@ -1,16 +1,16 @@
 //! Building indexes, slice by slice, between other writes and while there are none.
 
-use super::{Desk, WRITE_CHURN_BYTES};
+use super::{COMMIT_CHURN_BYTES, Desk, WRITE_CHURN_BYTES};
 use crate::catalog::Catalog;
 use crate::stop::Failure;
 use std::sync::Arc;
-use store::{IndexSet, IndexState, Progress};
+use store::{IndexSet, IndexState, Progress, SliceLimits};
 
 impl Desk {
-    /// Does a slice of the work on indexes: adds keys of so many entries, or removes as many rows
-    /// of an index that was dropped. Returns whether there is more to do.
-    pub(super) fn build_indexes(&mut self, entries: usize) -> bool {
-        let done = self.try_build_indexes(entries);
+    /// Does a slice of the work on indexes: adds keys of entries, or removes rows of an index that
+    /// was dropped. Returns whether there is more to do.
+    pub(super) fn build_indexes(&mut self, limits: SliceLimits) -> bool {
+        let done = self.try_build_indexes(limits);
         match done {
             Ok(more) => more,
             Err(failure) => {
@@ -20,15 +20,15 @@ impl Desk {
         }
     }
 
-    fn try_build_indexes(&mut self, entries: usize) -> Result<bool, Failure> {
+    fn try_build_indexes(&mut self, limits: SliceLimits) -> Result<bool, Failure> {
         let before = self.catalog.load_full();
         let mut batch = self.store.begin(&before.indexes)?;
-        let progress = batch.build_indexes(entries)?;
+        let progress = batch.build_indexes(limits)?;
         let states = batch.snapshot().index_states()?;
         let version = batch.snapshot().version();
         batch.commit()?;
         self.tell_of_build(&progress, version);
-        self.committed(entries as u64 * WRITE_CHURN_BYTES);
+        self.committed(progress.taken as u64 * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES);
         self.publish_indexes(&states)?;
         Ok(!progress.is_finished())
     }

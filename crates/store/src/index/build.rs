@@ -5,11 +5,13 @@
 //! removing what is not there is nothing: so after the last slice the index is complete, whatever
 //! was written meanwhile and wherever a crash came.
 
+use std::time::{Duration, Instant};
+
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::keys::Keys;
-use crate::index_set::{IndexKind, IndexKinds, IndexState};
+use crate::index_set::{IndexKind, IndexKinds, IndexState, WritePlan};
 use crate::lmdb::{Table, WriteTransaction};
 
 /// How far the work on indexes has come.
@@ -23,6 +25,58 @@ pub struct Progress {
     pub done: u64,
     /// The greatest id.
     pub total: u64,
+    /// Entries or rows that this slice took.
+    pub taken: usize,
+}
+
+/// How much one slice does at most. It ends with what is reached first, but does a little in any
+/// case, so that a build comes to an end.
+#[derive(Debug, Clone, Copy)]
+pub struct SliceLimits {
+    /// Entries whose keys are added, or rows that are removed.
+    pub entries: usize,
+    /// How long it takes, give or take a few entries.
+    pub time: Duration,
+}
+
+impl SliceLimits {
+    /// So many entries, however long they take.
+    pub fn entries(entries: usize) -> SliceLimits {
+        SliceLimits {
+            entries,
+            time: Duration::MAX,
+        }
+    }
+}
+
+/// Entries between two looks at the clock: a fraction of a millisecond when what they touch is in
+/// memory, and some dozens of reads when it is not.
+const PIECE: usize = 16;
+
+/// What is left of a slice.
+struct Budget {
+    begun: Instant,
+    limits: SliceLimits,
+    taken: usize,
+}
+
+impl Budget {
+    fn new(limits: SliceLimits) -> Budget {
+        Budget {
+            begun: Instant::now(),
+            limits,
+            taken: 0,
+        }
+    }
+
+    /// How many entries come next, without another look; 0 at the end of the slice.
+    fn piece(&self) -> usize {
+        if self.taken > 0 && self.begun.elapsed() >= self.limits.time {
+            return 0;
+        }
+        let left = self.limits.entries.max(1).saturating_sub(self.taken);
+        left.min(PIECE)
+    }
 }
 
 impl Progress {
@@ -32,8 +86,9 @@ impl Progress {
     }
 }
 
-/// Does one slice.
-pub(crate) fn slice(batch: &mut Batch<'_>, entries_max: usize) -> Result<Progress, Error> {
+/// Does one slice. How much of it, and when, is this database's own affair: neither the digest nor
+/// the log knows of it.
+pub(crate) fn slice(batch: &mut Batch<'_>, limits: SliceLimits) -> Result<Progress, Error> {
     let total = batch.pending.state.next_id.saturating_sub(1);
     let states = batch.snapshot().index_states()?;
     let open = |it: &IndexState| !it.dropping.is_empty() || !it.building.is_empty();
@@ -43,13 +98,15 @@ pub(crate) fn slice(batch: &mut Batch<'_>, entries_max: usize) -> Result<Progres
             removing: false,
             done: total,
             total,
+            taken: 0,
         });
     };
     let removing = !state.dropping.is_empty();
+    let mut budget = Budget::new(limits);
     if removing {
-        remove(batch, &mut state, entries_max)?;
+        remove(batch, &mut state, &mut budget)?;
     } else {
-        add(batch, &mut state, entries_max)?;
+        add(batch, &mut state, &mut budget)?;
     }
     batch.put_index_state(&state)?;
     let done = if removing {
@@ -62,36 +119,22 @@ pub(crate) fn slice(batch: &mut Batch<'_>, entries_max: usize) -> Result<Progres
         removing,
         done,
         total,
+        taken: budget.taken,
     })
 }
 
 /// Adds the keys of the next entries.
-fn add(batch: &mut Batch<'_>, state: &mut IndexState, entries_max: usize) -> Result<(), Error> {
+fn add(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Result<(), Error> {
     let schema = batch.indexes.schema.clone();
-    let number = number_of(&schema, &state.attribute);
-    let plan = batch
-        .plan
-        .only(number.unwrap_or(schema::AttributeNumber(0)), state.building);
-    let (mut none, mut value) = (Keys::default(), Vec::new());
-    none.clear();
-    let mut rows = Vec::with_capacity(entries_max);
+    // Without a number no entry has the attribute: the first one that gets it has both.
     let mut next = None;
-    for entry in batch
-        .snapshot()
-        .stored_entries_from(EntryId(state.next.0.max(1)))
-    {
-        let (id, view) = entry?;
-        // Without a number no entry has the attribute: the first one that gets it has both.
-        if rows.len() == entries_max || number.is_none() {
-            next = number.map(|_| id);
-            break;
+    if let Some(number) = number_of(&schema, &state.attribute) {
+        let plan = batch.plan.only(number, state.building);
+        next = Some(EntryId(state.next.0.max(1)));
+        while let (Some(from), most @ 1..) = (next, budget.piece()) {
+            next = add_piece(batch, &plan, from, most)?;
+            budget.taken += most;
         }
-        let mut keys = Keys::default();
-        keys.of_entry(&schema, &plan, &view, &mut value);
-        rows.push((id, keys));
-    }
-    for (id, keys) in &rows {
-        batch.write_keys(*id, &none, keys)?;
     }
     match next {
         Some(next) => state.next = next,
@@ -104,14 +147,41 @@ fn add(batch: &mut Batch<'_>, state: &mut IndexState, entries_max: usize) -> Res
     Ok(())
 }
 
+/// Adds the keys of so many entries; returns the next one, if there is one.
+fn add_piece(
+    batch: &mut Batch<'_>,
+    plan: &WritePlan,
+    from: EntryId,
+    most: usize,
+) -> Result<Option<EntryId>, Error> {
+    let schema = batch.indexes.schema.clone();
+    let mut value = Vec::new();
+    let mut rows = Vec::with_capacity(most);
+    let mut next = None;
+    for entry in batch.snapshot().stored_entries_from(from) {
+        let (id, view) = entry?;
+        if rows.len() == most {
+            next = Some(id);
+            break;
+        }
+        let mut keys = Keys::default();
+        keys.of_entry(&schema, plan, &view, &mut value);
+        rows.push((id, keys));
+    }
+    let none = Keys::default();
+    for (id, keys) in &rows {
+        batch.write_keys(*id, &none, keys)?;
+    }
+    Ok(next)
+}
+
 /// Removes some rows of the kinds that are no longer wanted.
-fn remove(batch: &mut Batch<'_>, state: &mut IndexState, rows_max: usize) -> Result<(), Error> {
+fn remove(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Result<(), Error> {
     // What the batch holds in memory would come back after its rows are gone.
     batch
         .pending
         .postings
         .flush(&mut batch.transaction, batch.tables.posting)?;
-    let mut budget = rows_max.max(1);
     if let Some(number) = number_of(&batch.indexes.schema, &state.attribute) {
         for kind in state.dropping.iter() {
             let [high, low] = number.0.to_be_bytes();
@@ -121,10 +191,9 @@ fn remove(batch: &mut Batch<'_>, state: &mut IndexState, rows_max: usize) -> Res
                 _ => &[batch.tables.index, batch.tables.posting],
             };
             for table in tables {
-                remove_rows(&mut batch.transaction, *table, &prefix, &mut budget)?;
-            }
-            if budget == 0 {
-                return Ok(());
+                if !remove_rows(&mut batch.transaction, *table, &prefix, budget)? {
+                    return Ok(());
+                }
             }
             state.dropping = state.dropping - IndexKinds::of(&[kind]);
         }
@@ -136,25 +205,31 @@ fn remove(batch: &mut Batch<'_>, state: &mut IndexState, rows_max: usize) -> Res
     Ok(())
 }
 
-/// Removes keys with a prefix, with all their values, as many as the budget allows.
+/// Removes keys with a prefix, with all their values, as many as the budget allows. Returns whether
+/// none is left.
 fn remove_rows(
     transaction: &mut WriteTransaction,
     table: Table,
     prefix: &[u8],
-    budget: &mut usize,
-) -> Result<(), Error> {
-    while *budget > 0 {
-        let key = {
-            let mut cursor = transaction.cursor(table)?;
-            match cursor.seek(prefix)? {
-                Some((key, _)) if key.starts_with(prefix) => key.to_vec(),
-                _ => return Ok(()),
-            }
-        };
-        transaction.delete(table, &key)?;
-        *budget -= 1;
+    budget: &mut Budget,
+) -> Result<bool, Error> {
+    loop {
+        let most = budget.piece();
+        for _ in 0..most {
+            let key = {
+                let mut cursor = transaction.cursor(table)?;
+                match cursor.seek(prefix)? {
+                    Some((key, _)) if key.starts_with(prefix) => key.to_vec(),
+                    _ => return Ok(true),
+                }
+            };
+            transaction.delete(table, &key)?;
+            budget.taken += 1;
+        }
+        if most == 0 {
+            return Ok(false);
+        }
     }
-    Ok(())
 }
 
 /// The number of an attribute type without options, if it has one.
