@@ -92,7 +92,7 @@ fn write_together(client: &mut Client, number: usize, refused: bool) -> Vec<Stri
     if refused { Vec::new() } else { vec![first] }
 }
 
-/// Writes of every kind: also refused ones, new attributes, a schema and an index.
+/// Writes of every kind: also refused ones, new attributes, a schema, an index that goes.
 fn write_all_kinds(client: &mut Client, numbers: &mut Numbers, history: &mut History) {
     let mut people: Vec<String> = Vec::new();
     for number in 0..120 {
@@ -101,7 +101,8 @@ fn write_all_kinds(client: &mut Client, numbers: &mut Numbers, history: &mut His
         let long = "x".repeat(numbers.below(6_000));
         match (number, numbers.below(12)) {
             (40, _) => {
-                assert_eq!(add_index(client, "sn"), ResultCode::SUCCESS);
+                let gone = client.delete_with("cn=sn,cn=indexes,cn=config", &[]);
+                assert_eq!(gone.result.code, ResultCode::SUCCESS);
             }
             (50, _) => {
                 assert_ne!(add_index(client, "noSuchType"), ResultCode::SUCCESS);
@@ -161,6 +162,14 @@ fn segment(folder: &Path) -> PathBuf {
     folder.join("log/00000001.log")
 }
 
+/// Bytes of a segment that hold something.
+fn used(segment: &[u8]) -> usize {
+    segment
+        .iter()
+        .rposition(|it| *it != 0)
+        .map_or(0, |it| it + 1)
+}
+
 /// A copy of the folder whose database file has each page from `old` or from `new`.
 fn crash(folder: &Path, old: &[u8], new: &[u8], numbers: &mut Numbers) -> TempDir {
     let crashed = TempDir::new().unwrap();
@@ -205,10 +214,17 @@ fn what_was_acknowledged_survives_any_mix_of_pages() {
         let mut history = History::new();
         note(&client, &mut history);
         assert!(!folder.join("checkpoint").exists(), "reading needs no log");
-        let mut old = fs::read(folder.join(DATABASE)).unwrap();
         client.add_person("first");
+        let first = fs::read(folder.join("checkpoint")).unwrap();
+        assert_eq!(add_index(&mut client, "sn"), ResultCode::SUCCESS);
         note(&client, &mut history);
+        // An index that is complete makes a checkpoint.
+        while fs::read(folder.join("checkpoint")).unwrap() == first {
+            std::thread::yield_now();
+        }
         let checkpoint = fs::read(folder.join("checkpoint")).unwrap();
+        let synced = used(&fs::read(segment(&folder)).unwrap());
+        let mut old = fs::read(folder.join(DATABASE)).unwrap();
         write_all_kinds(&mut client, &mut numbers, &mut history);
         let new = fs::read(folder.join(DATABASE)).unwrap();
         old[MARK].copy_from_slice(&new[MARK]);
@@ -226,8 +242,7 @@ fn what_was_acknowledged_survives_any_mix_of_pages() {
             let crashed = crash(&folder, &old, &new, &mut numbers);
             let path = segment(crashed.path());
             let mut bytes = fs::read(&path).unwrap();
-            let used = bytes.iter().rposition(|it| *it != 0).unwrap();
-            let cut = PAGE + numbers.below(used - PAGE);
+            let cut = synced + numbers.below(used(&bytes) - synced);
             bytes[cut..].fill(0);
             fs::write(&path, bytes).unwrap();
             assert!(open(&crashed, &history) <= last);

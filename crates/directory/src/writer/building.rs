@@ -30,6 +30,11 @@ impl Desk {
         self.tell_of_build(&progress, version);
         self.committed(progress.taken as u64 * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES);
         self.publish_indexes(&states)?;
+        if is_complete(&before.indexes, &states) {
+            // Rules refuse writes until their index is ready, and the log says nothing of builds:
+            // it must not be executed again on a state in which the index was not ready yet.
+            self.journal.checkpoint()?;
+        }
         Ok(!progress.is_finished())
     }
 
@@ -57,4 +62,13 @@ impl Desk {
         );
         commits.remember(version, now_us);
     }
+}
+
+/// Whether an index that was being built is there now.
+fn is_complete(before: &IndexSet, states: &[IndexState]) -> bool {
+    let mut building = before.definitions.iter().filter(|it| !it.ready);
+    building.any(|it| {
+        let state = states.iter().find(|state| state.attribute == it.attribute);
+        state.is_some_and(|state| state.building.is_empty() && state.ready & it.kinds == it.kinds)
+    })
 }

@@ -3,7 +3,10 @@
 use crate::kit::{ADMIN, Client, PASSWORD};
 use crate::{BASE, rule, unit};
 use protocol::ChangeOperation::{Add, Delete, Replace};
-use protocol::{LdapResult, ResultCode};
+use protocol::{LdapResult, ResultCode, Scope};
+use std::fs;
+use std::sync::Arc;
+use tempfile::TempDir;
 
 const REFUSED: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
 const OK: ResultCode = ResultCode::SUCCESS;
@@ -34,6 +37,55 @@ fn person(client: &mut Client, name: &str, mail: &[&str]) -> LdapResult {
         &format!("uid={name},{BASE}"),
         &filled.copied().collect::<Vec<_>>(),
     )
+}
+
+/// What a crash leaves of the folder of a directory, opened again.
+fn after_a_crash(client: &Client) -> Client {
+    let (folder, crashed) = (client.folder.path(), TempDir::new().unwrap());
+    fs::create_dir(crashed.path().join("log")).unwrap();
+    for file in ["checkpoint", "pando.mdb", "log/00000001.log"] {
+        fs::copy(folder.join(file), crashed.path().join(file)).unwrap();
+    }
+    let mut client = Client::open(Arc::new(crashed));
+    assert_eq!(client.bind(ADMIN, PASSWORD).code, OK);
+    client
+}
+
+#[test]
+fn writes_under_a_rule_survive_a_crash_after_its_index_was_built() {
+    let mut client = Client::admin();
+    let index = "cn=employeeNumber,cn=indexes,cn=config";
+    let definition: [(&str, &[&str]); 3] = [
+        ("objectClass", &["pandoIndex"]),
+        ("pandoIndexAttribute", &["employeeNumber"]),
+        ("pandoIndexKind", &["equality"]),
+    ];
+    assert_eq!(client.add(index, &definition).code, OK);
+    loop {
+        let wanted = ["pandoIndexState"];
+        let state = client.search(index, Scope::BaseObject, "(cn=*)", &wanted);
+        if state.values("pandoIndexState") == ["ready"] {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    let unique: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["employeeNumber"]),
+    ];
+    rule(&mut client, "number", &unique).unwrap();
+    for number in ["1", "2"] {
+        let person: [(&str, &[&str]); 3] = [
+            ("objectClass", &["inetOrgPerson"]),
+            ("sn", &["x"]),
+            ("employeeNumber", &[number]),
+        ];
+        let added = client.add(&format!("cn=p{number},{BASE}"), &person);
+        assert_eq!(added.code, OK, "{}", added.diagnostic);
+    }
+    let mut again = after_a_crash(&client);
+    let found = again.search(BASE, Scope::WholeSubtree, "(employeeNumber=*)", &["1.1"]);
+    assert_eq!(found.names().len(), 2);
 }
 
 #[test]
