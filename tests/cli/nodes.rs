@@ -267,7 +267,10 @@ fn an_index_is_built_while_it_serves() {
         });
     };
     wait_for("the index is ready");
-    // Built anew, it is as right.
+    let rule = "dn: cn=number,cn=rules,cn=config\nobjectClass: pandoUnique\n\
+                pandoUniqueAttribute: employeeNumber\n";
+    tools.run("ldapadd", &[], rule).expect(0);
+    // Built anew, it is as right, and nobody goes without it meanwhile.
     pando
         .run_on_node(&["index", "rebuild"], &["employeeNumber"])
         .expect(0);

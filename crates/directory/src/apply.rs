@@ -118,5 +118,6 @@ fn reconfigure(
     let next = config::load(&batch.snapshot(), schema)?;
     schema_change::check(&batch.snapshot(), before, &next.schema)?;
     config::apply_indexes(batch, &next)?;
+    config::rebuild_indexes(batch, before, &next)?;
     config::load(&batch.snapshot(), schema)
 }

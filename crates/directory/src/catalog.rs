@@ -25,6 +25,8 @@ pub(crate) struct Catalog {
     pub indexes: IndexSet,
     /// Rows of indexes are still to be added or removed.
     pub indexing: bool,
+    /// The marks of indexes that were built anew, with the attributes: another mark, once more.
+    pub index_marks: Vec<(String, String)>,
     /// The first snapshot that has everything `indexes` calls ready.
     pub least_version: u64,
     pub access: Access,

@@ -91,6 +91,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         policing: load_policing(snapshot, &schema, &config)?,
         indexes,
         indexing: states.iter().any(IndexState::has_work),
+        index_marks: index_marks(snapshot, &schema, &known)?,
         least_version: 0,
         known,
         computed,
@@ -395,6 +396,24 @@ pub(crate) fn wanted_indexes(
     Ok(wanted)
 }
 
+/// `pandoIndexRebuild` of each index that has it.
+fn index_marks(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut marks = Vec::new();
+    for (_, view) in children(snapshot, &well_known(schema, INDEXES_NAME))? {
+        let types = texts(&view, &known.index_attribute).into_iter();
+        for type_id in types.filter_map(|it| schema.attribute_type(&it)) {
+            let attribute = schema.type_of(type_id).name();
+            let given = texts_of(schema, &view, "pandoIndexRebuild").into_iter();
+            marks.extend(given.map(|mark| (attribute.to_owned(), mark)));
+        }
+    }
+    Ok(marks)
+}
+
 fn kinds(view: &EntryView<'_>, known: &Knowledge) -> Result<IndexKinds, Failure> {
     let mut kinds = IndexKinds::default();
     for text in texts(view, &known.index_kind) {
@@ -414,6 +433,19 @@ fn kinds(view: &EntryView<'_>, known: &Knowledge) -> Result<IndexKinds, Failure>
         }
     }
     Ok(kinds)
+}
+
+/// Has the indexes built anew that have another mark than before.
+pub(crate) fn rebuild_indexes(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    next: &Catalog,
+) -> Result<(), Failure> {
+    let new = |it: &&(String, String)| !before.index_marks.contains(it);
+    for (attribute, _) in next.index_marks.iter().filter(new) {
+        batch.rebuild_index(attribute)?;
+    }
+    Ok(())
 }
 
 /// Makes the store's indexes those that the configuration asks for. New ones are built in the

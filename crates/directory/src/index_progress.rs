@@ -5,12 +5,16 @@ use store::IndexState;
 /// `ready`, or what is being done; `last` is the greatest id there is.
 pub(crate) fn text(state: &IndexState, last: u64) -> String {
     if !state.dropping.is_empty() {
-        format!("removing {}", state.dropping)
-    } else if state.building.is_empty() {
-        "ready".to_owned()
-    } else {
-        let percent = done(state, last) * 100 / last.max(1);
-        format!("building {}: {percent} %", state.building)
+        return format!("removing {}", state.dropping);
+    }
+    if state.building.is_empty() {
+        return "ready".to_owned();
+    }
+    let percent = done(state, last) * 100 / last.max(1);
+    let new = state.building - state.ready;
+    match new.is_empty() {
+        true => format!("ready, built anew: {percent} %"),
+        false => format!("building {new}: {percent} %"),
     }
 }
 

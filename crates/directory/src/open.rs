@@ -246,7 +246,10 @@ impl Directory {
         let noticed = execution.finish()?;
         let next = config::load(&batch.snapshot(), &noticed.schema)?;
         config::apply_indexes(&mut batch, &next)?;
-        while !batch.build_indexes(SliceLimits::entries(1_000))?.is_finished() {}
+        while !batch
+            .build_indexes(SliceLimits::entries(1_000))?
+            .is_finished()
+        {}
         batch.commit()?;
         store.close();
         Ok(())

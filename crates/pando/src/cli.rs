@@ -232,7 +232,7 @@ pub enum IndexAction {
         #[arg(long, value_enum, default_value = "text")]
         format: Report,
     },
-    /// Drop an index and build it anew, with the same kinds, while the server serves
+    /// Build an index anew while the server serves; it goes on answering
     Rebuild {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]

@@ -6,13 +6,14 @@ mod advise;
 use crate::channel::Channel;
 use crate::cli::IndexAction;
 use crate::init::parse_kinds;
-use crate::report::{Problem, note, say};
+use crate::report::{Problem, say};
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, ModifyRequest,
     PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
     put_partial_attribute,
 };
 use std::path::Path;
+use std::time::SystemTime;
 use store::IndexKinds;
 
 /// Runs the action.
@@ -44,26 +45,22 @@ fn drop_from(channel: &mut Channel, attribute: &str) -> Result<(), Problem> {
     channel.succeed(&Request::Delete(DeleteRequest { entry: &entry }))
 }
 
-/// Its old rows are removed before new ones are made, so that nothing of them stays.
+/// Gives the definition another mark: the index is built anew as it stands.
 fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let found = definitions(&mut channel)?;
     let own = found
         .iter()
         .find(|it| it[0].eq_ignore_ascii_case(attribute));
-    let Some([_, kinds, _]) = own else {
+    if own.is_none() {
         return Err(Problem::failed(format_args!(
             "{attribute}: expected an attribute that has an index; pando index status shows them"
         )));
-    };
-    let parsed = parse_kinds(kinds.split(','))?;
-    drop_from(&mut channel, attribute)?;
-    add_to(&mut channel, attribute, parsed).inspect_err(|_| {
-        note(format_args!(
-            "the index is dropped; add it again with: pando index add {} {attribute} {kinds}",
-            dir.display()
-        ));
-    })
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let mark = now.unwrap_or_default().as_micros().to_string();
+    let encoded = encode("pandoIndexRebuild", &[mark.as_bytes()]);
+    replace(&mut channel, &entry_name(attribute), &encoded)
 }
 
 /// Adds an index, or gives the one there is these kinds.
@@ -80,26 +77,28 @@ pub fn add_to(channel: &mut Channel, attribute: &str, kinds: IndexKinds) -> Resu
         .filter_map(|it| PartialAttribute::from_checked(it))
         .collect();
     let entry = entry_name(attribute);
-    let change = attributes[3];
     let result = channel.result(&Request::Add(AddRequest {
         entry: &entry,
         attributes,
     }))?;
     match result.code {
         ResultCode::SUCCESS => Ok(()),
-        ResultCode::ENTRY_ALREADY_EXISTS => {
-            let change = Change {
-                operation: ChangeOperation::Replace,
-                attribute: change,
-            };
-            let changes = vec![change];
-            channel.succeed(&Request::Modify(ModifyRequest {
-                object: &entry,
-                changes,
-            }))
-        }
+        ResultCode::ENTRY_ALREADY_EXISTS => replace(channel, &entry, &encoded[3]),
         _ => Err(crate::channel::refused(&result)),
     }
+}
+
+/// Replaces an attribute of a definition.
+fn replace(channel: &mut Channel, entry: &str, encoded: &[u8]) -> Result<(), Problem> {
+    let attributes = PartialAttribute::from_checked(encoded).into_iter();
+    let changes = attributes.map(|attribute| Change {
+        operation: ChangeOperation::Replace,
+        attribute,
+    });
+    channel.succeed(&Request::Modify(ModifyRequest {
+        object: entry,
+        changes: changes.collect(),
+    }))
 }
 
 fn encode(attribute: &str, values: &[&[u8]]) -> Vec<u8> {

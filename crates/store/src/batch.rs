@@ -310,6 +310,20 @@ impl<'s> Batch<'s> {
         self.set_index(attribute, IndexKinds::NONE)
     }
 
+    /// Builds the indexes on an attribute type anew, by [`Batch::build_indexes`]: every entry that
+    /// is missing in them comes in. They go on answering meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn rebuild_index(&mut self, attribute: &str) -> Result<(), Error> {
+        let states = self.snapshot().index_states()?;
+        let Some(mut state) = states.into_iter().find(|it| it.attribute == attribute) else {
+            return Ok(());
+        };
+        state.rebuild();
+        self.put_index_state(&state)
+    }
+
     /// Does a slice of the work that index changes left: removes rows, or adds the keys of entries.
     /// Call it between other batches until nothing is left.
     ///

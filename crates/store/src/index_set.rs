@@ -160,7 +160,7 @@ pub struct IndexDefinition {
     /// The kinds.
     pub kinds: IndexKinds,
     /// Complete, so that searches may use it. Writes maintain it either way. An attribute some of
-    /// whose kinds are still being built has two definitions.
+    /// whose kinds are still being built, or built anew, has two definitions.
     pub ready: bool,
 }
 
@@ -180,7 +180,8 @@ pub struct IndexState {
     pub attribute: String,
     /// Complete kinds.
     pub ready: IndexKinds,
-    /// Kinds being built: maintained by writes, not used by searches.
+    /// Kinds being built: maintained by writes, not used by searches unless they are complete as
+    /// well, and built anew.
     pub building: IndexKinds,
     /// The entries with smaller ids are in the kinds being built.
     pub next: EntryId,
@@ -210,6 +211,13 @@ impl IndexState {
     /// Whether there is nothing to remember about the attribute.
     pub(crate) fn is_none(&self) -> bool {
         (self.ready | self.building | self.dropping | self.pending).is_empty()
+    }
+
+    /// Builds what is complete once more, as it stands: nothing that it answers is missing
+    /// meanwhile, and adding a row twice is adding it once.
+    pub(crate) fn rebuild(&mut self) {
+        self.building = self.building | self.ready;
+        self.next = EntryId(1);
     }
 
     /// Wants exactly these kinds. In an empty directory new ones are complete at once.

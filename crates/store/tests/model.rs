@@ -414,6 +414,9 @@ fn reclaim(
 }
 
 fn index(batch: &mut store::Batch<'_>, random: &mut Random) -> Result<(), Error> {
+    if random.chance(10) {
+        return batch.rebuild_index(INDEXED[random.below(INDEXED.len())]);
+    }
     if random.chance(70) {
         batch.build_indexes(SliceLimits::entries(1 + random.below(50)))?;
         return Ok(());

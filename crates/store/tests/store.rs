@@ -382,6 +382,49 @@ fn indexes_are_built_in_slices_under_writes() {
 }
 
 #[test]
+fn an_index_that_is_built_anew_answers_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, indexes) = small(folder.path());
+    let states = |store: &Store| {
+        let mut reader = store.reader().unwrap();
+        let states = reader.snapshot().unwrap().index_states().unwrap();
+        store::IndexSet::from_states(indexes.schema.clone(), &states)
+    };
+    // A write that forgets an index.
+    let mut forgetful = indexes.clone();
+    forgetful.definitions.retain(|it| it.attribute != "cn");
+    let mut batch = store.begin(&forgetful).unwrap();
+    let carl = attributes("objectClass: person; uid: c; cn: Carl");
+    insert(&mut batch, &indexes.schema, EntryId(2), "uid=c", &carl).unwrap();
+    batch.commit().unwrap();
+    let mut batch = store.begin(&indexes).unwrap();
+    batch.rebuild_index("cn").unwrap();
+    batch.rebuild_index("mail").unwrap();
+    batch.commit().unwrap();
+    let schema = &indexes.schema;
+    let mut slices = 0;
+    loop {
+        let now = states(&store);
+        let mut reader = store.reader().unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        let wanted = filter(schema, "(cn=bob)");
+        let plan = store::plan(&snapshot, &now, &wanted, &subtree(EntryId(1))).unwrap();
+        let text = plan.explain(schema);
+        assert!(text.starts_with("equality index of cn"), "{text}");
+        let mut batch = store.begin(&now).unwrap();
+        let progress = batch.build_indexes(SliceLimits::entries(2)).unwrap();
+        batch.commit().unwrap();
+        if progress.is_finished() {
+            break;
+        }
+        slices += 1;
+    }
+    assert!(slices >= 3, "{slices}");
+    let mut reader = store.reader().unwrap();
+    assert_sound(&reader.snapshot().unwrap(), &states(&store));
+}
+
+#[test]
 fn a_slice_ends_when_its_time_is_over() {
     let folder = tempfile::tempdir().unwrap();
     let (store, indexes) = small(folder.path());
@@ -389,7 +432,14 @@ fn a_slice_ends_when_its_time_is_over() {
     for number in 0..100 {
         let text = format!("objectClass: person; uid: n{number}; mail: n{number}@x; cn: N");
         let rdn = format!("uid=n{number}");
-        insert(&mut batch, &indexes.schema, EntryId(2), &rdn, &attributes(&text)).unwrap();
+        insert(
+            &mut batch,
+            &indexes.schema,
+            EntryId(2),
+            &rdn,
+            &attributes(&text),
+        )
+        .unwrap();
     }
     batch.commit().unwrap();
     let no_time = SliceLimits {

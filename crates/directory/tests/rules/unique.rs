@@ -39,6 +39,22 @@ fn person(client: &mut Client, name: &str, mail: &[&str]) -> LdapResult {
     )
 }
 
+#[test]
+fn an_index_that_a_rule_needs_can_be_built_anew() {
+    let mut client = with_rule(&[]);
+    assert_eq!(person(&mut client, "a", &["a@x"]).code, OK);
+    let index = "cn=mail,cn=indexes,cn=config";
+    let gone = client.delete_with(index, &[]).result;
+    assert_eq!(gone.code, ResultCode::CONSTRAINT_VIOLATION);
+    for mark in ["1", "2"] {
+        let change = (Replace, "pandoIndexRebuild", &[mark][..]);
+        assert_eq!(client.modify(index, &[change]).code, OK);
+        // The rule holds meanwhile.
+        assert_eq!(person(&mut client, "b", &["A@x"]).code, REFUSED);
+        assert_eq!(person(&mut client, mark, &[&format!("{mark}@x")]).code, OK);
+    }
+}
+
 /// What a crash leaves of the folder of a directory, opened again.
 fn after_a_crash(client: &Client) -> Client {
     let (folder, crashed) = (client.folder.path(), TempDir::new().unwrap());

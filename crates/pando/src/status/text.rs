@@ -166,7 +166,7 @@ fn writes(it: &Shown) -> Vec<String> {
 }
 
 fn indexes(figures: &Figures) -> String {
-    let is_ready = |it: &&Shown| it.text("pandoIndexState") == "ready";
+    let is_ready = |it: &&Shown| it.text("pandoIndexState").starts_with("ready");
     let ready = figures.below("cn=Indexes").filter(is_ready).count();
     let others = figures.below("cn=Indexes").count() - ready;
     match others {

@@ -3,7 +3,8 @@
 //! From the moment an index is wanted every write maintains it, and the slices add the keys of all
 //! entries in the order of ids. Both happen in write transactions, adding twice is adding once, and
 //! removing what is not there is nothing: so after the last slice the index is complete, whatever
-//! was written meanwhile and wherever a crash came.
+//! was written meanwhile and wherever a crash came. For the same reason an index that is complete
+//! can be built anew as it stands.
 
 use std::time::{Duration, Instant};
 
