@@ -1,6 +1,6 @@
 //! Alias dereferencing (RFC 4511 §4.5.1.3, RFC 4512 §2.6).
 
-use crate::context::{Context, Place};
+use crate::context::{Context, Place, VisibleEntry};
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::Name;
@@ -13,6 +13,20 @@ const HOPS_MAX: usize = 32;
 
 /// Where a name leads when aliases on its way are followed.
 pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
+    match lead(context, name)? {
+        Led::To(place) => Ok(place),
+        Led::Nowhere(problem) => Stop::refuse(ResultCode::ALIAS_PROBLEM, problem),
+    }
+}
+
+/// Where the aliases on the way of a name lead.
+enum Led {
+    To(Place),
+    /// One of them cannot be followed, for this reason.
+    Nowhere(String),
+}
+
+fn lead(context: &Context<'_>, name: &Name) -> Result<Led, Stop> {
     let wanted_depth = name.depth();
     let mut name = name.clone();
     for _ in 0..HOPS_MAX {
@@ -23,49 +37,58 @@ pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
                 matched: Some(id),
                 depth,
             } => (id, depth),
-            Place::Missing { matched: None, .. } => return Ok(place),
+            Place::Missing { matched: None, .. } => return Ok(Led::To(place)),
         };
-        let Some(target) = target(context, at)? else {
-            // As many RDNs are missing as before the aliases were followed.
-            return Ok(match place {
-                Place::Missing { matched, depth } => Place::Missing {
-                    matched,
-                    depth: wanted_depth.saturating_sub(name.depth() - depth),
-                },
-                found => found,
-            });
+        let target = match context.entry(at)? {
+            Some(entry) => aliased(&entry),
+            None => Aliased::Nothing,
         };
-        let mut next = target;
+        let mut next = match target {
+            Aliased::Name(next) => next,
+            Aliased::Unusable => {
+                return Ok(Led::Nowhere("the alias names nothing usable".to_owned()));
+            }
+            Aliased::Nothing => {
+                // As many RDNs are missing as before the aliases were followed.
+                return Ok(Led::To(match place {
+                    Place::Missing { matched, depth } => Place::Missing {
+                        matched,
+                        depth: wanted_depth.saturating_sub(name.depth() - depth),
+                    },
+                    found => found,
+                }));
+            }
+        };
         for level in depth..name.depth() {
             next = next.child(name.rdn(level));
         }
         name = next;
     }
-    Stop::refuse(
-        ResultCode::ALIAS_PROBLEM,
-        format!("more than {HOPS_MAX} aliases lead to the base: is there a loop?"),
-    )
+    Ok(Led::Nowhere(format!(
+        "more than {HOPS_MAX} aliases lead to the base: is there a loop?"
+    )))
 }
 
-/// The name an alias stands for; `None` when the entry is no alias.
-fn target(context: &Context<'_>, id: EntryId) -> Result<Option<Name>, Stop> {
-    let Some(entry) = context.entry(id)? else {
-        return Ok(None);
-    };
+/// What an entry stands for.
+enum Aliased {
+    /// Itself: it is no alias.
+    Nothing,
+    Name(Name),
+    /// It is an alias without a name that can be looked for.
+    Unusable,
+}
+
+fn aliased(entry: &VisibleEntry<'_, '_>) -> Aliased {
     if !entry.has_class("alias") {
-        return Ok(None);
+        return Aliased::Nothing;
     }
-    let known = &context.catalog.known.aliased_object_name;
-    let value = entry
-        .internal(known.number)
-        .and_then(|it| it.values().into_iter().next());
-    let name = value
+    let catalog = entry.catalog();
+    let name = entry
+        .internal(catalog.known.aliased_object_name.number)
+        .and_then(|it| it.values().into_iter().next())
         .and_then(|value| std::str::from_utf8(value).ok())
-        .and_then(|text| context.catalog.schema.resolve_name(text).ok());
-    match name {
-        Some(name) => Ok(Some(name)),
-        None => Stop::refuse(ResultCode::ALIAS_PROBLEM, "the alias names nothing usable"),
-    }
+        .and_then(|text| catalog.schema.resolve_name(text).ok());
+    name.map_or(Aliased::Unusable, Aliased::Name)
 }
 
 /// Whether a region to be searched holds the entry already: nothing is returned twice.
@@ -103,10 +126,11 @@ pub(crate) fn add_targets(
             if entry.id == region.base || !context.in_region(&entry, &region)? {
                 continue;
             }
-            let Some(name) = target(context, entry.id)? else {
+            // One that leads nowhere is no reason to answer without the others.
+            let Aliased::Name(name) = aliased(&entry) else {
                 continue;
             };
-            if let Place::Found(base) = find(context, &name)?
+            if let Led::To(Place::Found(base)) = lead(context, &name)?
                 && seen.insert(base)
                 && !is_covered(context, base, regions)?
             {
