@@ -304,6 +304,33 @@ fn alias_problems(book: &mut Book) {
         },
     );
     section.clause(
+        "loop-of-aliases-hides-nothing",
+        "Aliases below the base that point to each other hide no other entry.",
+        |it| {
+            people(it)?;
+            let home = it.home()?;
+            alias(it, "cn=one", &format!("cn=two,{home}"))?;
+            alias(it, "cn=two", &format!("cn=one,{home}"))?;
+            let found = found_with(it, &home, Scope::WholeSubtree, Always)?.ok()?;
+            let ada = rdn_values(&found).iter().filter(|it| *it == "ada").count();
+            equal(ada, 1, "entries uid=ada")
+        },
+    );
+    let clause = section.clause(
+        "alias-to-above-the-base-returns-nothing-twice",
+        "Through an alias to an entry above the base, what is below the base comes once.",
+        |it| {
+            people(it)?;
+            let home = it.home()?;
+            alias(it, "cn=up,ou=people", &home)?;
+            let base = format!("ou=people,{home}");
+            let found = found_with(it, &base, Scope::WholeSubtree, Always)?.ok()?;
+            let ada = rdn_values(&found).iter().filter(|it| *it == "ada").count();
+            equal(ada, 1, "entries uid=ada")
+        },
+    );
+    clause.slapd("slapd returns it once for each scope, which §4.5.1.3 says it should not");
+    section.clause(
         "entry-and-alias-to-it-come-once",
         "An entry found directly and through an alias is returned once.",
         |it| {

@@ -28,6 +28,7 @@ use protocol::ResultCode;
 use schema::{AttributeNumber, Name, TypeId};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 use store::{
     Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
@@ -314,6 +315,16 @@ impl<'a> Context<'a> {
             scope: RegionScope::Subtree,
         };
         Ok(!self.snapshot.is_within(entry.id, &entry.view, &config)?)
+    }
+
+    /// Whether one of these stands above an entry.
+    pub fn is_below_any(
+        &self,
+        entry: &VisibleEntry<'_, '_>,
+        superiors: &HashSet<EntryId>,
+    ) -> Result<bool, Stop> {
+        let parent = entry.view.parent();
+        Ok(self.snapshot.is_at_or_below_any(parent, superiors)?)
     }
 
     /// What followers need to know of the state.

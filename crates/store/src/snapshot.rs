@@ -5,6 +5,7 @@ mod walk;
 pub(crate) use walk::Sight;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use schema::{AttributeNumber, DictionaryRow, Name};
 
@@ -421,19 +422,45 @@ impl<'a> Snapshot<'a> {
             if !id.is_entry() {
                 return Ok(false);
             }
-            let known = self.containers.borrow().by_id(id).map(|it| it.parent);
-            id = match known {
-                Some(parent) => parent,
-                None => self.learn(id)?,
-            };
+            id = self.superior(id)?;
             if id == base {
                 return Ok(true);
             }
         }
-        Err(Error::corrupt(
-            "entry",
-            "the superiors of an entry form a circle",
-        ))
+        Err(circle())
+    }
+
+    /// Whether one of these is an entry that has children, or stands above it. The root stands
+    /// above all.
+    ///
+    /// # Errors
+    /// As [`Snapshot::is_at_or_below`].
+    pub fn is_at_or_below_any(
+        &self,
+        mut id: EntryId,
+        bases: &HashSet<EntryId>,
+    ) -> Result<bool, Error> {
+        self.validate()?;
+        for _ in 0..DEPTH_MAX {
+            if bases.contains(&id) {
+                return Ok(true);
+            }
+            if !id.is_entry() {
+                return Ok(false);
+            }
+            id = self.superior(id)?;
+        }
+        Err(circle())
+    }
+
+    /// The parent of an entry that has children.
+    #[inline]
+    fn superior(&self, id: EntryId) -> Result<EntryId, Error> {
+        let known = self.containers.borrow().by_id(id).map(|it| it.parent);
+        match known {
+            Some(parent) => Ok(parent),
+            None => self.learn(id),
+        }
     }
 
     /// Remembers an entry that has children, and returns its parent.
@@ -453,10 +480,7 @@ impl<'a> Snapshot<'a> {
                 break;
             }
             if chain.len() > DEPTH_MAX {
-                return Err(Error::corrupt(
-                    "entry",
-                    "the superiors of an entry form a circle",
-                ));
+                return Err(circle());
             }
             chain.push((parent, stored(parent)?));
         }
@@ -512,6 +536,11 @@ impl<'a> Snapshot<'a> {
     pub(crate) fn entries(&self) -> EntryTree {
         EntryTree(self.tables.entry)
     }
+}
+
+#[cold]
+fn circle() -> Error {
+    Error::corrupt("entry", "the superiors of an entry form a circle")
 }
 
 #[cold]

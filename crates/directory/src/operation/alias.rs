@@ -1,14 +1,15 @@
 //! Alias dereferencing (RFC 4511 §4.5.1.3, RFC 4512 §2.6).
 
+mod regions;
+
+pub(crate) use regions::{Effort, regions};
+
 use crate::context::{Context, Place, VisibleEntry};
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::Name;
-use smallvec::SmallVec;
-use std::collections::HashSet;
-use store::{EntryId, Region, RegionScope};
 
-/// Aliases followed for one base, and alias targets added to one search, before it is a loop.
+/// Aliases that one name may lead through before it is a loop.
 const HOPS_MAX: usize = 32;
 
 /// Where a name leads when aliases on its way are followed.
@@ -89,58 +90,4 @@ fn aliased(entry: &VisibleEntry<'_, '_>) -> Aliased {
         .and_then(|value| std::str::from_utf8(value).ok())
         .and_then(|text| catalog.schema.resolve_name(text).ok());
     name.map_or(Aliased::Unusable, Aliased::Name)
-}
-
-/// Whether a region to be searched holds the entry already: nothing is returned twice.
-fn is_covered(context: &Context<'_>, id: EntryId, regions: &[Region]) -> Result<bool, Stop> {
-    let Some(entry) = context.entry(id)? else {
-        return Ok(true);
-    };
-    for region in regions {
-        if context.in_region(&entry, region)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Adds the subtrees and entries that aliases inside the regions stand for, each once.
-pub(crate) fn add_targets(
-    context: &Context<'_>,
-    regions: &mut SmallVec<[Region; 2]>,
-) -> Result<(), Stop> {
-    let filter = super::class_filter(&context.catalog.schema, "alias");
-    let mut seen: HashSet<EntryId> = regions.iter().map(|region| region.base).collect();
-    let mut at = 0;
-    while at < regions.len() {
-        let region = regions[at];
-        at += 1;
-        if region.scope == RegionScope::Base {
-            continue;
-        }
-        let plan = context.plan(&filter, &region)?;
-        let candidates = context.candidates(&plan, EntryId(0))?;
-        for entry in context.entries(&candidates, EntryId(0)) {
-            let entry = entry?;
-            // Searching follows the aliases below the base, not the base.
-            if entry.id == region.base || !context.in_region(&entry, &region)? {
-                continue;
-            }
-            // One that leads nowhere is no reason to answer without the others.
-            let Aliased::Name(name) = aliased(&entry) else {
-                continue;
-            };
-            if let Led::To(Place::Found(base)) = lead(context, &name)?
-                && seen.insert(base)
-                && !is_covered(context, base, regions)?
-            {
-                let scope = match region.scope {
-                    RegionScope::OneLevel => RegionScope::Base,
-                    _ => RegionScope::Subtree,
-                };
-                regions.push(Region { base, scope });
-            }
-        }
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ use crate::context::{Context, Place, VisibleEntry};
 use crate::cursor::{Area, AreaKind, Areas, Cursor, Page};
 use crate::monitor::Node;
 use crate::open::Shared;
+use crate::operation::alias::{self, Effort};
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::extras::{self, Extras};
@@ -17,8 +18,8 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    alias, assertion, cost, count, explain, large, limits, links, page, position, referral,
-    unindexed, virtual_search,
+    assertion, cost, count, explain, large, links, page, position, referral, unindexed,
+    virtual_search,
 };
 use crate::paging::CookieKey;
 use crate::projection::Projection;
@@ -49,7 +50,7 @@ pub(crate) struct Needs<'n> {
     pub last_name: &'n RefCell<LastName>,
     /// What those are told who watch the server.
     pub shared: &'n Shared,
-    /// Asked only by searches that take more than one slice.
+    /// Asked only by searches that follow aliases or take more than one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
     /// StartTLS is offered.
@@ -75,7 +76,8 @@ pub(crate) fn search(
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, needs, request, controls)?;
-    let areas = match areas_or_virtual(context, needs, request, controls)? {
+    let mut effort = Effort::of(request, needs, controls.page.is_some());
+    let areas = match areas_or_virtual(context, needs, request, controls, &mut effort)? {
         Found::Areas(areas) => areas,
         Found::Virtual(nodes) => {
             let what = (&projection, nodes.as_slice());
@@ -89,7 +91,6 @@ pub(crate) fn search(
     }
     context.limit_walks(&needs.shared.unindexed, needs.limits);
     links::follow(context, &mut filter, areas.iter())?;
-    let limits = limits::of_search(request, needs.limits, controls.page.is_some());
     let mut cursor = Cursor {
         id,
         filter,
@@ -99,13 +100,13 @@ pub(crate) fn search(
         candidates: None,
         after: EntryId(0),
         sent: 0,
-        limits,
+        limits: effort.limits,
         page: None,
         manage_dsa_it: controls.manage_dsa_it,
         deref_searching: derefs_searching(request.deref_aliases),
         hides_subentries: catalog.has_subentries && extras::hides_subentries(request.scope, asked),
         extras,
-        began_us: None,
+        began_us: effort.began_us,
         subject: None,
         permit: None,
         large: None,
@@ -259,6 +260,10 @@ fn run(
 ) -> Result<Ran, Stop> {
     let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
+        // Of a search that follows aliases there may be thousands.
+        if slice.is_over() {
+            return Ok(Ran::Paused);
+        }
         let mut candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
             None => {
@@ -308,6 +313,7 @@ fn run(
             cursor.candidates = Some(candidates);
             return Ok(Ran::Paused);
         }
+        slice.turn();
         cursor.area += 1;
         cursor.after = EntryId(0);
     }
@@ -444,13 +450,14 @@ fn areas_or_virtual(
     needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
+    effort: &mut Effort,
 ) -> Result<Found, Stop> {
     let is_root = request.base.trim_start_matches(' ').is_empty();
     if is_root && request.scope == Scope::BaseObject {
         let root = virtual_search::nodes(context, needs, request)?;
         return Ok(Found::Virtual(root.expect("the root DSE is always there")));
     }
-    match areas(context, needs, request, controls) {
+    match areas(context, needs, request, controls, effort) {
         Ok(areas) => Ok(Found::Areas(areas)),
         Err(stop) if is_root => Err(stop),
         Err(stop) => match virtual_search::nodes(context, needs, request)? {
@@ -488,6 +495,7 @@ fn areas(
     needs: &Needs<'_>,
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
+    effort: &mut Effort,
 ) -> Result<Areas, Stop> {
     let scope = region_scope(request.scope);
     let base = resolve_base(context, needs, request, controls)?;
@@ -503,7 +511,7 @@ fn areas(
         let mut regions: SmallVec<[Region; 2]> = smallvec![region];
         add_contexts_below(context, &mut regions)?;
         if derefs {
-            alias::add_targets(context, &mut regions)?;
+            regions = alias::regions(context, needs, &regions, effort)?;
         }
         for region in regions {
             put_region(&mut areas, region, references);

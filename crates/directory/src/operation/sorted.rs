@@ -284,6 +284,9 @@ impl Sorted {
         slice: &mut Slice,
     ) -> Result<Progress, Stop> {
         while let Some(region) = self.regions.get(it.region).copied() {
+            if slice.is_over() {
+                return Ok(Progress::Paused(Phase::Collect(it)));
+            }
             let mut candidates = match it.candidates.take() {
                 Some(candidates) => candidates,
                 None => {
@@ -331,6 +334,7 @@ impl Sorted {
                 it.candidates = Some(candidates);
                 return Ok(Progress::Paused(Phase::Collect(it)));
             }
+            slice.turn();
             it.region += 1;
             it.after = EntryId(0);
         }

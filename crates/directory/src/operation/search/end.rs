@@ -49,6 +49,7 @@ impl End {
             End::PageFull => {
                 let page = cursor.page.expect("only a paged search has a full page");
                 let mut at = page.start;
+                // There are not more regions than that: see `alias::regions`.
                 at.region = cursor.area as u16;
                 at.after = cursor.after;
                 at.sent += cursor.sent;

@@ -1,0 +1,215 @@
+//! Where a search goes that follows aliases: its own regions, and those that aliases inside them
+//! stand for (RFC 4511 §4.5.1.3).
+//!
+//! No entry lies in two of them, so none is returned twice. They are found before anything else
+//! is done, in one turn of the thread: what that may take is limited.
+
+use super::{Aliased, Led, aliased, lead};
+use crate::context::{Context, Place};
+use crate::cursor::SearchLimits;
+use crate::operation::limits;
+use crate::operation::search::Needs;
+use crate::stop::Stop;
+use protocol::{ResultCode, SearchRequest};
+use schema::Filter;
+use smallvec::SmallVec;
+use std::collections::HashSet;
+use store::{EntryId, Region, RegionScope};
+
+/// Regions of one search.
+const REGIONS_MAX: usize = 10_000;
+/// Entries looked at while aliases are followed: some seconds at most.
+const LOOKED_AT_MAX: u64 = 1 << 20;
+/// Of these, between two looks at the clock.
+const LOOKED_AT_PER_TIME: u64 = 1_024;
+
+// Page cookies count regions, those of continuation references among them, in 16 bits.
+const _: () = assert!(2 * REGIONS_MAX <= u16::MAX as usize);
+
+/// What a search may take and has taken. To follow aliases is a part of it.
+pub(crate) struct Effort {
+    pub limits: SearchLimits,
+    /// When it began (microseconds), if the time has been asked for.
+    pub began_us: Option<u64>,
+}
+
+impl Effort {
+    /// Nothing has been done.
+    pub fn of(request: &SearchRequest<'_>, needs: &Needs<'_>, paged: bool) -> Effort {
+        Effort {
+            limits: limits::of_search(request, needs.limits, paged),
+            began_us: None,
+        }
+    }
+}
+
+/// Regions to be searched: nearly always a few.
+pub(crate) type Regions = SmallVec<[Region; 2]>;
+
+/// The regions of a search whose own are these: that of its base, and naming contexts below it.
+pub(crate) fn regions(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    own: &[Region],
+    effort: &mut Effort,
+) -> Result<Regions, Stop> {
+    let scope = own.first().map(|it| it.scope);
+    if matches!(scope, None | Some(RegionScope::Base)) {
+        return Ok(own.into());
+    }
+    effort.began_us = Some(needs.clock.now_us());
+    let mut following = Following {
+        context,
+        needs,
+        effort,
+        filter: crate::operation::class_filter(&context.catalog.schema, "alias"),
+        own,
+        goes_deep: scope != Some(RegionScope::OneLevel),
+        targets: Vec::new(),
+        known: HashSet::new(),
+    };
+    for region in own {
+        following.follow_in(*region)?;
+    }
+    if following.goes_deep {
+        let mut at = 0;
+        while let Some(base) = following.targets.get(at).copied() {
+            following.follow_in(following.region_of(base))?;
+            at += 1;
+        }
+    }
+    following.disjoint()
+}
+
+/// Following the aliases of one search.
+struct Following<'s, 'c, 'n> {
+    context: &'s Context<'c>,
+    needs: &'s Needs<'n>,
+    effort: &'s mut Effort,
+    /// `(objectClass=alias)`.
+    filter: Filter,
+    /// The search's own regions. No two have an entry in common.
+    own: &'s [Region],
+    /// Whether what is below a target is searched, too.
+    goes_deep: bool,
+    /// What aliases lead to and no region found before holds, in the order found.
+    targets: Vec<EntryId>,
+    /// The same.
+    known: HashSet<EntryId>,
+}
+
+impl Following<'_, '_, '_> {
+    /// What is searched of a target.
+    fn region_of(&self, base: EntryId) -> Region {
+        let scope = match self.goes_deep {
+            true => RegionScope::Subtree,
+            false => RegionScope::Base,
+        };
+        Region { base, scope }
+    }
+
+    /// Takes what the aliases in a region lead to.
+    fn follow_in(&mut self, region: Region) -> Result<(), Stop> {
+        let context = self.context;
+        let plan = context.plan(&self.filter, &region)?;
+        let candidates = context.candidates(&plan, EntryId(0))?;
+        for entry in context.entries(&candidates, EntryId(0)) {
+            let entry = entry?;
+            self.look()?;
+            // Searching follows the aliases below the base, not the base.
+            if entry.id == region.base || !context.in_region(&entry, &region)? {
+                continue;
+            }
+            // One that leads nowhere is no reason to answer without the others.
+            let Aliased::Name(name) = aliased(&entry) else {
+                continue;
+            };
+            if let Led::To(Place::Found(target)) = lead(context, &name)? {
+                self.take(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One more entry is looked at.
+    fn look(&mut self) -> Result<(), Stop> {
+        let Effort { limits, began_us } = &mut *self.effort;
+        let settings = self.needs.settings;
+        if limits.candidates_max != 0 && limits.examined >= limits.candidates_max {
+            let text = limits::candidate_text(limits, settings);
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
+        if limits.examined >= LOOKED_AT_MAX {
+            return too_much(format!("take a look at more than {LOOKED_AT_MAX} entries"));
+        }
+        limits.examined += 1;
+        if limits.time_ms_max != 0 && limits.examined.is_multiple_of(LOOKED_AT_PER_TIME) {
+            let now = self.needs.clock.now_us();
+            let took_us = now.saturating_sub(began_us.unwrap_or(now));
+            if took_us > limits.time_ms_max * 1_000 {
+                let text = limits::time_text(limits, settings);
+                return Stop::refuse(ResultCode::TIME_LIMIT_EXCEEDED, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what an alias leads to, unless it is searched anyway.
+    fn take(&mut self, target: EntryId) -> Result<(), Stop> {
+        if self.known.contains(&target) {
+            return Ok(());
+        }
+        let context = self.context;
+        let Some(entry) = context.entry(target)? else {
+            return Ok(());
+        };
+        for region in self.own {
+            if context.in_region(&entry, region)? {
+                return Ok(());
+            }
+        }
+        if self.goes_deep && context.is_below_any(&entry, &self.known)? {
+            return Ok(());
+        }
+        if self.own.len() + self.targets.len() >= REGIONS_MAX {
+            return too_much(format!("lead to more than {REGIONS_MAX} places"));
+        }
+        self.known.insert(target);
+        self.targets.push(target);
+        Ok(())
+    }
+
+    /// The regions without those that another one holds: what was found late may stand above what
+    /// was found before.
+    fn disjoint(&self) -> Result<Regions, Stop> {
+        let found = self.targets.iter().map(|it| self.region_of(*it));
+        let mut regions = Regions::new();
+        for region in self.own.iter().copied().chain(found) {
+            if !self.is_inside_another(region)? {
+                regions.push(region);
+            }
+        }
+        Ok(regions)
+    }
+
+    fn is_inside_another(&self, region: Region) -> Result<bool, Stop> {
+        if !self.goes_deep {
+            return Ok(false);
+        }
+        // The base with all that is below it.
+        if region.scope == RegionScope::Subordinates && self.known.contains(&region.base) {
+            return Ok(true);
+        }
+        match self.context.entry(region.base)? {
+            Some(base) => self.context.is_below_any(&base, &self.known),
+            None => Ok(false),
+        }
+    }
+}
+
+fn too_much<T>(what: String) -> Result<T, Stop> {
+    Stop::refuse(
+        ResultCode::ADMIN_LIMIT_EXCEEDED,
+        format!("the aliases below the base {what}: choose a smaller base, or follow no aliases"),
+    )
+}
