@@ -26,7 +26,7 @@ use protocol::{
 use crate::bundle::Bundle;
 use crate::followers::Followers;
 use crate::service::{Service, Step};
-use concern::{Concern, cancel_target, concern, lengths_are_wrong};
+use concern::{Concern, cancel_target, concern, insists, lengths_are_wrong};
 
 mod concern;
 #[cfg(test)]
@@ -420,15 +420,15 @@ impl<S: Service> Connection<S> {
         out: &mut Vec<u8>,
     ) -> bool {
         match &message.request {
+            _ if insists(message) && !matches!(message.request, Request::Bind(_)) => false,
             Request::Abandon(target) => self.followers.remove(*target).is_some(),
             // RFC 4511 §4.2.1: nothing goes on under another identity.
             Request::Bind(_) => {
                 self.followers.clear();
                 false
             }
-            Request::Extended(it) if it.name == oid::CANCEL => {
-                let target = it.value.and_then(cancel_target);
-                let target = target.and_then(|it| MessageId::try_from(it).ok());
+            Request::Extended(it) => {
+                let target = cancel_target(it);
                 let Some(follower) = target.and_then(|it| self.followers.remove(it)) else {
                     return false;
                 };

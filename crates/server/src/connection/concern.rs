@@ -1,9 +1,11 @@
 //! What a message means beside what it asks for, told from its bytes alone: for a search that is
 //! parked or stays, and for the messages behind it.
 
-use protocol::ber::{self, Reader};
+use protocol::extended::CancelRequest;
 use protocol::request::tag;
-use protocol::{DecodeError, DecodeLimits, Message, MessageId, Request, decode_header, oid};
+use protocol::{
+    DecodeError, DecodeLimits, ExtendedRequest, Message, MessageId, Request, decode_header, oid,
+};
 
 /// What a message behind a parked search means for it.
 pub(super) enum Concern {
@@ -17,15 +19,22 @@ pub(super) fn concern(bytes: &[u8], parked: MessageId, limits: &DecodeLimits) ->
     let Some((id, tag::UNBIND | tag::ABANDON | tag::EXTENDED)) = decode_header(bytes) else {
         return Concern::Other;
     };
-    match Message::decode(bytes, limits).map(|it| it.request) {
-        Ok(Request::Unbind) => Concern::Unbind,
-        Ok(Request::Abandon(target)) if target == parked => Concern::Abandon,
-        Ok(Request::Extended(it)) if it.name == oid::CANCEL => match it.value.map(cancel_target) {
-            Some(Some(target)) if target == i64::from(parked) => Concern::Cancel(id),
-            _ => Concern::Other,
-        },
+    let Ok(message) = Message::decode(bytes, limits) else {
+        return Concern::Other;
+    };
+    match &message.request {
+        Request::Unbind => Concern::Unbind,
+        _ if insists(&message) => Concern::Other,
+        Request::Abandon(target) if *target == parked => Concern::Abandon,
+        Request::Extended(it) if cancel_target(it) == Some(parked) => Concern::Cancel(id),
         _ => Concern::Other,
     }
+}
+
+/// Whether the message has a control without which nothing may be done (RFC 4511 §4.1.11): it is
+/// for the operation to say whether it is known.
+pub(super) fn insists(message: &Message<'_>) -> bool {
+    message.controls.iter().any(|it| it.critical)
 }
 
 /// Whether a field of the message says that it ends where it cannot.
@@ -38,8 +47,11 @@ pub(super) fn lengths_are_wrong(error: &DecodeError) -> bool {
     )
 }
 
-/// The message id in `cancelRequestValue` (RFC 3909 §2.1).
-pub(super) fn cancel_target(value: &[u8]) -> Option<i64> {
-    let mut sequence = Reader::new(value).nested(ber::SEQUENCE).ok()?;
-    sequence.integer(ber::INTEGER).ok()
+/// The operation that a well-formed Cancel is about (RFC 3909 §2.1).
+pub(super) fn cancel_target(request: &ExtendedRequest<'_>) -> Option<MessageId> {
+    if request.name != oid::CANCEL {
+        return None;
+    }
+    let asked = CancelRequest::decode(request.value?).ok()?;
+    Some(asked.cancel_id)
 }

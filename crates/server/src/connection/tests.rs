@@ -207,6 +207,54 @@ fn cancel_answers_the_search_and_itself_once() {
     assert_eq!(world.service.log, ["search 1", "abandoned 1", "compare 2"]);
 }
 
+/// A request with a control that nobody knows and that must be obeyed.
+fn insisting(id: MessageId, request: &Request<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let control = protocol::OwnedControl::new("1.2.3.4", true);
+    protocol::write_request(&mut bytes, id, request, &[control]);
+    bytes
+}
+
+fn cancel_of(value: &[u8]) -> Request<'_> {
+    let name = oid::CANCEL;
+    let value = Some(value);
+    Request::Extended(protocol::ExtendedRequest { name, value })
+}
+
+#[test]
+fn what_is_not_to_be_done_as_it_stands_ends_no_search() {
+    let whole = ["entry 1", "done 1 success"];
+    let (good, long) = ([0x30, 3, 2, 1, 1], [0x30, 3, 2, 1, 1, 0]);
+    let mut trailing = Vec::new();
+    protocol::write_request(&mut trailing, 2, &cancel_of(&long), &[]);
+    for (message, answer) in [
+        (insisting(2, &Request::Abandon(1)), None),
+        (
+            insisting(2, &cancel_of(&good)),
+            Some("extended 2 protocolError"),
+        ),
+        (trailing, Some("extended 2 protocolError")),
+    ] {
+        // A search that is parked.
+        let mut world = World::new();
+        let mut heard = world.receive(&[say::search(1, "2 1 1"), message.clone()]);
+        while world.connection.can_proceed() {
+            heard.extend(world.proceed());
+        }
+        let expected = ["entry 1"].into_iter().chain(whole).chain(answer);
+        assert_eq!(heard, expected.collect::<Vec<_>>());
+        // One that stays.
+        let mut world = World::new();
+        world.receive(&[say::search(1, "follow")]);
+        while world.connection.can_proceed() {
+            world.proceed();
+        }
+        let heard = world.receive(&[message]);
+        assert_eq!(heard, answer.into_iter().collect::<Vec<_>>());
+        assert!(world.connection.is_following());
+    }
+}
+
 #[test]
 fn unbind_is_found_ahead_and_ends_everything() {
     let mut world = World::new();
