@@ -456,6 +456,12 @@ impl<S: Service> Connection<S> {
 
     /// What the connection itself refuses.
     fn refusal(&self, service: &S, rules: &Rules, message: &Message<'_>) -> Option<LdapResult> {
+        // RFC 4511 §4.1.1.1: it could not be told whose responses are whose.
+        let is_answered = ResultKind::of(message.request.tag()).is_some();
+        if is_answered && self.followers.has(message.id) {
+            let text = "the message id is that of a search that has not ended";
+            return Some(LdapResult::new(ResultCode::PROTOCOL_ERROR, text));
+        }
         if self.waiting > 0 {
             let limit = service.pending_operations_max(&self.session);
             if limit > 0 && self.waiting >= limit {

@@ -49,6 +49,12 @@ impl<F> Followers<F> {
         }
     }
 
+    /// Whether there is a search of this message id.
+    pub fn has(&self, id: MessageId) -> bool {
+        let present = self.present.as_ref();
+        present.is_some_and(|it| it.queue.iter().any(|it| it.id == id))
+    }
+
     /// Takes the search of this message id out.
     pub fn remove(&mut self, id: MessageId) -> Option<F> {
         let queue = &mut self.present.as_mut()?.queue;
@@ -168,8 +174,10 @@ mod tests {
         followers.news(2);
         followers.news(9);
         assert_eq!(followers.take_turn(), Some((2, 'b')));
+        assert!(followers.has(1) && !followers.has(9));
         assert_eq!(followers.remove(1), Some('a'));
         assert_eq!(followers.remove(1), None);
+        assert!(!followers.has(1));
         assert!(followers.is_empty());
     }
 

@@ -25,6 +25,26 @@ fn a_search_that_stays_holds_nothing_up() {
 }
 
 #[test]
+fn the_message_id_of_a_search_that_stays_is_taken() {
+    let mut world = World::new();
+    world.receive(&[say::search(1, "follow")]);
+    while world.connection.can_proceed() {
+        world.proceed();
+    }
+    assert_eq!(
+        world.receive(&[say::search(1, "follow"), say::compare(1), say::compare(2)]),
+        [
+            "done 1 protocolError",
+            "compare 1 protocolError",
+            "compare 2 compareTrue"
+        ]
+    );
+    world.receive(&[say::abandon(1, 1)]);
+    assert!(!world.connection.is_following());
+    assert_eq!(world.receive(&[say::compare(1)]), ["compare 1 compareTrue"]);
+}
+
+#[test]
 fn a_search_that_stays_ends_when_it_should() {
     let mut world = World::new();
     let follow = |id| say::search(id, "follow");
