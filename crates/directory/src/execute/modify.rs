@@ -296,7 +296,9 @@ fn increment(
     number: AttributeNumber,
 ) -> Result<(), Stop> {
     let text = schema.spelled(&change.given.description);
-    let Some(attribute) = draft.find(number) else {
+    // A change before this one may have left it without values.
+    let held = draft.find(number);
+    let Some(attribute) = held.filter(|it| it.values.iter().next().is_some()) else {
         return no_such(format!("the entry has no {text}"));
     };
     let syntax = schema.type_of(attribute.type_id).syntax;
