@@ -10,6 +10,7 @@ pub(crate) fn clauses(book: &mut Book) {
     scope_depths(book);
     aliases(book);
     aliases_above(book);
+    alias_by_oid(book);
     alias_problems(book);
     selection(book);
     operational_selection(book);
@@ -275,6 +276,31 @@ fn aliases_above(book: &mut Book) {
             let found = found_with(it, &groups, Scope::WholeSubtree, InSearching)?.ok()?;
             let expected = "ada edsger grace groups people";
             equal(rdn_values(&found).join(" ").as_str(), expected, "entries")
+        },
+    );
+}
+
+fn alias_by_oid(book: &mut Book) {
+    let mut section = book.section("rfc4511", "4.5.1.3");
+    section.clause(
+        "alias-by-the-oid-of-its-class",
+        "An entry whose object class is given by its OID is an alias, too.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let groups = it.unit("groups")?;
+            let attributes = [
+                ("objectClass", "2.5.6.1"),
+                ("objectClass", "extensibleObject"),
+                ("aliasedObjectName", ada.as_str()),
+            ];
+            it.put("cn=countess,ou=groups", &attributes)?;
+            let deref = DerefAliases::Always;
+            let found = found_with(it, &groups, Scope::WholeSubtree, deref)?.ok()?;
+            equal(
+                rdn_values(&found).join(" ").as_str(),
+                "ada groups",
+                "entries",
+            )
         },
     );
 }

@@ -85,6 +85,44 @@ fn an_alias_that_leads_nowhere_hides_nothing_else() {
 }
 
 #[test]
+fn classes_mean_the_same_by_name_and_by_oid() {
+    let mut ldif = "version: 1\n\n".to_owned();
+    person(&mut ldif, &format!("cn=Bob,{BASE}"));
+    unit(&mut ldif, &format!("ou=a,{BASE}"));
+    alias(
+        &mut ldif,
+        &format!("cn=one,ou=a,{BASE}"),
+        &format!("cn=Bob,{BASE}"),
+    );
+    let ldif = ldif.replace("objectClass: alias", "objectClass: 2.5.6.1");
+    let mut client = Client::filled(&ldif);
+    let base = format!("ou=a,{BASE}");
+    let expected = ["cn=Bob", "ou=a"].map(|it| format!("{it},{BASE}"));
+    assert_eq!(names(&mut client, &base, Scope::WholeSubtree), expected);
+    let two = format!("cn=two,ou=a,{BASE}");
+    let done = client.add(
+        &two,
+        &[
+            ("objectClass", &["2.5.6.1", "EXTENSIBLEOBJECT"]),
+            ("aliasedObjectName", &[&format!("ou=a,{BASE}")]),
+        ],
+    );
+    assert_eq!(done.code, ResultCode::SUCCESS, "{}", done.diagnostic);
+    let found = client.search(&two, Scope::BaseObject, "(cn=two)", &["objectClass"]);
+    assert_eq!(found.values("objectClass"), ["alias", "EXTENSIBLEOBJECT"]);
+    assert_eq!(names(&mut client, &base, Scope::WholeSubtree), expected);
+    // The first referral of the directory.
+    let far = format!("ou=far,{BASE}");
+    let url = "ldap://far.example/ou=far,o=elsewhere";
+    let classes: &[&str] = &["2.16.840.1.113730.3.2.6", "extensibleObject"];
+    let done = client.add(&far, &[("objectClass", classes), ("ref", &[url])]);
+    assert_eq!(done.code, ResultCode::SUCCESS, "{}", done.diagnostic);
+    let below = format!("cn=x,{far}");
+    let found = client.search(&below, Scope::BaseObject, "(objectClass=*)", &["1.1"]);
+    assert_eq!(found.result.code, ResultCode::REFERRAL);
+}
+
+#[test]
 fn what_an_alias_to_above_leads_to_comes_once() {
     let mut ldif = "version: 1\n\n".to_owned();
     unit(&mut ldif, &format!("ou=a,{BASE}"));

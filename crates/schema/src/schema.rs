@@ -368,6 +368,14 @@ impl Schema {
         self.definitions.class_names.find(name_or_oid).map(ClassId)
     }
 
+    /// The first name of the object class that a value of `objectClass` means; `None` if that is
+    /// what it says, in whatever case, or if there is no such class.
+    pub fn class_renamed(&self, value: &[u8]) -> Option<&str> {
+        let class = self.object_class(std::str::from_utf8(value).ok()?)?;
+        let name = self.class_of(class).name();
+        (!value.eq_ignore_ascii_case(name.as_bytes())).then_some(name)
+    }
+
     /// The object class behind a handle of this schema.
     pub fn class_of(&self, id: ClassId) -> &ObjectClass {
         &self.definitions.classes[usize::from(id.0)]

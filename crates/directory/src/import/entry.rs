@@ -91,6 +91,9 @@ impl Composer {
             hash_passwords(slots, entry, scheme)?;
         }
         let verdict = self.verdict(plan, schema, slots, entry)?;
+        if let Some(classes) = &verdict.classes {
+            name_classes(slots, entry, classes);
+        }
         builder.start(EntryId::ROOT, &string_form(entry.spelled), plan.position);
         let mut given = [false; MADE.len()];
         for (at, group) in entry.groups.iter().enumerate() {
@@ -212,6 +215,18 @@ impl Composer {
             .of(schema, classes, &self.shape, &self.rdn, check)
             .map_err(|reason| reason.to_string())
     }
+}
+
+/// Puts the names of the classes in the place of what the entry says.
+fn name_classes(slots: &Slots, entry: &mut Given<'_>, classes: &[Box<[u8]>]) {
+    let is_class = |it: &Group| slots.slot(it.slot).role == Role::ObjectClass;
+    let Some(at) = entry.groups.iter().rposition(is_class) else {
+        return;
+    };
+    entry.extras.retain(|it| it.0 != at);
+    entry.groups[at].end = entry.groups[at].start;
+    let named = classes.iter().map(|it| (at, Cow::Owned(it.to_vec())));
+    entry.extras.extend(named);
 }
 
 /// Replaces passwords that stand in the clear.

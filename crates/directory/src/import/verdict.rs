@@ -13,6 +13,8 @@ const VERDICTS_MAX: usize = 4096;
 pub(super) struct Verdict {
     /// The structural object class's name; `None` when there is none and nobody checks.
     pub structural: Option<Arc<str>>,
+    /// The first names of the classes, where the entry says some of them otherwise.
+    pub classes: Option<Arc<[Box<[u8]>]>>,
     pub is_alias: bool,
     pub is_referral: bool,
     pub is_subentry: bool,
@@ -75,9 +77,9 @@ impl Verdicts {
     }
 }
 
-fn decide(
-    schema: &Schema,
-    classes: &[&[u8]],
+fn decide<'s>(
+    schema: &'s Schema,
+    classes: &[&'s [u8]],
     attributes: &[(TypeId, usize)],
     rdn: &[TypeId],
     check: bool,
@@ -95,13 +97,16 @@ fn decide(
     if check {
         check_distinct(schema, classes)?;
     }
+    let name = |class: &&'s [u8]| schema.class_renamed(class).map_or(*class, str::as_bytes);
+    let named: Vec<&[u8]> = classes.iter().map(name).collect();
     let has = |name: &str| {
-        classes
+        named
             .iter()
             .any(|it| it.eq_ignore_ascii_case(name.as_bytes()))
     };
     Ok(Verdict {
         structural,
+        classes: (named != classes).then(|| named.iter().map(|it| Box::from(*it)).collect()),
         is_alias: has("alias"),
         is_referral: has("referral"),
         is_subentry: has("subentry"),

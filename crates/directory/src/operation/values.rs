@@ -34,14 +34,22 @@ pub(crate) fn describe_stored(schema: &Schema, text: &str) -> Result<Description
     Ok(description)
 }
 
-/// An attribute with its values checked against the syntax and against each other.
+/// An attribute with its values checked against the syntax and against each other. Object classes
+/// get their first name: what makes an entry an alias or a referral is looked for by it.
 pub(crate) fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
     let description = describe_stored(schema, attribute.description)?;
-    let values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
+    let mut values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
     for value in &values {
         check(schema, description.type_id, attribute.description, value)?;
     }
     refuse_repeated(schema, &description, &values)?;
+    if schema.type_of(description.type_id).name() == "objectClass" {
+        for value in &mut values {
+            if let Some(name) = schema.class_renamed(value) {
+                *value = name.as_bytes().to_vec();
+            }
+        }
+    }
     Ok(Given {
         description,
         values,
