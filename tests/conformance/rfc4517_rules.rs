@@ -527,6 +527,15 @@ fn first_components(book: &mut Book) {
             },
         );
     }
+    let clause = section.clause(
+        "unknown-oid-is-not-undefined",
+        "That a class of an unknown OID is not there is true, not Undefined.",
+        |it| {
+            named(it, "other", &[])?;
+            it.finds("(&(cn=*)(!(objectClass=1.2.3.4.5)))", "other")
+        },
+    );
+    clause.slapd("slapd takes it for Undefined, which §4.2.26 has for unknown names only");
 }
 
 fn booleans(book: &mut Book) {

@@ -6,6 +6,7 @@ use crate::filter::{Assertion, ExtensibleAssertion, Filter, Selector, SubstringA
 use crate::matching::{Family, MatchingRule, Position, RuleKind};
 use crate::phonetic::phonetic_key;
 use crate::schema::{AttributeType, Schema};
+use crate::syntaxes::identifier::is_numeric_oid;
 use crate::syntaxes::time;
 
 /// RFC 4512 §3.3.
@@ -132,7 +133,7 @@ impl<'s> Resolver<'s> {
         let normal = self.normal(rule, attribute, value)?;
         let mut alternatives = Vec::new();
         if rule.family == Family::ObjectIdentifier && attribute_type.oid == OBJECT_CLASS_OID {
-            alternatives = self.class_and_subclasses(value)?;
+            alternatives = self.class_and_subclasses(value, &normal)?;
             if alternatives.is_empty() {
                 // Every entry belongs to top.
                 return Ok(Filter::Present(selector));
@@ -147,10 +148,18 @@ impl<'s> Resolver<'s> {
     }
 
     /// The normal forms of a class and its subclasses; none for the class that all derive from.
-    fn class_and_subclasses(&self, name_or_oid: &[u8]) -> Result<Vec<Box<[u8]>>, String> {
+    fn class_and_subclasses(
+        &self,
+        name_or_oid: &[u8],
+        normal: &[u8],
+    ) -> Result<Vec<Box<[u8]>>, String> {
         let text = std::str::from_utf8(name_or_oid).unwrap_or("");
         let Some(class) = self.schema.object_class(text) else {
-            return Err(format!("no object class {text:?}"));
+            // Only of an unknown name it cannot be told what it means (RFC 4517 §4.2.26).
+            return match is_numeric_oid(name_or_oid) {
+                true => Ok(vec![normal.into()]),
+                false => Err(format!("no object class {text:?}")),
+            };
         };
         if self.schema.class_of(class).oid == TOP_OID {
             return Ok(Vec::new());

@@ -233,11 +233,18 @@ fn object_classes_and_what_they_derive_from() {
         &[
             "(objectClass=organizationalUnit)",
             "(objectClass=posixAccount)",
+            "(objectClass=9.9.9)",
+            "(objectClass=2.5.4.3)",
         ],
     );
+    check(Truth::True, &["(!(objectClass=9.9.9))"]);
     check(
         Truth::Undefined,
-        &["(objectClass=nothing)", "(objectClass=9.9.9)"],
+        &[
+            "(objectClass=nothing)",
+            "(!(objectClass=nothing))",
+            "(objectClass=cn)",
+        ],
     );
     let by_oid = entry("cn=x", "objectClass: 2.5.6.6");
     check_on(&by_oid, "(objectClass=person)", Truth::True);
