@@ -70,6 +70,15 @@ fn matched_values_are_the_only_ones_returned() {
     let top = matched_values(&["(objectClass=top)"]);
     let found = search(&mut client, "(cn=ada)", &["objectClass"], top);
     assert_eq!(found.values("objectClass"), ["top"]);
+    // Times are held against the present one.
+    for (filter, count) in [
+        ("(createTimestamp:relativeTimeGTOrderingMatch:=-1h)", 1),
+        ("(createTimestamp:relativeTimeLTOrderingMatch:=-1h)", 0),
+    ] {
+        let time = matched_values(&[filter]);
+        let found = search(&mut client, "(cn=ada)", &["createTimestamp"], time);
+        assert_eq!(found.values("createTimestamp").len(), count, "{filter}");
+    }
     // Types alone and no attributes are not touched by it.
     let types = matched_values(&["(mail=*.org)"]);
     let found = search(&mut client, "(cn=ada)", &["1.1"], types);

@@ -34,13 +34,18 @@ impl Execution<'_, '_> {
         let snapshot = self.batch.snapshot();
         let context = Context::new(&snapshot, &catalog, &subject);
         if let Some(condition) = &options.assertion {
-            assertion::require(&context, id, condition)?;
+            assertion::require(&context, id, condition, &|| self.second())?;
         }
         if let (Some(selection), Some(entry)) = (&options.pre_read, context.entry(id)?) {
             let control = read_entry::control(&context, &entry, oid::PRE_READ, selection)?;
             controls.push(control);
         }
         Ok(())
+    }
+
+    /// The time of the record, in seconds of Unix time: the same wherever it is executed.
+    fn second(&self) -> i64 {
+        (self.time_us / 1_000_000) as i64
     }
 
     /// Holds the entry that an add would make against the add's assertion.
@@ -57,7 +62,8 @@ impl Execution<'_, '_> {
         let snapshot = self.batch.snapshot();
         let view = EntryView::new(row)?;
         let context = Context::new(&snapshot, &catalog, &subject);
-        assertion::require_of(&catalog, &context.unstored(view), condition)
+        let entry = context.unstored(view);
+        assertion::require_of(&catalog, &entry, condition, &|| self.second())
     }
 
     /// A copy of the entry as it is after the change.

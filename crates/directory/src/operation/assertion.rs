@@ -7,10 +7,16 @@ use protocol::{ResultCode, control};
 use schema::{Truth, ValueSource};
 use store::EntryId;
 
-/// Refuses with `assertionFailed` unless the entry matches the filter, a control value.
-pub(crate) fn require(context: &Context<'_>, id: EntryId, condition: &[u8]) -> Result<(), Stop> {
+/// Refuses with `assertionFailed` unless the entry matches the filter, a control value. `now_s` is
+/// asked only when the filter is about the present time.
+pub(crate) fn require(
+    context: &Context<'_>,
+    id: EntryId,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<(), Stop> {
     match context.entry(id)? {
-        Some(entry) => require_of(context.catalog, &entry, condition),
+        Some(entry) => require_of(context.catalog, &entry, condition, now_s),
         None => Err(failed()),
     }
 }
@@ -21,6 +27,7 @@ pub(crate) fn require_of(
     catalog: &Catalog,
     entry: &impl ValueSource,
     condition: &[u8],
+    now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
     let decoded = match control::Assertion::decode(condition) {
         Ok(decoded) => decoded,
@@ -30,7 +37,7 @@ pub(crate) fn require_of(
         }
     };
     let schema = &catalog.schema;
-    let filter = schema.resolve_filter(&decoded.filter);
+    let filter = schema.resolve_filter_with(&decoded.filter, now_s);
     let mut scratch = Vec::new();
     match filter.evaluate(schema, entry, &mut scratch) {
         Truth::True => Ok(()),

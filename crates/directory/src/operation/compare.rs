@@ -54,7 +54,8 @@ pub(crate) fn compare<'d>(
     let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
     if let Some(entry) = virtual_search::entry_of(context, needs, name)? {
-        return compare_virtual(context, name, &entry, &description, request, controls);
+        let with = (context, needs);
+        return compare_virtual(with, name, &entry, &description, request, controls);
     }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;
     let id = match context.find(name)? {
@@ -74,7 +75,7 @@ pub(crate) fn compare<'d>(
     };
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
-        assertion::require(context, id, condition)?;
+        assertion::require(context, id, condition, &|| needs.now_s())?;
     }
     if description.type_id == catalog.known.user_password.type_id {
         let asked = (request, controls.password_policy);
@@ -112,7 +113,7 @@ pub(crate) fn compare<'d>(
 
 /// A compare on an entry that is not stored.
 fn compare_virtual(
-    context: &Context<'_>,
+    (context, needs): (&Context<'_>, &Needs<'_>),
     name: &Name,
     entry: &VirtualEntry,
     description: &Description,
@@ -122,7 +123,7 @@ fn compare_virtual(
     let catalog = context.catalog;
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
-        assertion::require_of(catalog, entry, condition)?;
+        assertion::require_of(catalog, entry, condition, &|| needs.now_s())?;
     }
     let filter = asserted(catalog, request)?;
     if entry.of_type(description.type_id).next().is_none() {

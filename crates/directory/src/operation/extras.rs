@@ -49,10 +49,11 @@ impl Extras {
         catalog: &Catalog,
         request: &SearchRequest<'_>,
         asked: Option<&SearchControls<'_>>,
+        now_s: &dyn Fn() -> i64,
     ) -> Result<Option<Box<Extras>>, Stop> {
         match asked {
             None => Ok(None),
-            Some(asked) => Extras::asked(catalog, request, asked),
+            Some(asked) => Extras::asked(catalog, request, asked, now_s),
         }
     }
 
@@ -60,6 +61,7 @@ impl Extras {
         catalog: &Catalog,
         request: &SearchRequest<'_>,
         asked: &SearchControls<'_>,
+        now_s: &dyn Fn() -> i64,
     ) -> Result<Option<Box<Extras>>, Stop> {
         let mut it = Extras {
             account_usability: asked.account_usability,
@@ -68,7 +70,7 @@ impl Extras {
         if let Some(matched) = &asked.matched_values
             && !request.types_only
         {
-            it.matched = Some(MatchedValues::of(&catalog.schema, matched));
+            it.matched = Some(MatchedValues::of(&catalog.schema, matched, now_s));
         }
         if let Some(dereference) = &asked.dereference {
             it.follow = Follow::all(&catalog.schema, dereference, asked.dereference_critical)?;

@@ -34,8 +34,13 @@ impl ValueSource for OneValue<'_> {
 
 impl MatchedValues {
     /// The control's filter under the schema. An item the schema does not know matches nothing.
-    pub fn of(schema: &Schema, asked: &control::MatchedValues<'_>) -> MatchedValues {
-        let items = asked.items.iter().map(|item| resolve(schema, item));
+    /// `now_s` is asked only when the filter is about the present time.
+    pub fn of(
+        schema: &Schema,
+        asked: &control::MatchedValues<'_>,
+        now_s: &dyn Fn() -> i64,
+    ) -> MatchedValues {
+        let items = asked.items.iter().map(|item| resolve(schema, item, now_s));
         MatchedValues {
             items: items.collect(),
         }
@@ -95,8 +100,8 @@ impl MatchedValues {
 
 /// Equality of object classes is about entries: there a class stands for its subclasses. Here it
 /// is about the value.
-fn resolve(schema: &Schema, item: &Given<'_>) -> Filter {
-    let resolved = schema.resolve_filter(item);
+fn resolve(schema: &Schema, item: &Given<'_>, now_s: &dyn Fn() -> i64) -> Filter {
+    let resolved = schema.resolve_filter_with(item, now_s);
     let Given::Equality { value, .. } = item else {
         return resolved;
     };

@@ -50,11 +50,19 @@ pub(crate) struct Needs<'n> {
     pub last_name: &'n RefCell<LastName>,
     /// What those are told who watch the server.
     pub shared: &'n Shared,
-    /// Asked only by searches that follow aliases or take more than one slice.
+    /// Asked only by searches that follow aliases, are about the present time or take more than
+    /// one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
     /// StartTLS is offered.
     pub tls: bool,
+}
+
+impl Needs<'_> {
+    /// Seconds of Unix time.
+    pub fn now_s(&self) -> i64 {
+        (self.clock.now_us() / 1_000_000) as i64
+    }
 }
 
 /// Begins a search and runs its first slice. What comes back is a search that has more to say.
@@ -68,11 +76,11 @@ pub(crate) fn search(
 ) -> Result<Option<Box<Cursor>>, Stop> {
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
-    let mut extras = Extras::of(catalog, request, asked)?;
+    let now_s = || needs.now_s();
+    let mut extras = Extras::of(catalog, request, asked, &now_s)?;
     if controls.position.is_some() {
         tell_position(context, needs, &mut extras)?;
     }
-    let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, needs, request, controls)?;
@@ -140,7 +148,7 @@ fn require_virtual(
     if let Some(condition) = controls.assertion
         && let Some(entry) = virtual_search::entry(context, needs, request.base)?
     {
-        assertion::require_of(context.catalog, &entry, condition)?;
+        assertion::require_of(context.catalog, &entry, condition, &|| needs.now_s())?;
     }
     Ok(())
 }
@@ -596,7 +604,7 @@ fn resolve_base(
                 )?;
             }
             if let Some(condition) = controls.assertion {
-                assertion::require(context, base, condition)?;
+                assertion::require(context, base, condition, &|| needs.now_s())?;
             }
             Ok(base)
         }

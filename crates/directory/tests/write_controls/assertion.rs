@@ -29,6 +29,36 @@ fn a_modify_tests_and_sets() {
 }
 
 #[test]
+fn a_condition_may_be_about_the_present_time() {
+    let mut client = with_ada();
+    let recent = "(createTimestamp:relativeTimeGTOrderingMatch:=-1h)";
+    let old = "(createTimestamp:relativeTimeLTOrderingMatch:=-1h)";
+    assert_eq!(set(&mut client, "1", recent), ResultCode::SUCCESS);
+    assert_eq!(set(&mut client, "2", old), ResultCode::ASSERTION_FAILED);
+    let compare = CompareRequest {
+        entry: ADA,
+        attribute: "description",
+        value: b"1",
+    };
+    for (filter, code) in [
+        (recent, ResultCode::COMPARE_TRUE),
+        (old, ResultCode::ASSERTION_FAILED),
+    ] {
+        let request = Request::Compare(compare);
+        let answer = client.call(&request, &[assertion(filter)]);
+        assert_eq!(answer.result.code, code);
+        let code = match code {
+            ResultCode::COMPARE_TRUE => ResultCode::SUCCESS,
+            code => code,
+        };
+        let controls = [assertion(filter)];
+        let read = |_: &mut protocol::SearchRequest<'_>| ();
+        let found = client.search_with(ADA, Scope::BaseObject, "(cn=*)", &[], read, &controls);
+        assert_eq!(found.result.code, code);
+    }
+}
+
+#[test]
 fn what_nobody_can_say_is_not_true() {
     let mut client = with_ada();
     for filter in ["(unknown=1)", "(!(unknown=1))", "(|)"] {

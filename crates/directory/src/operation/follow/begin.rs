@@ -132,7 +132,7 @@ impl Follower {
                 return Stop::refuse(ResultCode::PROTOCOL_ERROR, format!("filter: {error}"));
             }
         };
-        let now_s = || (needs.clock.now_us() / 1_000_000) as i64;
+        let now_s = || needs.now_s();
         self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
         let area = Area {
             region: self.region,
