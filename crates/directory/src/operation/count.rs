@@ -29,14 +29,16 @@ pub(crate) fn begin(
     cursor.limits.entries_max = 0;
     let mut indexed = true;
     let mut candidates = 0_u64;
+    let entries = context.entry_count()?;
     let mut plans = Vec::new();
     for area in &cursor.areas {
         let plan = context.plan(&cursor.filter, &area.region)?;
         plans.push(plan.explain(&context.catalog.schema));
         indexed &= !(plan.is_scan() || plan.is_unindexed());
         if indexed {
-            let found = context.candidates(&plan, EntryId(0))?;
-            candidates += found.count().unwrap_or(u64::MAX / 2);
+            // Of very many only a bound is known beforehand: they are collected in slices.
+            let found = context.begin_candidates(&plan, EntryId(0))?;
+            candidates += found.count().unwrap_or(entries);
         }
     }
     let counting = Counting {
