@@ -232,6 +232,12 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.begin_walk(plan, after)?)
     }
 
+    /// The same for who needs so many entries.
+    #[inline]
+    pub fn begin_page(&self, plan: &Plan, after: EntryId, wanted: u64) -> Result<Candidates, Stop> {
+        Ok(self.snapshot.begin_page(plan, after, wanted)?)
+    }
+
     /// Goes on collecting candidates for a slice; true when all are there.
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
         Ok(self.snapshot.gather(candidates)?)

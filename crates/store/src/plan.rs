@@ -31,6 +31,7 @@ use crate::index::keys::HashedKey;
 use crate::index::order::Side;
 use crate::index_set::{IndexKind, IndexSet};
 use crate::snapshot::{Region, RegionScope, Snapshot};
+use sample::Sample;
 
 /// How to find the candidates of a search.
 #[derive(Debug, Clone)]
@@ -70,6 +71,8 @@ pub(crate) enum Step {
         normal: Box<[u8]>,
         side: Side,
         estimate: u64,
+        /// Where they are, if the whole filter matches there.
+        sample: Sample,
     },
     /// The entries that have links of an attribute.
     Owners {
@@ -84,7 +87,11 @@ pub(crate) enum Step {
         estimate: u64,
     },
     /// What stands directly below an entry, more than is listed while planning.
-    Children { parent: EntryId, count: u64 },
+    Children {
+        parent: EntryId,
+        count: u64,
+        sample: Sample,
+    },
     /// Ids that were collected in slices.
     Gathered(RoaringTreemap),
     /// Holders of any of these.
@@ -148,13 +155,18 @@ pub fn plan(
         });
     }
     let planner = estimate::Planner { snapshot, indexes };
-    let step = planner.narrow_to_region(planner.filter(filter)?, region)?;
+    let mut step = planner.narrow_to_region(planner.filter(filter)?, region)?;
     let estimate = planner.size(&step)?;
     let exact = estimate::is_true(indexes, filter);
     let unindexed = match &step {
         Step::Everything | Step::Children { .. } => planner.is_unindexed(&step, filter, region)?,
         _ => false,
     };
+    if let Step::Order { sample, .. } | Step::Children { sample, .. } = &mut step
+        && !planner.answers(filter)
+    {
+        *sample = Sample::default();
+    }
     Ok(Plan {
         step,
         estimate,

@@ -61,6 +61,12 @@ fn what_has_very_many_rows_is_collected_in_slices() {
         assert_eq!(candidates.next(EntryId::ROOT), Some(first));
         assert_eq!(candidates.count(), Some(NUMBERED as u64 + 3 - first.0));
     }
+    // For a page it is not worth it to collect them, unless they are far away.
+    let many = plan("(uidNumber>=30000)", &everywhere);
+    let page = |after, wanted| snapshot.begin_page(&many, EntryId(after), wanted).unwrap();
+    assert_eq!(page(30_000, 500), Candidates::Scan);
+    assert!(matches!(page(30_000, 50_000), Candidates::Gathering(_)));
+    assert!(matches!(page(0, 500), Candidates::Gathering(_)));
     // Both sides of a range are walked.
     let range = plan("(&(uidNumber>=30000)(uidNumber<=30099))", &everywhere);
     let mut found = snapshot.begin_candidates(&range, EntryId::ROOT).unwrap();

@@ -441,7 +441,12 @@ fn plan_area(
     if plan.is_unindexed() {
         unindexed::admit(context, needs, cursor)?;
     }
-    context.begin_walk(&plan, cursor.after)
+    let wanted = match (cursor.page, cursor.limits.entries_max) {
+        (Some(page), _) => u64::from(page.size),
+        (None, 0) => u64::MAX,
+        (None, most) => most,
+    };
+    context.begin_page(&plan, cursor.after, wanted)
 }
 
 /// What the base of a search leads to.

@@ -7,6 +7,7 @@ use schema::{
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::sample::Sample;
 use super::{ENOUGH, Found, HOLDERS_FOUND_MAX, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
 use crate::error::Error;
 use crate::id::EntryId;
@@ -115,8 +116,12 @@ impl Planner<'_> {
                     return Ok(None);
                 }
                 if children > REGION_MAX {
-                    let count = children;
-                    return Ok(Some(Step::Children { parent, count }));
+                    let (count, sample) = (children, self.sample(|it| it.parent() == parent)?);
+                    return Ok(Some(Step::Children {
+                        parent,
+                        count,
+                        sample,
+                    }));
                 }
                 let mut ids = snapshot.children(parent).collect::<Result<Vec<_>, _>>()?;
                 ids.sort_unstable();
@@ -318,9 +323,13 @@ impl Planner<'_> {
                 counted += 1;
                 counted < COUNTED_MAX
             })?;
+            let mut sample = Sample::default();
             let estimate = match counted {
                 0 => continue,
-                COUNTED_MAX => COUNTED_MAX.max(self.sampled(selector, normal, side)?),
+                COUNTED_MAX => {
+                    sample = self.sample_order(selector, normal, side)?;
+                    COUNTED_MAX.max(sample.share_of(self.snapshot.entry_count()?))
+                }
                 counted => counted,
             };
             steps.push(Step::Order {
@@ -329,6 +338,7 @@ impl Planner<'_> {
                 normal: normal.into(),
                 side,
                 estimate,
+                sample,
             });
         }
         Ok(union(steps))

@@ -56,6 +56,27 @@ impl Snapshot<'_> {
         }
     }
 
+    /// The same for who needs so many entries that match. Walking over entries until they are found
+    /// may cost less than all rows do, in particular where a page before has ended.
+    ///
+    /// # Errors
+    /// As [`Snapshot::candidates`].
+    pub fn begin_page(
+        &self,
+        plan: &Plan,
+        after: EntryId,
+        wanted: u64,
+    ) -> Result<Candidates, Error> {
+        if let Step::Order { sample, .. } | Step::Children { sample, .. } = &plan.step
+            && plan.step.is_slow()
+            && (sample.walk_rows(self, after, wanted)?)
+                .is_some_and(|rows| rows < plan.step.rough_size())
+        {
+            return Ok(Candidates::Scan);
+        }
+        self.begin_walk(plan, after)
+    }
+
     fn begin_gathering(&self, step: &Step, after: EntryId) -> Result<Candidates, Error> {
         if !step.is_slow() {
             return fetch(self, step, after);

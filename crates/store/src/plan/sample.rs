@@ -1,25 +1,69 @@
-//! How many entries an assertion matches, told by asking some.
+//! How many entries an assertion matches, and where, told by asking some.
 
 use schema::{Assertion, Filter, Selector, Truth};
 
 use super::estimate::Planner;
+use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::order::Side;
+use crate::snapshot::Snapshot;
 
 /// Entries that are asked: a share is known to some hundredths. Each costs about two microseconds
 /// in memory, and up to a tenth of a millisecond on a disk.
 const SAMPLES: u64 = 64;
+/// Looking at an entry costs as much as so many rows of an index.
+const ENTRY_ROWS: u64 = 8;
+
+/// What entries that are evenly spread over all ids, and so by time, answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// A bit for each, the lowest for the lowest id.
+    matching: u64,
+}
+
+impl Sample {
+    /// About how many of so many entries match: of those between two that were asked, half.
+    pub fn share_of(self, entries: u64) -> u64 {
+        let matching = u64::from(self.matching.count_ones());
+        entries.saturating_mul(2 * matching + 1) / (2 * SAMPLES + 1)
+    }
+
+    /// What a walk over entries behind an id costs, in rows of an index, until so many that match
+    /// were met; `None` when nobody knows of any.
+    pub fn walk_rows(
+        self,
+        snapshot: &Snapshot<'_>,
+        after: EntryId,
+        wanted: u64,
+    ) -> Result<Option<u64>, Error> {
+        let first = after.0 / step(snapshot)?;
+        let ahead = self.matching.checked_shr(first as u32).unwrap_or(0);
+        if ahead == 0 {
+            return Ok(None);
+        }
+        let each = snapshot.entry_count()? / SAMPLES + 1;
+        let gap = each * u64::from(ahead.trailing_zeros());
+        let left = SAMPLES - u64::from(ahead.trailing_zeros()) - first;
+        let looked = wanted.saturating_mul(left) / u64::from(ahead.count_ones());
+        Ok(Some(gap.saturating_add(looked).saturating_mul(ENTRY_ROWS)))
+    }
+}
+
+/// Ids from one sample to the next.
+fn step(snapshot: &Snapshot<'_>) -> Result<u64, Error> {
+    Ok(snapshot.last_id()?.0 / SAMPLES + 1)
+}
 
 impl Planner<'_> {
-    /// About how many entries have a value on one side of a bound.
+    /// Asks entries whether they have a value on one side of a bound.
     #[cold]
-    pub(super) fn sampled(
+    pub(super) fn sample_order(
         &self,
         selector: &Selector,
         normal: &[u8],
         side: Side,
-    ) -> Result<u64, Error> {
+    ) -> Result<Sample, Error> {
         let assertion = Assertion {
             selector: selector.clone(),
             given: Box::default(),
@@ -30,22 +74,26 @@ impl Planner<'_> {
             Side::From => Filter::GreaterOrEqual(assertion),
             Side::UpTo => Filter::LessOrEqual(assertion),
         };
-        let entries = self.snapshot.entry_count()?;
-        let last = self.snapshot.last_id()?.0;
-        let (mut asked, mut matching) = (0_u64, 0_u64);
         let mut scratch = Vec::new();
+        self.sample(|view| filter.evaluate(&self.indexes.schema, view, &mut scratch) == Truth::True)
+    }
+
+    /// Asks entries for what `test` says of them.
+    #[cold]
+    pub(super) fn sample(
+        &self,
+        mut test: impl FnMut(&EntryView<'_>) -> bool,
+    ) -> Result<Sample, Error> {
+        let step = step(self.snapshot)?;
+        let mut matching = 0;
         for at in 0..SAMPLES {
-            // Evenly spread over all ids, and so by time: values often grow with it.
-            let from = EntryId(last / SAMPLES * at + 1);
+            let from = EntryId(step * at + 1);
             let Some(found) = self.snapshot.stored_entries_from(from).next() else {
                 break;
             };
             let (_, view) = found?;
-            asked += 1;
-            let truth = filter.evaluate(&self.indexes.schema, &view, &mut scratch);
-            matching += u64::from(truth == Truth::True);
+            matching |= u64::from(test(&view)) << at;
         }
-        // Of those between two that were asked, half.
-        Ok(entries.saturating_mul(2 * matching + 1) / (2 * asked + 1))
+        Ok(Sample { matching })
     }
 }

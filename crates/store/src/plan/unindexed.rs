@@ -32,7 +32,7 @@ impl Planner<'_> {
     }
 
     /// Whether indexes answer every part of a filter, so that what they give matches.
-    fn answers(&self, filter: &Filter) -> bool {
+    pub(super) fn answers(&self, filter: &Filter) -> bool {
         let has = |selector: &Selector, kind| self.bases(selector, kind).is_some();
         match filter {
             Filter::True | Filter::False | Filter::Undefined(_) => true,
