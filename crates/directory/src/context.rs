@@ -4,18 +4,24 @@
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
 
 mod account;
+mod climb;
 mod collective;
 mod computed;
+mod descent;
 mod dynamic;
 mod effort;
 mod entry;
 mod linked;
 mod membership;
+mod stored;
+mod walks;
 
 pub(crate) use collective::COLLECTIVE_CLASS;
+pub(crate) use dynamic::Described;
 pub(crate) use entry::VisibleEntry;
-pub(crate) use linked::write_member;
+pub(crate) use linked::{EachMember, write_member};
 pub(crate) use membership::Reach;
+pub(crate) use walks::Walks;
 
 use crate::catalog::Catalog;
 use crate::clock::{self, Clock};
@@ -31,8 +37,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 use store::{
-    Advice, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup, OrderRows,
-    OrderStart, Plan, Region, RegionScope, Snapshot,
+    Advice, CandidateEntries, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup,
+    Members, OrderRows, OrderStart, Plan, Region, RegionScope, SetId, Snapshot,
 };
 
 /// One operation's view of the directory.
@@ -43,7 +49,10 @@ pub(crate) struct Context<'a> {
     /// Numbers of the attributes the subject never sees.
     hidden: SmallVec<[AttributeNumber; 4]>,
     sees_config: bool,
-    memory: membership::Memory,
+    /// Every lender of collective attributes, once they have been read.
+    lenders: OnceCell<Vec<collective::Lender>>,
+    /// Walks over groups, in slices.
+    pace: walks::Pace,
     /// What walks over groups may cost, where that is limited.
     effort: OnceCell<Box<effort::Effort>>,
     /// Asked only where the time itself is read: the entryTtl of a dynamic entry.
@@ -57,8 +66,74 @@ pub(crate) struct Context<'a> {
 /// A candidate of a search.
 pub(crate) struct Met<'c, 'a> {
     pub id: EntryId,
-    /// Nothing when it was deleted with its subtree.
+    /// Nothing when it was deleted with its subtree, or is a text. An entry that a text names is
+    /// met under the id of the text.
     pub entry: Option<VisibleEntry<'c, 'a>>,
+}
+
+/// See [`Context::met`].
+pub(crate) struct MetEntries<'c> {
+    context: &'c Context<'c>,
+    hides_some: bool,
+    stored: CandidateEntries<'c>,
+    /// The set whose members they are.
+    members: Option<Box<(SetId, Members<'c>)>>,
+}
+
+impl<'c> MetEntries<'c> {
+    #[inline(always)]
+    fn meet(&self, id: EntryId, view: EntryView<'c>) -> Result<Met<'c, 'c>, Stop> {
+        let context = self.context;
+        let entry = match self.hides_some && context.snapshot.is_detached(&view)? {
+            true => None,
+            false => Some(VisibleEntry { id, view, context }),
+        };
+        Ok(Met { id, entry })
+    }
+
+    #[cold]
+    fn next_member(&mut self) -> Result<Option<Met<'c, 'c>>, Stop> {
+        let context = self.context;
+        let snapshot = context.snapshot;
+        let Some((set, members)) = self.members.as_deref_mut() else {
+            return Ok(None);
+        };
+        let Some(id) = members.next().transpose()? else {
+            return Ok(None);
+        };
+        let set = *set;
+        if let Some(view) = snapshot.stored_entry(id)? {
+            return self.meet(id, view).map(Some);
+        }
+        // A text, which an entry may have come to with its superior.
+        let mut entry = None;
+        if let Some(named) = snapshot.named_by(id)?
+            && !snapshot.has_member(set, named)?
+        {
+            let view = snapshot.entry(named)?;
+            entry = view.map(|view| VisibleEntry {
+                id: named,
+                view,
+                context,
+            });
+        }
+        Ok(Some(Met { id, entry }))
+    }
+}
+
+impl<'c> Iterator for MetEntries<'c> {
+    type Item = Result<Met<'c, 'c>, Stop>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.members.is_some() {
+            return self.next_member().transpose();
+        }
+        match self.stored.next()? {
+            Ok((id, view)) => Some(self.meet(id, view)),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
 }
 
 /// Where a name leads.
@@ -81,7 +156,8 @@ impl<'a> Context<'a> {
             subject,
             hidden: SmallVec::new(),
             sees_config: true,
-            memory: membership::Memory::default(),
+            lenders: OnceCell::new(),
+            pace: walks::Pace::default(),
             effort: OnceCell::new(),
             clock: None,
             counters: None,
@@ -287,23 +363,38 @@ impl<'a> Context<'a> {
     }
 
     /// The same for searches that run in slices: deleted entries that are still stored are met,
-    /// and cost a turn each.
+    /// as are texts among the members of a group, and cost a turn each.
+    #[inline(always)]
     pub fn met<'c>(
         &'c self,
         candidates: &'c Candidates,
         after: EntryId,
-    ) -> Result<impl Iterator<Item = Result<Met<'c, 'c>, Stop>>, Stop> {
-        let hides_some = self.snapshot.hides_some()?;
-        let stored = candidates.stored_after(*self.snapshot, after);
-        Ok(stored.map(move |found| {
-            let (id, view) = found?;
-            let context = self;
-            let entry = match hides_some && self.snapshot.is_detached(&view)? {
-                true => None,
-                false => Some(VisibleEntry { id, view, context }),
-            };
-            Ok(Met { id, entry })
-        }))
+    ) -> Result<MetEntries<'c>, Stop> {
+        let members = match candidates {
+            Candidates::Members { group, number } => self.met_members(*group, *number, after)?,
+            _ => None,
+        };
+        Ok(MetEntries {
+            context: self,
+            hides_some: self.snapshot.hides_some()?,
+            stored: candidates.stored_after(*self.snapshot, after),
+            members,
+        })
+    }
+
+    #[cold]
+    fn met_members<'c>(
+        &'c self,
+        group: EntryId,
+        number: AttributeNumber,
+        after: EntryId,
+    ) -> Result<Option<Box<(SetId, Members<'c>)>>, Stop> {
+        let snapshot: &'c Snapshot<'c> = self.snapshot;
+        let Some(set) = snapshot.linked_set(group, number)? else {
+            return Ok(None);
+        };
+        let members = snapshot.members_after(set.set, after)?;
+        Ok(Some(Box::new((set.set, members))))
     }
 
     /// Whether an entry of a search lies in its region and in what the subject may search.

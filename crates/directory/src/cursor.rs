@@ -1,5 +1,6 @@
 //! A search between two of its slices. Holds no snapshot: it resumes on a new one, by id.
 
+use crate::context::Walks;
 use crate::operation::extras::Extras;
 use crate::operation::large::Large;
 use crate::operation::unindexed::Permit;
@@ -43,6 +44,8 @@ pub struct Cursor {
     pub(crate) subject: Option<Rc<Subject>>,
     /// The entry that is being sent in parts.
     pub(crate) large: Option<Box<Large>>,
+    /// Walks over groups that go on in the next slice.
+    pub(crate) walks: Option<Box<Walks>>,
     /// Its place among the searches that no index helps.
     pub(crate) permit: Option<Box<Permit>>,
     /// Scratch for names and normalised values.

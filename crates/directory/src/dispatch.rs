@@ -4,7 +4,7 @@
 //! closes it, and Abandon and Cancel of a search that is being sent are looked for by the
 //! connection, which holds the search's cursor.
 
-use crate::context::Context;
+use crate::context::{Context, Walks};
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
 use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
@@ -16,14 +16,14 @@ use crate::operation::{
     transaction,
 };
 use crate::session::Session;
-use crate::stop::Stop;
+use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use crate::write::{Bundle, Write};
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
-    CompareRequest, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl, Request,
-    ResultCode, ResultKind, SearchRequest, response,
+    CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
+    Request, ResultCode, ResultKind, SearchRequest, response,
 };
 use std::rc::Rc;
 
@@ -66,7 +66,7 @@ pub(crate) fn dispatch(
         Request::Unbind => return Ok(Flow::Close),
         Request::Search(it) => {
             let whose = (&context, &subject);
-            return begin_search(parts, whose, session, (id, it, &controls), out);
+            return begin_search(parts, whose, session, (message, it, &controls), out);
         }
         update @ (Request::Modify(_)
         | Request::Add(_)
@@ -122,25 +122,88 @@ fn begin_search(
     parts: &Parts<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
     session: &Session,
-    (id, request, controls): (MessageId, &SearchRequest<'_>, &Controls<'_>),
+    (message, request, controls): (&Message<'_>, &SearchRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let proxied = controls.proxied.is_some();
+    let (id, proxied) = (message.id, controls.proxied.is_some());
     let limits = limits_of(parts, session, subject, proxied)?;
     let needs = needs(parts, session, limits);
+    context.divide_walks(true);
     if controls.follows() {
         let asked = (id, request, controls);
-        let follower = follow::begin(parts, context, &needs, session, asked)?;
-        let subject = Rc::clone(subject);
-        return Ok(Flow::Follow(Box::new(follower.acting_as(subject))));
+        return match follow::begin(parts, context, &needs, session, asked) {
+            Ok(follower) => {
+                let subject = Rc::clone(subject);
+                Ok(Flow::Follow(Box::new(follower.acting_as(subject))))
+            }
+            Err(stop) => begin_later(context, &needs, stop, (message, request), out),
+        };
     }
-    let Some(mut cursor) = search::search(context, &needs, id, request, controls, out)? else {
-        return Ok(Flow::Done);
+    let mut cursor = match search::search(context, &needs, id, request, controls, out) {
+        Ok(Some(cursor)) => cursor,
+        Ok(None) => return Ok(Flow::Done),
+        Err(stop) => {
+            return begin_later(context, &needs, stop, (message, request), out);
+        }
     };
+    cursor.walks = context.walks_for_later();
     if proxied {
         cursor.subject = Some(Rc::clone(subject));
     }
     Ok(Flow::More(cursor))
+}
+
+/// Leaves a search whose walks over groups are not done to be begun once more.
+#[cold]
+fn begin_later(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    stop: Stop,
+    asked: (&Message<'_>, &SearchRequest<'_>),
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    if !stop.is_unfinished() {
+        return Err(stop);
+    }
+    let later = search::begin_later(context, needs, asked, out)?;
+    Ok(later.map_or(Flow::Done, Flow::More))
+}
+
+/// Begins a search once more whose walks have gone on.
+#[cold]
+fn begin_again(
+    parts: &Parts<'_>,
+    session: &mut Session,
+    mut walks: Box<Walks>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let (request, began_us) = (walks.request.take().unwrap_or_default(), walks.began_us);
+    // It was decoded before, under whatever limits.
+    let limits = DecodeLimits {
+        message_bytes_max: usize::MAX,
+        filter_depth_max: u8::MAX,
+        depth_max: u8::MAX,
+    };
+    let message = Message::decode(&request, &limits)
+        .map_err(|error| Refusal::new(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
+    let Request::Search(request) = &message.request else {
+        return Ok(Flow::Done);
+    };
+    let mut controls = Controls::default();
+    controls.take_all(&message.request, &message.controls)?;
+    let subject = acting_subject(parts, session, &controls)?;
+    let context = parts.context(&subject);
+    context.take_up(Some(walks));
+    let whose = (&context, &subject);
+    let asked = (&message, request, &controls);
+    Ok(match begin_search(parts, whose, session, asked, out)? {
+        Flow::More(mut cursor) => {
+            // The time runs on.
+            cursor.began_us = began_us.or(cursor.began_us);
+            Flow::More(cursor)
+        }
+        flow => flow,
+    })
 }
 
 /// Whom an operation acts as: who is bound, or whom a control names, or who began the transaction
@@ -437,14 +500,23 @@ pub(crate) fn resume(
     mut cursor: Box<crate::Cursor>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
+    let mut walks = cursor.walks.take();
+    if let Some(again) = walks.take_if(|it| it.request.is_some()) {
+        return begin_again(parts, session, again, out);
+    }
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
     context.limit_walks(&parts.shared.unindexed, limits);
+    context.take_up(walks);
+    context.divide_walks(true);
     Ok(match search::step(&context, &needs, &mut cursor, out)? {
         Step::Finished => Flow::Done,
-        Step::Parked => Flow::More(cursor),
+        Step::Parked => {
+            cursor.walks = context.walks_for_later();
+            Flow::More(cursor)
+        }
     })
 }
 

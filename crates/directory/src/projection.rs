@@ -171,7 +171,7 @@ impl Projection {
         if catalog.has_collective {
             self.write_lent(catalog, entry, None, out)?;
         }
-        for type_id in &self.computed {
+        for type_id in self.computed_but(catalog, members_max) {
             let mut values: SmallVec<[Vec<u8>; 1]> = SmallVec::new();
             entry.shown_values(*type_id, &mut |value| {
                 values.push(value.to_vec());
@@ -207,7 +207,7 @@ impl Projection {
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
         }
-        for type_id in &self.computed {
+        for type_id in self.computed_but(catalog, members_max) {
             let values = entry.all_shown_values(*type_id)?;
             if !values.is_empty() {
                 let text = catalog.schema.type_of(*type_id).name();
@@ -296,9 +296,31 @@ impl Projection {
         let selected = large.filter_map(|it| {
             let known = catalog.schema.known(it.number);
             let known = known.filter(|known| self.selects(known))?;
-            Some(LargeSet::new(it.number, it.set, &known.text))
+            Some(LargeSet::new(known, it.set))
         });
         Ok(selected.collect())
+    }
+
+    /// The members of a dynamic group, if they are selected.
+    pub fn described(
+        &self,
+        catalog: &Catalog,
+        entry: &VisibleEntry<'_, '_>,
+    ) -> Result<Option<LargeSet>, Stop> {
+        let member = catalog.computed.member;
+        if !self.computed.contains(&member) {
+            return Ok(None);
+        }
+        let text = catalog.schema.type_of(member).name();
+        let described = entry.description()?;
+        Ok(described.map(|it| LargeSet::of_searches((member, text), it, self.types_only)))
+    }
+
+    /// The computed types to add; members only where they come in one piece.
+    fn computed_but(&self, catalog: &Catalog, members_max: u64) -> impl Iterator<Item = &TypeId> {
+        let member = catalog.computed.member;
+        let in_parts = members_max != u64::MAX;
+        (self.computed.iter()).filter(move |it| !in_parts || **it != member)
     }
 
     /// Whether a stored attribute is selected, with all its values. A range beside `*` comes

@@ -73,6 +73,9 @@ pub enum Failure {
     /// Whoever asked for it wants it no more; nothing was changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,
+    /// A slice is over. Told to whoever goes on in the next one, and to nobody else.
+    #[error("a part of an operation was not continued")]
+    Unfinished,
 }
 
 impl Failure {

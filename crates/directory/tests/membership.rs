@@ -300,6 +300,22 @@ fn dynamic_groups_have_members() {
 }
 
 #[test]
+fn the_search_of_a_dynamic_group_sees_members() {
+    let mut client = nested();
+    let url = format!("ldap:///{BASE}??sub?(member={})", dn("a"));
+    dynamic(&mut client, "holders", &url);
+    let every = "(objectClass=*)";
+    let answer = client.search(&dn("holders"), Scope::BaseObject, every, &["member"]);
+    assert_eq!(answer.values("member"), [dn("inner")]);
+    assert_eq!(
+        groups(&mut client, "inner", "isMemberOf"),
+        set(&["holders", "inner", "outer"])
+    );
+    let found = found(&mut client, &format!("(isMemberOf={})", dn("holders")));
+    assert!(found.contains("inner") && !found.contains("c"));
+}
+
+#[test]
 fn nobody_writes_membership() {
     let mut client = nested();
     let value = dn("outer");

@@ -1,5 +1,7 @@
 //! The entries that may match: what a plan yields, walked in the order of ids.
 
+use std::sync::Arc;
+
 use roaring::RoaringTreemap;
 use schema::AttributeNumber;
 
@@ -22,6 +24,8 @@ pub enum Candidates {
     Ids(Vec<EntryId>),
     /// Many.
     Set(RoaringTreemap),
+    /// The same, as the filter has them.
+    Listed(Arc<RoaringTreemap>),
     /// All entries.
     Scan,
     /// Those that are not all collected: [`Snapshot::gather`] comes first.
@@ -43,6 +47,7 @@ impl Candidates {
             Candidates::One(_) => Some(1),
             Candidates::Ids(ids) => Some(ids.len() as u64),
             Candidates::Set(set) => Some(set.len()),
+            Candidates::Listed(set) => Some(set.len()),
             Candidates::Scan | Candidates::Gathering(_) | Candidates::Members { .. } => None,
         }
     }
@@ -54,11 +59,8 @@ impl Candidates {
             Candidates::None | Candidates::Gathering(_) | Candidates::Members { .. } => None,
             Candidates::One(id) => Some(*id).filter(|id| *id > after),
             Candidates::Ids(ids) => ids.get(ids.partition_point(|id| *id <= after)).copied(),
-            Candidates::Set(set) => {
-                let mut iter = set.iter();
-                iter.advance_to(after.0.checked_add(1)?);
-                iter.next().map(EntryId)
-            }
+            Candidates::Set(set) => next_of(set, after),
+            Candidates::Listed(set) => next_of(set, after),
             Candidates::Scan => after.0.checked_add(1).map(EntryId),
         }
     }
@@ -101,11 +103,8 @@ impl Candidates {
             Candidates::Ids(ids) => {
                 Source::Ids(ids[ids.partition_point(|id| *id <= after)..].iter())
             }
-            Candidates::Set(set) => {
-                let mut iter = set.iter();
-                iter.advance_to(after.0.saturating_add(1));
-                Source::Set(Box::new(iter))
-            }
+            Candidates::Set(set) => Source::of_set(set, after),
+            Candidates::Listed(set) => Source::of_set(set, after),
             Candidates::Scan => {
                 let from = EntryId(after.0.saturating_add(1));
                 Source::Scan(Box::new(snapshot.scan(from, EntryId(u64::MAX), sight)))
@@ -138,7 +137,7 @@ impl Candidates {
 
     /// The candidates that are in both.
     pub(crate) fn and(self, other: Candidates) -> Candidates {
-        use Candidates::{Gathering, Ids, Members, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, Listed, Members, None, One, Scan, Set};
         match (self, other) {
             (None, _) | (_, None) => None,
             (Scan | Gathering(_) | Members { .. }, it)
@@ -154,6 +153,11 @@ impl Candidates {
                 a &= b;
                 Candidates::from_set(a)
             }
+            (Set(mut a), Listed(b)) | (Listed(b), Set(mut a)) => {
+                a &= &*b;
+                Candidates::from_set(a)
+            }
+            (Listed(a), Listed(b)) => Candidates::from_set(&*a & &*b),
             (Ids(mut ids), it) | (it, Ids(mut ids)) => {
                 ids.retain(|id| it.contains(*id));
                 Candidates::from_ids(ids)
@@ -163,7 +167,7 @@ impl Candidates {
 
     /// The candidates that are in either.
     pub(crate) fn or(self, other: Candidates) -> Candidates {
-        use Candidates::{Gathering, Ids, Members, None, One, Scan, Set};
+        use Candidates::{Gathering, Ids, Listed, Members, None, One, Scan, Set};
         match (self, other) {
             (None, it) | (it, None) => it,
             (Scan | Gathering(_) | Members { .. }, _)
@@ -172,6 +176,12 @@ impl Candidates {
                 a |= b;
                 Set(a)
             }
+            (Set(mut a), Listed(b)) | (Listed(b), Set(mut a)) => {
+                a |= &*b;
+                Set(a)
+            }
+            (Listed(a), Listed(b)) => Set(&*a | &*b),
+            (Listed(set), it) | (it, Listed(set)) => Set(RoaringTreemap::clone(&set)).or(it),
             (Set(mut set), it) | (it, Set(mut set)) => {
                 match it {
                     One(id) => drop(set.insert(id.0)),
@@ -200,9 +210,16 @@ impl Candidates {
             Candidates::One(one) => *one == id,
             Candidates::Ids(ids) => ids.binary_search(&id).is_ok(),
             Candidates::Set(set) => set.contains(id.0),
+            Candidates::Listed(set) => set.contains(id.0),
             Candidates::Scan => true,
         }
     }
+}
+
+fn next_of(set: &RoaringTreemap, after: EntryId) -> Option<EntryId> {
+    let mut iter = set.iter();
+    iter.advance_to(after.0.checked_add(1)?);
+    iter.next().map(EntryId)
 }
 
 /// See [`Candidates::entries_after`].
@@ -220,6 +237,14 @@ enum Source<'c> {
     Set(Box<roaring::treemap::Iter<'c>>),
     Scan(Box<EntryIterator<'c>>),
     Members(Box<dyn Iterator<Item = Result<EntryId, Error>> + 'c>),
+}
+
+impl<'c> Source<'c> {
+    fn of_set(set: &'c RoaringTreemap, after: EntryId) -> Source<'c> {
+        let mut iter = set.iter();
+        iter.advance_to(after.0.saturating_add(1));
+        Source::Set(Box::new(iter))
+    }
 }
 
 impl<'c> Iterator for CandidateEntries<'c> {

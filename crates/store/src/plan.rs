@@ -20,6 +20,7 @@ pub use gather::Gathering;
 pub use parts::{FilterPart, filter_parts};
 
 use std::fmt;
+use std::sync::Arc;
 
 use roaring::RoaringTreemap;
 use schema::{AttributeNumber, Filter, Schema, TypeId};
@@ -94,6 +95,8 @@ pub(crate) enum Step {
     },
     /// Ids that were collected in slices.
     Gathered(RoaringTreemap),
+    /// Ids that the filter lists.
+    Listed(Arc<RoaringTreemap>),
     /// Holders of any of these.
     Union(Vec<Step>),
     /// Holders of all of these; the first one is the cheapest.
@@ -277,6 +280,7 @@ fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
         }
         Step::Children { count, .. } => out.push_str(&format!("entries of the region ({count})")),
         Step::Gathered(ids) => out.push_str(&format!("collected entries ({})", ids.len())),
+        Step::Listed(ids) => out.push_str(&format!("links between entries ({})", ids.len())),
         Step::Union(parts) => explain_parts("any of", parts, name, out),
         Step::Intersection(parts) => explain_parts("all of", parts, name, out),
     }

@@ -79,6 +79,58 @@ fn what_has_very_many_rows_is_collected_in_slices() {
 }
 
 #[test]
+fn very_many_owners_of_links_are_collected_in_slices() {
+    const GROUPS: u64 = 70_000;
+    let folder = tempfile::tempdir().unwrap();
+    let equality = IndexKinds {
+        equality: true,
+        ..IndexKinds::NONE
+    };
+    let mut schema = schema();
+    for attribute in ["member", "uniqueMember"] {
+        let description = schema.describe(attribute).unwrap();
+        schema = schema.with_number(&description).unwrap().0;
+    }
+    let indexes = indexes(&schema, &[("member", equality), ("uniqueMember", equality)]);
+    let store = create(folder.path(), &indexes, 4);
+    let mut batch = store.begin(&indexes).unwrap();
+    let top = attributes("objectClass: domain; dc: example");
+    let root = EntryId::ROOT;
+    let top = insert(&mut batch, &schema, root, "dc=Example,dc=com", &top).unwrap();
+    let own = attributes("objectClass: account");
+    let mut expected = Vec::new();
+    let (member, unique) = (number(&schema, "member"), number(&schema, "uniqueMember"));
+    for at in 0..GROUPS {
+        let id = insert(&mut batch, &schema, top, &format!("uid={at}"), &own).unwrap();
+        // Of some only the other attribute, of some both.
+        if at % 3 != 0 {
+            batch.change_links(id, member, &[(top, true)]).unwrap();
+        }
+        if at % 3 != 1 {
+            batch.change_links(id, unique, &[(top, true)]).unwrap();
+            expected.push(id);
+        }
+    }
+    batch.commit().unwrap();
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    let filter = filter(&schema, "(uniqueMember=*)");
+    let plan = store::plan(&snapshot, &indexes, &filter, &subtree(top)).unwrap();
+    let mut candidates = snapshot.begin_candidates(&plan, root).unwrap();
+    assert!(matches!(candidates, Candidates::Gathering(_)), "{plan}");
+    let mut slices = 0;
+    while !snapshot.gather(&mut candidates).unwrap() {
+        slices += 1;
+    }
+    assert_eq!(slices, 1);
+    let mut found = Vec::new();
+    while let Some(id) = candidates.next(found.last().copied().unwrap_or(root)) {
+        found.push(id);
+    }
+    assert!(found == expected, "{} of {}", found.len(), expected.len());
+}
+
+#[test]
 fn what_finds_most_of_what_it_looks_at_is_not_unindexed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, indexes) = numbered(folder.path());

@@ -33,11 +33,11 @@ struct Lent {
 impl Context<'_> {
     /// Every lender, read once per operation.
     fn lenders(&self) -> Result<&[Lender], Stop> {
-        if let Some(lenders) = self.memory.lenders.get() {
+        if let Some(lenders) = self.lenders.get() {
             return Ok(lenders);
         }
         let lenders = self.read_lenders()?;
-        Ok(self.memory.lenders.get_or_init(|| lenders))
+        Ok(self.lenders.get_or_init(|| lenders))
     }
 
     fn read_lenders(&self) -> Result<Vec<Lender>, Stop> {

@@ -1,10 +1,13 @@
 //! Attributes of an entry that are not stored: they are computed when somebody asks for them.
 
-use super::VisibleEntry;
+use super::{Described, VisibleEntry};
 use crate::clock;
 use crate::index_progress;
 use crate::stop::Stop;
 use schema::TypeId;
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use store::EntryId;
 
 /// Hexadecimal digits of an etag.
 const ETAG_DIGITS: usize = 16;
@@ -45,14 +48,31 @@ impl VisibleEntry<'_, '_> {
     ) -> Result<(), Stop> {
         if type_id != self.context.catalog.computed.member {
             self.computed_values(type_id, test)?;
-        } else if self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
-            for id in self.context.dynamic_members(self.id)? {
-                if test(self.context.spelled_name(id)?.as_bytes()) {
-                    break;
+        } else if let Some(mut described) = self.description()? {
+            // In one piece, so not for very many: a search gets them in slices, as `Large`.
+            let (mut looked, over) = (0, Cell::new(false));
+            let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
+                looked += 1;
+                self.context.require_whole(looked)?;
+                if let Some(id) = found {
+                    over.set(test(self.context.spelled_name(id)?.as_bytes()));
                 }
-            }
+                Ok(match over.get() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            };
+            while !self.context.walk_described(&mut described, each)? && !over.get() {}
         }
         Ok(())
+    }
+
+    /// The way through the members of a dynamic group.
+    pub fn description(&self) -> Result<Option<Described>, Stop> {
+        match self.id.is_entry() && self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
+            true => self.context.described_by(self.id),
+            false => Ok(None),
+        }
     }
 
     /// All of them.

@@ -3,60 +3,144 @@
 //! itself.
 
 use super::Context;
+use super::stored::StoredEntry;
+use super::walks::LOOKS_PER_NAME;
 use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::operation;
+use crate::operation::unindexed::Permit;
 use crate::stop::Stop;
 use protocol::Scope;
 use protocol::url::LdapUrl;
+use roaring::RoaringTreemap;
 use schema::{Filter, Truth};
-use store::{EntryId, EntryView, Lookup, Region, RegionScope};
+use std::ops::ControlFlow;
+use store::{Candidates, EntryId, EntryView, Lookup, Region, RegionScope};
 
 /// Depth of a filter in a `memberURL`.
 const FILTER_DEPTH_MAX: u8 = 32;
 
-/// A dynamic group of this snapshot.
+/// A dynamic group.
+#[derive(Debug)]
 pub(super) struct DynamicGroup {
-    id: EntryId,
+    pub id: EntryId,
     searches: Vec<(Region, Filter)>,
 }
 
-impl Context<'_> {
-    /// Every dynamic group, read once per operation.
-    fn dynamic_groups(&self) -> Result<&[DynamicGroup], Stop> {
-        if let Some(groups) = self.memory.dynamic.get() {
-            return Ok(groups);
-        }
-        let groups = self.read_dynamic_groups()?;
-        Ok(self.memory.dynamic.get_or_init(|| groups))
-    }
+/// Reading all of them, and how far that has come.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    candidates: Option<Candidates>,
+    after: EntryId,
+    groups: Vec<DynamicGroup>,
+}
 
-    fn read_dynamic_groups(&self) -> Result<Vec<DynamicGroup>, Stop> {
+impl Reading {
+    pub fn into_groups(self) -> Vec<DynamicGroup> {
+        self.groups
+    }
+}
+
+/// A way through the entries that the searches of a dynamic group find, each once. It owns nothing
+/// of a snapshot.
+#[derive(Debug)]
+pub(crate) struct Described {
+    searches: Vec<(Region, Filter)>,
+    /// Which of them is being made.
+    at: usize,
+    candidates: Option<Candidates>,
+    after: EntryId,
+    /// What was found, where there are several that may find the same.
+    met: RoaringTreemap,
+    looked: u64,
+    permit: Option<Permit>,
+}
+
+impl Described {
+    /// Begins once more.
+    pub fn begin_anew(&mut self) {
+        (self.at, self.candidates, self.after) = (0, None, EntryId::ROOT);
+        self.met.clear();
+    }
+}
+
+impl Context<'_> {
+    /// Goes on reading every dynamic group, to the end or to that of the slice.
+    pub(super) fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
         let schema = &self.catalog.schema;
         let everywhere = Region {
             base: EntryId::ROOT,
             scope: RegionScope::Subtree,
         };
         let filter = operation::class_filter(schema, DYNAMIC_GROUP_CLASS);
-        let plan = self.plan(&filter, &everywhere)?;
-        let candidates = self.candidates(&plan, EntryId::ROOT)?;
-        let (mut groups, mut scratch) = (Vec::new(), Vec::new());
-        for found in candidates.entries_after(*self.snapshot, EntryId::ROOT) {
-            let (id, view) = found?;
-            if filter.evaluate(schema, &view, &mut scratch) != Truth::True {
-                continue;
+        let candidates = match reading.candidates.take() {
+            Some(candidates) => candidates,
+            None => {
+                let plan = self.plan(&filter, &everywhere)?;
+                self.candidates(&plan, EntryId::ROOT)?
             }
-            let mut searches = Vec::new();
-            for number in schema.numbers_of(self.catalog.computed.member_url) {
-                let Some(attribute) = view.attribute(*number) else {
-                    continue;
-                };
-                for url in attribute.values() {
-                    searches.extend(self.search_of_url(url)?);
-                }
-            }
-            groups.push(DynamicGroup { id, searches });
+        };
+        let done = self.read_among(reading, &filter, &candidates);
+        if done.is_err() {
+            reading.candidates = Some(candidates);
         }
-        Ok(groups)
+        done
+    }
+
+    fn read_among(
+        &self,
+        reading: &mut Reading,
+        filter: &Filter,
+        candidates: &Candidates,
+    ) -> Result<(), Stop> {
+        let mut scratch = Vec::new();
+        for found in candidates.entries_after(*self.snapshot, reading.after) {
+            let (id, view) = found?;
+            self.look(LOOKS_PER_NAME)?;
+            if filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True {
+                let searches = self.searches_of(&view)?;
+                reading.groups.push(DynamicGroup { id, searches });
+            }
+            reading.after = id;
+        }
+        Ok(())
+    }
+
+    /// The searches of an entry that is a dynamic group.
+    fn searches_of(&self, view: &EntryView<'_>) -> Result<Vec<(Region, Filter)>, Stop> {
+        let schema = &self.catalog.schema;
+        let mut searches = Vec::new();
+        for number in schema.numbers_of(self.catalog.computed.member_url) {
+            let Some(attribute) = view.attribute(*number) else {
+                continue;
+            };
+            for url in attribute.values() {
+                searches.extend(self.search_of_url(url)?);
+            }
+        }
+        Ok(searches)
+    }
+
+    /// The dynamic group that an entry is.
+    fn dynamic_group(&self, id: EntryId) -> Result<Option<DynamicGroup>, Stop> {
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        let schema = &self.catalog.schema;
+        let filter = operation::class_filter(schema, DYNAMIC_GROUP_CLASS);
+        if filter.evaluate(schema, &view, &mut Vec::new()) != Truth::True {
+            return Ok(None);
+        }
+        let searches = self.searches_of(&view)?;
+        Ok(Some(DynamicGroup { id, searches }))
+    }
+
+    /// Whether an entry may be a dynamic group.
+    pub(super) fn has_description(&self, view: &EntryView<'_>) -> bool {
+        let numbers = self
+            .catalog
+            .schema
+            .numbers_of(self.catalog.computed.member_url);
+        self.catalog.has_dynamic_groups && numbers.iter().any(|it| view.attribute(*it).is_some())
     }
 
     /// What a `memberURL` searches; `None` when it names another server, or nothing here.
@@ -97,24 +181,8 @@ impl Context<'_> {
         )))
     }
 
-    /// Adds the dynamic groups whose search finds an entry.
-    pub(super) fn add_dynamic_groups_of(
-        &self,
-        id: EntryId,
-        groups: &mut Vec<EntryId>,
-    ) -> Result<(), Stop> {
-        let Some(view) = self.snapshot.entry(id)? else {
-            return Ok(());
-        };
-        for group in self.dynamic_groups()? {
-            if self.describes(group, id, &view)? {
-                groups.push(group.id);
-            }
-        }
-        Ok(())
-    }
-
-    fn describes(
+    /// Whether one of a dynamic group's searches finds an entry.
+    pub(super) fn describes(
         &self,
         group: &DynamicGroup,
         id: EntryId,
@@ -123,7 +191,7 @@ impl Context<'_> {
         let mut scratch = Vec::new();
         for (region, filter) in &group.searches {
             if self.snapshot.is_within(id, view, region)?
-                && filter.evaluate(&self.catalog.schema, view, &mut scratch) == Truth::True
+                && self.is_found(filter, id, view, &mut scratch)?
             {
                 return Ok(true);
             }
@@ -131,45 +199,108 @@ impl Context<'_> {
         Ok(false)
     }
 
+    /// Whether the filter of a dynamic group is true of an entry as it is stored.
+    fn is_found(
+        &self,
+        filter: &Filter,
+        id: EntryId,
+        view: &EntryView<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        let context = self;
+        let entry = StoredEntry { context, id, view };
+        let truth = filter.evaluate(&self.catalog.schema, &entry, scratch);
+        self.evaluated(truth == Truth::True)
+    }
+
     /// Whether a dynamic group's search finds an entry.
     pub fn is_dynamic_member(&self, group: EntryId, id: EntryId) -> Result<bool, Stop> {
-        let groups = self.dynamic_groups()?;
-        let Some(group) = groups.iter().find(|it| it.id == group) else {
+        let Some(group) = self.dynamic_group(group)? else {
             return Ok(false);
         };
         match self.snapshot.entry(id)? {
-            Some(view) => self.describes(group, id, &view),
+            Some(view) => self.describes(&group, id, &view),
             None => Ok(false),
         }
     }
 
-    /// The entries a dynamic group's searches find, each once; none of any other entry.
-    pub(super) fn dynamic_members(&self, group: EntryId) -> Result<Vec<EntryId>, Stop> {
-        let groups = self.dynamic_groups()?;
-        let Some(group) = groups.iter().find(|it| it.id == group) else {
-            return Ok(Vec::new());
-        };
-        let (mut found, mut scratch) = (Vec::new(), Vec::new());
-        let mut looked = 0;
-        for (region, filter) in &group.searches {
-            let plan = self.plan(filter, region)?;
-            if plan.is_unindexed() {
-                self.admit_walk(filter)?;
-            }
-            let candidates = self.candidates(&plan, EntryId::ROOT)?;
-            for entry in candidates.entries_after(*self.snapshot, EntryId::ROOT) {
-                let (id, view) = entry?;
-                looked += 1;
-                self.require_effort(looked, filter)?;
-                if self.snapshot.is_within(id, &view, region)?
-                    && filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True
-                {
-                    found.push(id);
+    /// The way through the members of a dynamic group; `None` when the entry is no such group.
+    pub fn described_by(&self, group: EntryId) -> Result<Option<Described>, Stop> {
+        let group = self.dynamic_group(group)?;
+        Ok(group.map(|it| Described {
+            searches: it.searches,
+            at: 0,
+            candidates: None,
+            after: EntryId::ROOT,
+            met: RoaringTreemap::new(),
+            looked: 0,
+            permit: None,
+        }))
+    }
+
+    /// Goes on: shows `each` what every entry that is looked at is, a member that was not shown
+    /// before, or none. True: that was the last one. False: `each` had enough, or a slice's worth
+    /// of candidates was collected. After an error of its own `each` is shown the same entry again.
+    pub fn walk_described(
+        &self,
+        walk: &mut Described,
+        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+    ) -> Result<bool, Stop> {
+        while walk.at < walk.searches.len() {
+            let (region, filter) = &walk.searches[walk.at];
+            let mut candidates = match walk.candidates.take() {
+                Some(candidates) => candidates,
+                None => {
+                    let plan = self.plan(filter, region)?;
+                    if plan.is_unindexed() && walk.permit.is_none() {
+                        walk.permit = self.admit_walk(filter)?;
+                    }
+                    self.begin_candidates(&plan, EntryId::ROOT)?
+                }
+            };
+            let mut goes_on = self.gather(&mut candidates)?;
+            let mut failed = None;
+            if goes_on {
+                match self.walk_search(walk, &candidates, each) {
+                    Ok(all) => goes_on = all,
+                    Err(stop) => (goes_on, failed) = (false, Some(stop)),
                 }
             }
+            if !goes_on {
+                walk.candidates = Some(candidates);
+                return failed.map_or(Ok(false), Err);
+            }
+            walk.at += 1;
+            walk.after = EntryId::ROOT;
         }
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
+        Ok(true)
+    }
+
+    /// One of the searches; false when `each` has enough.
+    fn walk_search(
+        &self,
+        walk: &mut Described,
+        candidates: &Candidates,
+        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+    ) -> Result<bool, Stop> {
+        let (region, filter) = &walk.searches[walk.at];
+        let mut scratch = Vec::new();
+        for entry in candidates.entries_after(*self.snapshot, walk.after) {
+            let (id, view) = entry?;
+            walk.looked += 1;
+            self.require_effort(walk.looked, filter)?;
+            let is_member = self.snapshot.is_within(id, &view, region)?
+                && !walk.met.contains(id.0)
+                && self.is_found(filter, id, &view, &mut scratch)?;
+            let flow = each(is_member.then_some(id))?;
+            walk.after = id;
+            if is_member && walk.searches.len() > 1 {
+                walk.met.insert(id.0);
+            }
+            if flow.is_break() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

@@ -1,15 +1,14 @@
-//! What a walk over the members of dynamic groups may cost whoever asks for it. It runs in one
-//! piece, while others wait, and no index need help the searches that such groups are made of.
+//! What a walk over the members of dynamic groups may cost whoever asks for it: no index need help
+//! the searches that such groups are made of.
 
 use super::Context;
-use super::membership::MET_MAX;
 use crate::advice;
 use crate::operation::unindexed::{Permit, Running};
 use crate::stop::Stop;
 use policy::{Limits, Whose};
 use protocol::ResultCode;
 use schema::Filter;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Entries between two looks at the clock.
@@ -19,8 +18,8 @@ const LOOKS: u64 = 1_024;
 pub(crate) struct Effort {
     running: Arc<Running>,
     limits: (Limits, Whose),
+    /// When the first walk of this slice began.
     began_us: Cell<Option<u64>>,
-    permit: RefCell<Option<Permit>>,
 }
 
 impl Effort {
@@ -31,7 +30,6 @@ impl Effort {
             running: Arc::clone(running),
             limits,
             began_us: Cell::new(None),
-            permit: RefCell::new(None),
         }
     }
 }
@@ -46,18 +44,14 @@ impl Context<'_> {
         }
     }
 
-    /// Admits a search that no index helps, until the operation has its turn no more.
-    pub(super) fn admit_walk(&self, filter: &Filter) -> Result<(), Stop> {
+    /// A place for a walk that no index helps, until it is dropped.
+    pub(super) fn admit_walk(&self, filter: &Filter) -> Result<Option<Permit>, Stop> {
         let Some(effort) = self.effort.get() else {
-            return Ok(());
+            return Ok(None);
         };
-        let mut permit = effort.permit.borrow_mut();
-        if permit.is_none() {
-            let (limits, whose) = effort.limits;
-            let limit = (limits.unindexed_searches_max, whose);
-            *permit = effort.running.place(self, filter, limit)?;
-        }
-        Ok(())
+        let (limits, whose) = effort.limits;
+        let limit = (limits.unindexed_searches_max, whose);
+        effort.running.place(self, filter, limit)
     }
 
     /// Refuses a walk for a dynamic group that has looked at so many entries.
@@ -65,8 +59,8 @@ impl Context<'_> {
         let limits = self.effort.get().map(|it| it.limits);
         let own = limits.map_or(0, |(limits, _)| limits.candidates_max);
         let most = match own {
-            0 => MET_MAX as u64,
-            own => own.min(MET_MAX as u64),
+            0 => self.looks_max(),
+            own => own.min(self.looks_max()),
         };
         if looked > most {
             let advice = advice::sentence(self, filter)?;

@@ -171,7 +171,13 @@ impl ValueSource for VisibleEntry<'_, '_> {
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        self.computed_values(type_id, test).ok().flatten()
+        match self.computed_values(type_id, test) {
+            Ok(found) => found,
+            Err(stop) => {
+                self.context.stop_filter(stop);
+                None
+            }
+        }
     }
 
     fn name(&self) -> Option<Name> {
@@ -192,18 +198,28 @@ impl ValueSource for VisibleEntry<'_, '_> {
             .linked_set(EntryId(group.group), group.number)
             .ok()?
         {
-            Some(set) => snapshot.has_member(set.set, self.id).ok(),
+            Some(set) if snapshot.has_member(set.set, self.id).ok()? => Some(true),
+            // A text may name it, since it came to its name with a superior.
+            Some(set) => {
+                let text = snapshot.text_id(self.name()?.bytes()).ok()?;
+                text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())
+            }
             None => Some(false),
         }
     }
 
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
         let target = Name::from_bytes(&assertion.normal);
-        assertion
-            .selectors
-            .iter()
+        let found = (assertion.selectors.iter())
             .map(|it| self.leads_to(it, &target))
-            .find(|it| !matches!(it, Ok(false)))
-            .map_or(Some(false), Result::ok)
+            .find(|it| !matches!(it, Ok(false)));
+        match found {
+            None => Some(false),
+            Some(Ok(leads)) => Some(leads),
+            Some(Err(stop)) => {
+                self.context.stop_filter(stop);
+                Some(false)
+            }
+        }
     }
 }

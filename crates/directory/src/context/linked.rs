@@ -18,6 +18,9 @@ use store::{EntryId, LinkedSet, Lookup, Members, SetId, Snapshot};
 /// Members from which on a group is not listed to tell who is one.
 const LARGE_FROM: u64 = 4_096;
 
+/// Is shown a member and the value that it is, if it is one, and says whether to go on.
+pub(crate) type EachMember<'e> = dyn FnMut(EntryId, Option<&[u8]>) -> ControlFlow<()> + 'e;
+
 /// Appends the value that a member of a set is: the name of an entry, or a text. False: it is none,
 /// or one that another member is.
 pub(crate) fn write_member(
@@ -97,23 +100,79 @@ impl Context<'_> {
         })
     }
 
-    /// Goes through the members of a set with greater ids, until `each` breaks.
+    /// Goes through the values of a set whose members have greater ids, until `each` is true, and
+    /// notes the last member.
+    pub(super) fn walk_values(
+        &self,
+        set: SetId,
+        last: &mut EntryId,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Stop> {
+        let (mut value, mut looked) = (Vec::with_capacity(96), 0);
+        for member in self.snapshot.members_after(set, *last)? {
+            let member = member?;
+            self.look(1)?;
+            looked += 1;
+            self.require_short(looked)?;
+            value.clear();
+            let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
+            if some && each(&value) {
+                return Ok(true);
+            }
+            *last = member;
+        }
+        Ok(false)
+    }
+
+    /// Goes through the members of a set with greater ids, until `each` breaks: with the values
+    /// that they are, if they are some.
     pub fn members_after(
         &self,
         set: SetId,
         after: EntryId,
-        each: &mut dyn FnMut(EntryId, &[u8]) -> ControlFlow<()>,
+        each: &mut EachMember<'_>,
     ) -> Result<(), Stop> {
         let mut value = Vec::with_capacity(96);
         for member in self.snapshot.members_after(set, after)? {
             let member = member?;
             value.clear();
             let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
-            if some && each(member, &value).is_break() {
+            if each(member, some.then_some(value.as_slice())).is_break() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The values of a set, until `each` breaks, in one piece.
+    pub(super) fn each_value(
+        &self,
+        set: SetId,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.members_after(set, EntryId::ROOT, &mut |_, value| {
+            self.note_look();
+            value.map_or(ControlFlow::Continue(()), &mut *each)
+        })
+    }
+
+    /// The member of a set that has this normal form.
+    pub(super) fn member_of_form(
+        &self,
+        set: &LinkedSet,
+        normal: &[u8],
+    ) -> Result<Option<EntryId>, Stop> {
+        let (snapshot, schema) = (self.snapshot, &self.catalog.schema);
+        let mut form = normal.to_vec();
+        if let Some(known) = schema.known(set.number) {
+            store::make_member_form(schema, known.type_id, &mut form);
+        }
+        for member in snapshot.members_named(&form)? {
+            if snapshot.has_member(set.set, member)? {
+                return Ok(Some(member));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -148,8 +207,7 @@ impl VisibleEntry<'_, '_> {
         set: SetId,
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        let each = &mut |_, value: &[u8]| each(value);
-        self.context.members_after(set, EntryId::ROOT, each)
+        self.context.each_value(set, each)
     }
 
     /// The members of a set without so many at the beginning, by id.
@@ -176,17 +234,7 @@ impl VisibleEntry<'_, '_> {
 
     /// The member of a set that has this normal form.
     pub fn member_of_form(&self, set: &LinkedSet, normal: &[u8]) -> Result<Option<EntryId>, Stop> {
-        let (snapshot, schema) = (self.context.snapshot, &self.context.catalog.schema);
-        let mut form = normal.to_vec();
-        if let Some(known) = schema.known(set.number) {
-            store::make_member_form(schema, known.type_id, &mut form);
-        }
-        for member in snapshot.members_named(&form)? {
-            if snapshot.has_member(set.set, member)? {
-                return Ok(Some(member));
-            }
-        }
-        Ok(None)
+        self.context.member_of_form(set, normal)
     }
 
     /// As [`schema::ValueSource::any_value`], of links.
@@ -196,15 +244,17 @@ impl VisibleEntry<'_, '_> {
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
         let set = self.linked_set(number).ok().flatten()?;
-        let (mut some, mut found) = (false, false);
-        let walked = self.linked_values(set.set, &mut |value| {
+        let mut some = false;
+        let each = &mut |value: &[u8]| {
             some = true;
-            found = test(value);
-            match found {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            test(value)
+        };
+        match self.context.values_once(self.id, set.set, each) {
+            Ok(found) => (some || found).then_some(found),
+            Err(stop) => {
+                self.context.stop_filter(stop);
+                None
             }
-        });
-        (walked.is_ok() && some).then_some(found)
+        }
     }
 }

@@ -415,13 +415,15 @@ impl<'r> Renderer<'r> {
         id: EntryId,
     ) -> Result<bool, Failure> {
         let context = Context::new(snapshot, &self.rules.catalog, &self.rules.subject);
-        let entry = context.entry(id).map_err(|stop| match stop {
+        let failed = |stop| match stop {
             Stop::Failed(failure) => failure,
             Stop::Refused(refusal) => Failure::Input(refusal.diagnostic),
-        })?;
+        };
+        let entry = context.entry(id).map_err(failed)?;
         let Some(entry) = entry else { return Ok(false) };
         let schema = &self.rules.catalog.schema;
-        Ok(filter.evaluate(schema, &entry, &mut self.scratch) == Truth::True)
+        let truth = filter.evaluate(schema, &entry, &mut self.scratch);
+        context.evaluated(truth == Truth::True).map_err(failed)
     }
 }
 

@@ -16,7 +16,11 @@ pub(crate) fn require(
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
     match context.entry(id)? {
-        Some(entry) => require_of(context.catalog, &entry, condition, now_s),
+        Some(entry) => {
+            let holds = require_of(context.catalog, &entry, condition, now_s);
+            context.evaluated(())?;
+            holds
+        }
         None => Err(failed()),
     }
 }

@@ -88,7 +88,8 @@ pub(crate) fn compare<'d>(
         context.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
-    if let Outcome::True = outcome(catalog, &filter, &entry) {
+    // In one piece: see `Context::require_whole` for how long that may take.
+    if let Outcome::True = context.evaluated(outcome(catalog, &filter, &entry))? {
         return Ok(Outcome::True);
     }
     let mut exists = false;
@@ -98,6 +99,7 @@ pub(crate) fn compare<'d>(
     exists |= entry
         .any_virtual(description.type_id, &mut |_| true)
         .is_some();
+    context.evaluated(())?;
     if !exists
         && description.type_id == catalog.computed.member
         && entry.has_class(DYNAMIC_GROUP_CLASS)

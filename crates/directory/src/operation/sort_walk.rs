@@ -147,7 +147,7 @@ pub(super) fn walk(
                 }
             }
         }
-        if slice.is_full(out) || slice.is_over() {
+        if slice.is_full(out) || slice.is_over() || context.is_tired() {
             return Ok(Progress::Paused(Phase::Walk(it)));
         }
         if let Some(end) = search::candidate_limit(cursor) {
@@ -201,7 +201,7 @@ fn key_of(
     };
     let region = sorted.regions[0];
     if !context.in_region(&entry, &region)?
-        || !search::is_wanted(context, cursor, region.base, &entry)
+        || !search::is_wanted(context, cursor, region.base, &entry)?
     {
         return Ok(None);
     }

@@ -165,6 +165,11 @@ pub(crate) fn step(
 ) -> Result<Step, Stop> {
     let mut slice = Slice::new(out);
     loop {
+        // Only collecting can be taken up in the midst of an entry: see `Context::divide_walks`.
+        context.divide_walks(matches!(
+            sorted.phases.front(),
+            Some(Phase::Collect(_)) | None
+        ));
         let Some(phase) = sorted.phases.pop_front() else {
             if let Goal::View(view) = &mut sorted.goal {
                 match view.window() {
@@ -318,10 +323,13 @@ impl Sorted {
                     continue;
                 };
                 cursor.limits.examined += 1;
-                if !context.in_region(&entry, &region)?
-                    || !search::is_wanted(context, cursor, region.base, &entry)
-                {
-                    continue;
+                match search::wants(context, cursor, &region, (met.id, &entry))? {
+                    Some(true) => {}
+                    Some(false) => continue,
+                    None => {
+                        (it.after, over) = (EntryId(met.id.0 - 1), true);
+                        break;
+                    }
                 }
                 let schema = &context.catalog.schema;
                 let key = (self.order).key_of(schema, &entry, entry.id, &mut self.scratch);
@@ -358,7 +366,7 @@ impl Sorted {
         slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() {
+        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
             let Some(key) = keys.next() else {
                 return Ok(Progress::Done);
             };
@@ -377,7 +385,7 @@ impl Sorted {
         slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() {
+        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
             let Some(id) = ids.next() else {
                 return Ok(Progress::Done);
             };
@@ -424,7 +432,7 @@ impl Sorted {
             let mut wanted = false;
             for region in &self.regions {
                 wanted |= context.in_region(&entry, region)?
-                    && search::is_wanted(context, cursor, region.base, &entry);
+                    && search::is_wanted(context, cursor, region.base, &entry)?;
             }
             if !wanted {
                 return Ok(None);

@@ -33,6 +33,8 @@ pub struct Client {
     pub follower: Option<Box<Follower>>,
     /// The most bytes that were answered in one step.
     pub most_at_once: usize,
+    /// Slices behind the first that the last request took.
+    pub slices: usize,
 }
 
 #[derive(Default)]
@@ -145,6 +147,7 @@ impl Client {
             last_id: 0,
             follower: None,
             most_at_once: 0,
+            slices: 0,
         }
     }
 
@@ -191,9 +194,11 @@ impl Client {
         let mut out = Vec::new();
         let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
         let mut before = 0;
+        self.slices = 0;
         loop {
             self.most_at_once = self.most_at_once.max(out.len() - before);
             before = out.len();
+            self.slices += usize::from(matches!(flow, Flow::More(_)));
             flow = match flow {
                 Flow::Waiting => {
                     let mut arrived = self.inbox.arrived.lock().unwrap();

@@ -1,8 +1,8 @@
 //! Entries as a filter: what assertions about links between entries have been resolved to.
-//!
-//! Always holds: the numbers ascend.
 
 use std::sync::Arc;
+
+use roaring::RoaringTreemap;
 
 use super::Filter;
 use crate::dictionary::AttributeNumber;
@@ -10,23 +10,21 @@ use crate::dictionary::AttributeNumber;
 /// "The entry is one of these."
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Among {
-    ids: Arc<[u64]>,
+    ids: Arc<RoaringTreemap>,
     asserted: Box<Filter>,
 }
 
 impl Among {
-    /// The entries with these numbers, in any order, which are those for which `asserted` is true.
-    pub fn new(mut ids: Vec<u64>, asserted: Filter) -> Among {
-        ids.sort_unstable();
-        ids.dedup();
+    /// The entries with these numbers, which are those for which `asserted` is true.
+    pub fn new(ids: Arc<RoaringTreemap>, asserted: Filter) -> Among {
         Among {
-            ids: ids.into(),
+            ids,
             asserted: Box::new(asserted),
         }
     }
 
-    /// The numbers, ascending.
-    pub fn ids(&self) -> &[u64] {
+    /// The numbers. There may be millions: they are shared, never copied.
+    pub fn ids(&self) -> &Arc<RoaringTreemap> {
         &self.ids
     }
 
@@ -37,7 +35,7 @@ impl Among {
 
     /// Whether the entry of this number is one of them.
     pub fn contains(&self, id: u64) -> bool {
-        self.ids.binary_search(&id).is_ok()
+        self.ids.contains(id)
     }
 }
 

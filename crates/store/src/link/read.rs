@@ -93,18 +93,33 @@ impl<'a> Snapshot<'a> {
         Ok(members.into_iter().flatten())
     }
 
-    /// The members of a set, ascending, without so many at the beginning. That costs a look at each
-    /// chunk that is left out.
+    /// The members of a set, ascending, without so many at the beginning. That costs a look at the
+    /// length of each chunk that is left out: of ten million members a fraction of a millisecond.
     ///
     /// # Errors
     /// As [`Snapshot::linked_sets`].
     pub fn members_from(&self, set: SetId, mut skip: u64) -> Result<Members<'a>, Error> {
-        let mut members = self.members_after(set, EntryId::ROOT)?;
-        while skip >= members.lows.len() as u64 && !members.ended {
-            skip -= members.lows.len() as u64;
-            let row = members.cursor.next()?;
-            members.load(row, EntryId::ROOT)?;
+        let mut members = Members {
+            cursor: self.transaction.cursor(self.tables.link)?,
+            set,
+            high: EntryId::ROOT,
+            lows: Vec::new(),
+            at: 0,
+            ended: false,
+        };
+        let prefix = set.0.packed();
+        let mut row = (members.cursor).seek(&rows::chunk_key(set, EntryId::ROOT))?;
+        while let Some((key, value)) = row
+            && key.starts_with(&prefix)
+        {
+            let length = Chunk::parse(value)?.len() as u64;
+            if skip < length {
+                break;
+            }
+            skip -= length;
+            row = members.cursor.next()?;
         }
+        members.load(row, EntryId::ROOT)?;
         members.at = members.lows.len().min(skip as usize);
         Ok(members)
     }

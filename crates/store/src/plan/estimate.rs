@@ -1,5 +1,7 @@
 //! Turning a filter into steps, with estimates.
 
+use std::sync::Arc;
+
 use schema::{
     Assertion, AttributeNumber, Filter, Schema, Selector, SubstringAssertion, TypeId,
     grams_of_assertion,
@@ -57,8 +59,11 @@ impl Planner<'_> {
             Filter::LessOrEqual(it) => self.order(&it.selector, &it.normal, Side::UpTo),
             Filter::Approx(assertion) => self.approximate(assertion),
             Filter::Present(selector) => self.holding(selector),
+            Filter::Among(among) if among.ids().len() > HOLDERS_FOUND_MAX as u64 => {
+                Ok(Step::Listed(Arc::clone(among.ids())))
+            }
             Filter::Among(among) => {
-                let ids = among.ids().iter().copied().map(EntryId);
+                let ids = among.ids().iter().map(EntryId);
                 Ok(found(Why::Links, ids.collect()))
             }
             Filter::Member(it) => Ok(Step::Members {

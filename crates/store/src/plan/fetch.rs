@@ -1,5 +1,7 @@
 //! Carrying a plan out.
 
+use std::sync::Arc;
+
 use roaring::RoaringTreemap;
 use schema::AttributeNumber;
 
@@ -58,12 +60,15 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
         Step::Order { .. } | Step::Children { .. } | Step::Members { .. } => {
             let mut set = RoaringTreemap::new();
             step.walk(snapshot, &[], |_, id| {
-                set.insert(id.0);
+                if !id.is_root() {
+                    set.insert(id.0);
+                }
                 true
             })?;
             Candidates::from_set(set)
         }
         Step::Gathered(ids) => Candidates::from_set(ids.clone()),
+        Step::Listed(ids) => Candidates::Listed(Arc::clone(ids)),
         Step::Owners { base, .. } => owners(snapshot, *base)?,
         Step::Union(parts) => {
             let mut all = Candidates::None;
@@ -94,8 +99,8 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
 /// The entries that have links of an attribute.
 fn owners(snapshot: &Snapshot<'_>, base: AttributeNumber) -> Result<Candidates, Error> {
     let mut ids = Vec::new();
-    snapshot.each_owner(base, |owner| {
-        ids.extend(owner);
+    snapshot.each_owner(base, EntryId::ROOT, |id, owns| {
+        ids.extend(owns.then_some(id));
         true
     })?;
     Ok(Candidates::from_ids(ids))
@@ -117,7 +122,11 @@ fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
             set.remove_range(..=after.0);
             Candidates::from_set(set)
         }
-        all @ (Candidates::Scan | Candidates::Gathering(_) | Candidates::Members { .. }) => all,
+        // These are walked through from there on.
+        all @ (Candidates::Scan
+        | Candidates::Listed(_)
+        | Candidates::Gathering(_)
+        | Candidates::Members { .. }) => all,
     }
 }
 
@@ -136,6 +145,7 @@ impl Step {
             } => ids.len() as u64,
             Step::Children { count, .. } => *count,
             Step::Gathered(ids) => ids.len(),
+            Step::Listed(ids) => ids.len(),
             Step::Bucket { estimate, .. }
             | Step::Posting { estimate, .. }
             | Step::Members { estimate, .. }

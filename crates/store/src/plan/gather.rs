@@ -1,13 +1,15 @@
 //! Collecting candidates in slices.
 //!
 //! Entries are looked at in the order of their ids, and an ordering index or the names below an
-//! entry give ids in another one: all have to be there before the first is looked at. Others wait
+//! entry give ids in another one: all have to be there before the first is looked at. So have the
+//! members of groups and the owners of sets, beside which others are candidates. Others wait
 //! meanwhile, so of very many rows only some are walked at a time.
 
 use roaring::RoaringTreemap;
 use schema::AttributeNumber;
 
 use super::fetch::{NARROWING_MAX, fetch};
+use super::links::COUNTED_MAX;
 use super::{Plan, Step};
 use crate::candidates::Candidates;
 use crate::error::Error;
@@ -141,6 +143,8 @@ impl Step {
         match self {
             Step::Order { estimate, .. } => *estimate > ROWS,
             Step::Members { estimate, .. } => *estimate > ROWS,
+            // Nobody has counted more than that.
+            Step::Owners { estimate, .. } => *estimate >= COUNTED_MAX as u64,
             Step::Children { count, .. } => *count > ROWS,
             Step::Union(parts) => parts.iter().any(Step::is_slow),
             Step::Intersection(parts) => {
@@ -185,15 +189,29 @@ impl Step {
         match self {
             Step::Members { group, number, .. } => {
                 let last = behind.try_into().map_or(0, u64::from_be_bytes);
+                let has_texts = snapshot.has_texts()?;
                 for member in snapshot.members_of(*group, *number, EntryId(last))? {
                     let member = member?;
-                    if !take(&member.0.to_be_bytes(), member) {
+                    let id = match has_texts {
+                        true => snapshot.entry_of_member(member)?,
+                        false => member,
+                    };
+                    if !take(&member.0.to_be_bytes(), id) {
                         break;
                     }
                 }
                 Ok(())
             }
             Step::Children { parent, .. } => snapshot.walk_children(*parent, behind, take),
+            Step::Owners { base, .. } => {
+                // Once more the last owner, which may have other sets.
+                let from = EntryId(behind.try_into().map_or(0, u64::from_be_bytes));
+                snapshot.each_owner(*base, from, |id, owns| {
+                    // A set of another attribute costs as much, and is none of theirs.
+                    let found = if owns { id } else { EntryId::ROOT };
+                    take(&id.0.to_be_bytes(), found)
+                })
+            }
             Step::Order {
                 base, normal, side, ..
             } => {

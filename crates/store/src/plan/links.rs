@@ -15,8 +15,8 @@ use crate::index_set::IndexKind;
 use crate::link::{SetId, TEXT_MARK, is_linked_type, make_member_form, rows};
 use crate::snapshot::{Lookup, Snapshot};
 
-/// Rows of sets that an estimate looks at before it gives up and guesses.
-const COUNTED_MAX: usize = 16_384;
+/// Rows of sets that an estimate looks at before it gives up and guesses: a millisecond or two.
+pub(super) const COUNTED_MAX: usize = 16_384;
 
 impl Planner<'_> {
     /// Whether an assertion covers a type whose values may be links.
@@ -42,11 +42,12 @@ impl Planner<'_> {
         for known in self.linked_attributes(selector) {
             let mut looked_at = 0;
             let mut estimate = 0;
-            self.snapshot.each_owner(known.number, |owner| {
-                looked_at += 1;
-                estimate += u64::from(owner.is_some());
-                looked_at < COUNTED_MAX
-            })?;
+            self.snapshot
+                .each_owner(known.number, EntryId::ROOT, |_, owns| {
+                    looked_at += 1;
+                    estimate += u64::from(owns);
+                    looked_at < COUNTED_MAX
+                })?;
             if looked_at == COUNTED_MAX {
                 // Nobody knows; a third of all entries is the customary guess.
                 estimate = estimate.max(self.snapshot.entry_count()? / 3);
@@ -151,6 +152,21 @@ impl Snapshot<'_> {
         }
     }
 
+    /// Whether some member of some set is a text.
+    pub(super) fn has_texts(&self) -> Result<bool, Error> {
+        let mut cursor = self.transaction.cursor(self.tables.linkset)?;
+        let row = cursor.seek(&rows::text_key(EntryId::ROOT))?;
+        Ok(row.is_some_and(|(key, _)| rows::of_text_key(key).is_some()))
+    }
+
+    /// The entry that a member is, or that it names if it is a text; the root if there is none.
+    pub(super) fn entry_of_member(&self, member: EntryId) -> Result<EntryId, Error> {
+        if self.stored_entry(member)?.is_some() {
+            return Ok(member);
+        }
+        Ok(self.named_by(member)?.unwrap_or_default())
+    }
+
     /// Whether a text in a set names an entry that is in the set as well: one value, held twice.
     ///
     /// # Errors
@@ -162,19 +178,20 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Goes through the sets of all entries, in the order of ids, until `each` has enough: shows it
-    /// the owner of each set of this attribute, and `None` for a set of another.
+    /// Goes through the sets of entries from an id on, in the order of ids, until `each` has
+    /// enough: shows it the owner of each set, and whether it is one of this attribute.
     pub(crate) fn each_owner(
         &self,
         number: AttributeNumber,
-        mut each: impl FnMut(Option<EntryId>) -> bool,
+        from: EntryId,
+        mut each: impl FnMut(EntryId, bool) -> bool,
     ) -> Result<(), Error> {
         let mut cursor = self.transaction.cursor(self.tables.linkset)?;
-        let mut row = cursor.next()?;
+        let mut row = cursor.seek(&rows::owned_prefix(from))?;
         while let Some((key, value)) = row
             && let Some((id, set)) = rows::of_owned(key, value)?
         {
-            if !each(Some(id).filter(|_| set.number == number)) {
+            if !each(id, set.number == number) {
                 break;
             }
             row = cursor.next()?;

@@ -95,7 +95,7 @@ impl Follower {
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         self.silent = 0;
-        if entry.has_links() {
+        if entry.has_links() || entry.catalog().has_dynamic_groups {
             self.large = large::followed(entry, self.id, &self.projection, controls)?;
             if self.large.is_some() {
                 return Ok(());

@@ -65,6 +65,7 @@ pub(crate) fn begin(
         began_us: None,
         listener: None,
         permit: None,
+        walks: None,
         subject: None,
         buffer: Vec::with_capacity(128),
     };
@@ -145,6 +146,27 @@ impl Follower {
         self.projection.leave_out_computed();
         self.asked.schema = catalog.schema.clone();
         Ok(())
+    }
+
+    /// The same for a search that is under way; false when it goes on in the next slice.
+    pub(super) fn resolve_again(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+    ) -> Result<bool, Stop> {
+        context.take_up(self.walks.take());
+        context.divide_walks(true);
+        let resolved = self.resolve(context, needs);
+        context.divide_walks(false);
+        match resolved {
+            Ok(()) => Ok(true),
+            Err(stop) if stop.is_unfinished() => {
+                context.leave_unfinished(EntryId(0));
+                self.walks = context.walks_for_later();
+                Ok(false)
+            }
+            Err(stop) => Err(stop),
+        }
     }
 
     /// Chooses what to do first.

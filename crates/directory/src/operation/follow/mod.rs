@@ -19,7 +19,7 @@ mod subtree;
 
 pub(crate) use begin::begin;
 
-use crate::context::{Context, VisibleEntry};
+use crate::context::{Context, VisibleEntry, Walks};
 use crate::feed::Listener;
 use crate::history::{Change, Detail, Extent, Moment, Occasion};
 use crate::operation::large::{Gone as Progress, Large};
@@ -84,6 +84,8 @@ pub struct Follower {
     listener: Option<Listener>,
     /// Its place among the searches that no index helps, until all entries have been looked at.
     permit: Option<Permit>,
+    /// Walks over groups that its filter needs under a new schema, and that are not done.
+    walks: Option<Box<Walks>>,
     /// Whose rights it has (RFC 4370), if not the session's.
     subject: Option<Rc<Subject>>,
     buffer: Vec<u8>,
@@ -229,12 +231,13 @@ impl Follower {
         entry: &VisibleEntry<'_, '_>,
     ) -> Result<bool, Stop> {
         let catalog = context.catalog;
-        Ok(context.in_region(entry, &self.region)?
+        let matches = context.in_region(entry, &self.region)?
             && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"))
             && self
                 .filter
                 .evaluate(&catalog.schema, entry, &mut self.buffer)
-                == Truth::True)
+                == Truth::True;
+        context.evaluated(matches)
     }
 
     /// Whether the entries below one that has moved must be looked at: when it came from outside
@@ -314,8 +317,10 @@ impl Follower {
         if let Some(followed) = self.send_large(context, needs, out)? {
             return Ok(followed);
         }
-        if !self.asked.schema.is_same(&context.catalog.schema) {
-            self.resolve(context, needs)?;
+        if !self.asked.schema.is_same(&context.catalog.schema)
+            && !self.resolve_again(context, needs)?
+        {
+            return Ok(Followed::More);
         }
         let mut slice = Slice::new(out);
         loop {
