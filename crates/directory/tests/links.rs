@@ -145,6 +145,29 @@ fn a_text_is_the_entry_that_came_to_its_name_with_a_superior() {
 }
 
 #[test]
+fn a_text_moves_from_one_attribute_to_another() {
+    use ChangeOperation::{Add, Delete, Replace};
+    let mut client = Client::admin();
+    client.add_person("a");
+    let classes = &["groupOfEntries", "extensibleObject"][..];
+    for (name, how) in [("deleted", Delete), ("replaced", Replace)] {
+        let (a, b, c) = (dn("a"), dn("b"), dn("c"));
+        let both = [a.as_str(), &b];
+        success(&client.add(&dn(name), &[("objectClass", classes), ("member", &both)]));
+        let (stays, leaves) = (&[a.as_str(), &c][..], &[b.as_str()][..]);
+        let first = match how {
+            Delete => (how, "member", leaves),
+            _ => (how, "member", stays),
+        };
+        success(&client.modify(&dn(name), &[first, (Add, "uniqueMember", leaves)]));
+        assert_eq!(read(&mut client, name, "uniqueMember"), names(&["b"]));
+        let answer = client.search(&dn(name), Scope::BaseObject, "(uniqueMember=*)", &["1.1"]);
+        assert_eq!(answer.entries.len(), 1, "{name}");
+    }
+    client.check();
+}
+
+#[test]
 fn an_entry_leaves_groups_that_name_it_by_a_text() {
     let mut client = moved_onto_texts();
     let before = read(&mut client, "text", "entryCSN");

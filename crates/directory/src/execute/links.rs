@@ -276,26 +276,32 @@ pub(super) fn apply(
 }
 
 impl Execution<'_, '_> {
-    /// Carries changes of links out, once the entry is stored.
+    /// Carries changes of links out, once the entry is stored. What comes is stored first: a text
+    /// goes with the last set it is in, and may move from one attribute to another.
     pub(super) fn store_links(&mut self, id: EntryId, edits: Vec<Edit>) -> Result<(), Stop> {
+        let (mut leaving, mut replaced) = (Vec::new(), Vec::new());
         for edit in edits {
-            let replaced = match edit.replaces {
-                true => self.batch.detach_links(id, edit.number)?,
-                false => None,
-            };
-            let mut changes: Vec<(EntryId, bool)> = edit.members.into_iter().collect();
+            if edit.replaces {
+                replaced.extend(self.batch.detach_links(id, edit.number)?);
+            }
+            let members = edit.members.into_iter();
+            let (mut comes, goes): (Vec<_>, Vec<_>) = members.partition(|(_, present)| *present);
             let mut texts: Vec<(Vec<u8>, Vec<u8>)> = edit.texts.into_iter().collect();
             // In an order that is the same everywhere, since ids are given.
             texts.sort_unstable();
             for (form, text) in texts {
-                changes.push((self.batch.text_member(&text, &form)?, true));
+                comes.push((self.batch.text_member(&text, &form)?, true));
             }
-            if !changes.is_empty() {
-                self.batch.change_links(id, edit.number, &changes)?;
+            if !comes.is_empty() {
+                self.batch.change_links(id, edit.number, &comes)?;
             }
-            if let Some(replaced) = replaced {
-                self.noticed.detaches |= !self.batch.clear_small(&replaced)?;
-            }
+            leaving.push((edit.number, goes));
+        }
+        for (number, goes) in leaving.into_iter().filter(|(_, goes)| !goes.is_empty()) {
+            self.batch.change_links(id, number, &goes)?;
+        }
+        for set in replaced {
+            self.noticed.detaches |= !self.batch.clear_small(&set)?;
         }
         Ok(())
     }
