@@ -443,3 +443,46 @@ fn kept_names_are_shown_from_the_deletion_on() {
     assert_eq!(answer.values("memberOf"), [&group]);
     client.check();
 }
+
+#[test]
+fn kept_names_outlast_an_import() {
+    let mut client = world();
+    let group = format!("cn=group,{BASE}");
+    let found = client.search(TOP, Scope::WholeSubtree, "(uid=*)", &["1.1"]);
+    let people = found.names();
+    for (name, attribute, values) in [
+        ("cn=config", "pandoDeletedMember", &["keep"][..]),
+        (group.as_str(), "member", people.as_slice()),
+    ] {
+        let changed = client.modify(name, &[(ChangeOperation::Replace, attribute, values)]);
+        assert_eq!(changed.code, ResultCode::SUCCESS, "{}", changed.diagnostic);
+    }
+    let gone = client.delete_with(TOP, &[tree()]).result;
+    assert_eq!(gone.code, ResultCode::SUCCESS, "{}", gone.diagnostic);
+    // Some of them are still to be cleared away.
+    let folder = Arc::clone(&client.folder);
+    client.close();
+    let beside = TempDir::new().unwrap();
+    let file = beside.path().join("input.ldif");
+    fs::write(
+        &file,
+        format!("dn: cn=new,{BASE}\nobjectClass: person\nsn: new\n"),
+    )
+    .unwrap();
+    let options = ImportOptions::new(beside.path().join("rejects"));
+    let files = Box::new(Files::new(vec![file], Format::Ldif));
+    let imported = import(folder.path(), files, &options, &Meter::default()).unwrap();
+    assert_eq!(imported.rejected, 0);
+    check(folder.path());
+    let mut client = Client::open(folder);
+    assert_eq!(client.bind(kit::ADMIN, PASSWORD).code, ResultCode::SUCCESS);
+    let answer = client.search(&group, Scope::BaseObject, "(cn=*)", &["member"]);
+    let (mut shown, mut expected) = (answer.values("member"), people);
+    shown.sort_unstable();
+    expected.sort_unstable();
+    assert!(shown == expected, "{} of {}", shown.len(), expected.len());
+    let asked = format!("(member={})", expected[7]);
+    let held = client.search(&group, Scope::BaseObject, &asked, &["1.1"]);
+    assert_eq!(held.entries.len(), 1);
+    client.check();
+}

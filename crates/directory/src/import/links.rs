@@ -7,6 +7,7 @@
 use super::kept;
 use super::names::hash;
 use super::table::NameTable;
+use crate::execute::DeletedMembers;
 use crate::operation::values::member_form;
 use crate::stop::Failure;
 use schema::{AttributeNumber, Name, ResolvedRdn, Schema, TypeId};
@@ -50,9 +51,10 @@ pub(super) fn put<'v>(
 /// Appends the name of an entry, and returns its hash.
 pub(super) type NameOf<'n> = dyn FnMut(&EntryView<'_>, &mut Vec<u8>) -> Result<u128, Failure> + 'n;
 
-/// Appends the links of an entry of the old database to a block.
+/// Appends the links of an entry of the old database to a block. Members that are detached stay as
+/// the names they had, if deleted members do.
 pub(super) fn put_stored(
-    schema: &Schema,
+    (schema, deleted): (&Schema, DeletedMembers),
     snapshot: &Snapshot<'_>,
     id: EntryId,
     name_of: &mut NameOf<'_>,
@@ -75,6 +77,12 @@ pub(super) fn put_stored(
                     value.extend_from_slice(text);
                     member_form(schema, known.type_id, text, &mut form);
                     hash(&Name::from_bytes(&form))
+                }
+                (None, None) if deleted == DeletedMembers::Keep => {
+                    match snapshot.stored_entry(member)? {
+                        Some(view) => name_of(&view, &mut value)?,
+                        None => continue,
+                    }
                 }
                 (None, None) => continue,
             };

@@ -2,6 +2,7 @@
 
 use super::links;
 use super::names::Names;
+use crate::execute::DeletedMembers;
 use crate::stop::Failure;
 use schema::{ResolvedRdn, Schema};
 use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
@@ -9,7 +10,7 @@ use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
 /// The block of an entry's links. Values from before there were links become links, too: then the
 /// row without them is in the builder, and the answer says so.
 pub(super) fn links_of(
-    schema: &Schema,
+    (schema, deleted): (&Schema, DeletedMembers),
     names: &mut Names,
     (snapshot, id, view): (&Snapshot<'_>, EntryId, &EntryView<'_>),
     rdn: &ResolvedRdn,
@@ -23,7 +24,8 @@ pub(super) fn links_of(
             let resolved = names.resolve(schema, dn).map_err(Failure::Configuration)?;
             Ok(resolved.hash)
         };
-        links::put_stored(schema, snapshot, id, &mut name_of, &mut block)?;
+        let rules = (schema, deleted);
+        links::put_stored(rules, snapshot, id, &mut name_of, &mut block)?;
     }
     let kind = |it: &StoredAttribute<'_>| {
         let known = schema.known(it.number)?;

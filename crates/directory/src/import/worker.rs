@@ -177,9 +177,11 @@ impl<'s> Worker<'s> {
             let is_initial = is_context && !is_config && view.position() == 1;
             let row_name = row_name(&resolved, is_context);
             let (schema, builder) = (&self.schema, &mut self.builder);
+            let deleted = self.shared.plan.catalog.deleted_members;
             let from = (&snapshot, id, &view);
+            let rules = (schema, deleted);
             let (links, is_built) =
-                stored::links_of(schema, &mut self.names, from, &resolved.rdn, builder)?;
+                stored::links_of(rules, &mut self.names, from, &resolved.rdn, builder)?;
             match is_built {
                 true => self.preparer.build(row_name, &mut self.builder)?,
                 false => self.preparer.add(row_name, view.bytes())?,
