@@ -1,8 +1,11 @@
 //! Search (RFC 4511 §4.5).
 
+mod areas;
 mod end;
 mod later;
 
+pub(crate) use areas::region;
+use areas::{Found, areas_or_virtual, derefs_searching};
 pub(super) use end::{End, candidate_limit, paged_limit_after, park, size_limit, write_done};
 use end::{Ran, page_or_limit, paged_limit, write_everything};
 pub(crate) use later::begin_later;
@@ -10,11 +13,10 @@ use later::step_back;
 pub(super) use later::wants;
 
 use crate::clock::Clock;
-use crate::context::{Context, Place, VisibleEntry};
-use crate::cursor::{Area, AreaKind, Areas, Cursor, Page};
-use crate::monitor::Node;
+use crate::context::{Context, VisibleEntry};
+use crate::cursor::{Area, AreaKind, Cursor, Page};
 use crate::open::Shared;
-use crate::operation::alias::{self, Effort};
+use crate::operation::alias::Effort;
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::extras::{self, Extras};
@@ -29,13 +31,12 @@ use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
 use crate::stop::Stop;
-use policy::{LimitSettings, Limits, Right, Whose};
+use policy::{LimitSettings, Limits, Whose};
 use protocol::control::PagedResults;
-use protocol::{DerefAliases, MessageId, Scope, SearchRequest, response};
+use protocol::{MessageId, SearchRequest, response};
 use schema::Truth;
-use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
-use store::{EntryId, Region, RegionScope};
+use store::EntryId;
 
 /// What a search does next.
 pub(crate) enum Step {
@@ -466,186 +467,4 @@ fn plan_area(
         (None, most) => most,
     };
     context.begin_page(&plan, cursor.after, wanted)
-}
-
-/// What the base of a search leads to.
-enum Found {
-    Areas(Areas),
-    /// Entries that are not stored.
-    Virtual(Vec<Node>),
-}
-
-/// The root DSE is no part of what lies below it (RFC 4512 §5.1); other entries that are not stored
-/// are looked for where nothing else is found, so that they cost other searches nothing.
-fn areas_or_virtual(
-    context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
-    effort: &mut Effort,
-) -> Result<Found, Stop> {
-    let is_root = request.base.trim_start_matches(' ').is_empty();
-    if is_root && request.scope == Scope::BaseObject {
-        let root = virtual_search::nodes(context, needs, request)?;
-        return Ok(Found::Virtual(root.expect("the root DSE is always there")));
-    }
-    match areas(context, needs, request, controls, effort) {
-        Ok(areas) => Ok(Found::Areas(areas)),
-        Err(stop) if is_root => Err(stop),
-        Err(stop) => match virtual_search::nodes(context, needs, request)? {
-            Some(nodes) => Ok(Found::Virtual(nodes)),
-            None => Err(stop),
-        },
-    }
-}
-
-/// Resolves base and scope of a search that has no other regions.
-pub(crate) fn region(
-    context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
-) -> Result<Region, Stop> {
-    Ok(Region {
-        base: resolve_base(context, needs, request, controls)?,
-        scope: region_scope(request.scope),
-    })
-}
-
-fn region_scope(scope: Scope) -> RegionScope {
-    match scope {
-        Scope::BaseObject => RegionScope::Base,
-        Scope::SingleLevel => RegionScope::OneLevel,
-        Scope::WholeSubtree => RegionScope::Subtree,
-        Scope::Subordinate => RegionScope::Subordinates,
-    }
-}
-
-/// Resolves the base and lists the regions to search.
-fn areas(
-    context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
-    effort: &mut Effort,
-) -> Result<Areas, Stop> {
-    let scope = region_scope(request.scope);
-    let base = resolve_base(context, needs, request, controls)?;
-    let references = context.catalog.has_referrals
-        && !controls.manage_dsa_it
-        && request.scope != Scope::BaseObject;
-    let region = Region { base, scope };
-    let mut areas = Areas::new();
-    let derefs = derefs_searching(request.deref_aliases) && context.catalog.has_aliases;
-    // One of them is cn=config.
-    let many_contexts = context.catalog.contexts.len() > 2;
-    if derefs || (many_contexts && !base.is_root() && scope != RegionScope::Base) {
-        let mut regions: SmallVec<[Region; 2]> = smallvec![region];
-        add_contexts_below(context, &mut regions)?;
-        if derefs {
-            regions = alias::regions(context, needs, &regions, effort)?;
-        }
-        for region in regions {
-            put_region(&mut areas, region, references);
-        }
-    } else {
-        put_region(&mut areas, region, references);
-    }
-    Ok(areas)
-}
-
-/// Adds the naming contexts in the region of the base: they are no children of what is above them.
-fn add_contexts_below(
-    context: &Context<'_>,
-    regions: &mut SmallVec<[Region; 2]>,
-) -> Result<(), Stop> {
-    let Some(&Region { base, scope }) = regions.first() else {
-        return Ok(());
-    };
-    if base.is_root() || scope == RegionScope::Base {
-        return Ok(());
-    }
-    let catalog = context.catalog;
-    let name = super::resolve_name(&catalog.schema, &context.spelled_name(base)?)?;
-    for below in &catalog.contexts {
-        if below.name == name || !below.name.is_within(&name) {
-            continue;
-        }
-        let scope = match scope {
-            RegionScope::OneLevel if below.name.depth() > name.depth() + 1 => continue,
-            RegionScope::OneLevel => RegionScope::Base,
-            _ => RegionScope::Subtree,
-        };
-        if let Place::Found(base) = context.find(&below.name)? {
-            regions.push(Region { base, scope });
-        }
-    }
-    Ok(())
-}
-
-/// A region to be searched for entries, and for references if there are any.
-#[inline]
-fn put_region(areas: &mut Areas, region: Region, references: bool) {
-    let kind = AreaKind::Entries;
-    areas.push(Area { region, kind });
-    if references {
-        let kind = AreaKind::References;
-        areas.push(Area { region, kind });
-    }
-}
-
-fn resolve_base(
-    context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
-) -> Result<EntryId, Stop> {
-    let catalog = context.catalog;
-    let mut last_name = needs.last_name.borrow_mut();
-    let name = last_name.resolve(catalog, request.base)?;
-    if name.depth() == 0 {
-        return Ok(EntryId(0));
-    }
-    let derefs = matches!(
-        request.deref_aliases,
-        DerefAliases::FindingBaseObject | DerefAliases::Always
-    );
-    let place = if derefs && catalog.has_aliases {
-        alias::find(context, name)?
-    } else {
-        context.find(name)?
-    };
-    match place {
-        Place::Found(base) => {
-            context.require(Right::Search, name, None)?;
-            if catalog.has_referrals && !controls.manage_dsa_it {
-                referral::refuse_if_referral(
-                    context,
-                    base,
-                    request.base,
-                    None,
-                    Some(request.scope),
-                )?;
-            }
-            if let Some(condition) = controls.assertion {
-                assertion::require(context, base, condition, &|| needs.now_s())?;
-            }
-            Ok(base)
-        }
-        Place::Missing { matched, depth } => {
-            let scope = Some(request.scope);
-            if let Some(above) = matched
-                && catalog.has_referrals
-                && !controls.manage_dsa_it
-            {
-                referral::refuse_if_referral(context, above, request.base, Some(depth), scope)?;
-            }
-            referral::refer_upwards(catalog, name, request.base, scope)?;
-            Err(context.no_such_object(matched)?.into())
-        }
-    }
-}
-
-fn derefs_searching(deref: DerefAliases) -> bool {
-    matches!(deref, DerefAliases::InSearching | DerefAliases::Always)
 }
