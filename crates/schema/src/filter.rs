@@ -3,6 +3,7 @@
 //! A resolved filter cannot be wrong: its types exist and its values obey their syntax. Everything
 //! else has become [`Filter::Undefined`] on the way (RFC 4511 §4.5.1.7), with the reason.
 
+mod alternatives;
 mod among;
 mod evaluate;
 mod print;
@@ -13,6 +14,7 @@ mod tests;
 
 use smallvec::SmallVec;
 
+pub use alternatives::Alternatives;
 pub use among::{Among, Membership};
 
 use crate::description::Description;
@@ -27,7 +29,7 @@ pub enum Filter {
     /// All are true. Never empty.
     And(Vec<Filter>),
     /// At least one is true. Never empty.
-    Or(Vec<Filter>),
+    Or(Alternatives),
     /// This one is false.
     Not(Box<Filter>),
     /// Some value equals the asserted one.
@@ -126,6 +128,17 @@ pub struct ExtensibleAssertion {
     pub pieces: Vec<(Position, Box<[u8]>)>,
 }
 
+impl Filter {
+    /// The parts of an AND or OR.
+    pub fn parts(&self) -> Option<&[Filter]> {
+        match self {
+            Filter::And(parts) => Some(parts),
+            Filter::Or(parts) => Some(parts),
+            _ => None,
+        }
+    }
+}
+
 /// The truth of a filter for one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
@@ -158,6 +171,14 @@ pub trait ValueSource {
     ) -> Option<bool> {
         let _ = normal;
         self.any_value(number, test)
+    }
+
+    /// Whether [`ValueSource::equal_value`] finds values of this attribute by their form, so that
+    /// it costs less than looking at all of them.
+    #[inline]
+    fn finds_values(&self, number: AttributeNumber) -> bool {
+        let _ = number;
+        false
     }
 
     /// As `any_value`, for attributes that are not stored (`entryDN`, `hasSubordinates`, …).

@@ -106,11 +106,12 @@ impl Context<'_> {
 
     /// Recursion is bounded by the depth of the filter.
     fn widen(&self, filter: &mut Filter, lenders: &[Lender]) -> Result<(), Stop> {
-        if let Filter::And(parts) | Filter::Or(parts) = filter {
-            return parts.iter_mut().try_for_each(|it| self.widen(it, lenders));
-        }
         let schema = &self.catalog.schema;
         let selectors = match filter {
+            Filter::And(parts) => {
+                return parts.iter_mut().try_for_each(|it| self.widen(it, lenders));
+            }
+            Filter::Or(parts) => return parts.try_change(|it| self.widen(it, lenders)),
             Filter::Equality(it)
             | Filter::GreaterOrEqual(it)
             | Filter::LessOrEqual(it)
@@ -144,7 +145,7 @@ impl Context<'_> {
         }
         if !parts.is_empty() {
             parts.push(std::mem::replace(filter, Filter::False));
-            *filter = Filter::Or(parts);
+            *filter = Filter::Or(parts.into_iter().collect());
         }
         Ok(())
     }

@@ -170,6 +170,10 @@ impl ValueSource for VisibleEntry<'_, '_> {
         self.any_value(number, test)
     }
 
+    fn finds_values(&self, number: AttributeNumber) -> bool {
+        self.has_links() && matches!(self.linked_set(number), Ok(Some(_)))
+    }
+
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         match self.computed_values(type_id, test) {
             Ok(found) => found,

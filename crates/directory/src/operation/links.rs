@@ -51,9 +51,8 @@ enum Which {
 /// Whether there is anything to do; nearly always there is not.
 fn mentions_links(context: &Context<'_>, filter: &Filter) -> bool {
     match filter {
-        Filter::And(parts) | Filter::Or(parts) => {
-            parts.iter().any(|it| mentions_links(context, it))
-        }
+        Filter::And(parts) => parts.iter().any(|it| mentions_links(context, it)),
+        Filter::Or(parts) => parts.iter().any(|it| mentions_links(context, it)),
         Filter::Not(part) => mentions_links(context, part),
         Filter::Equality(it) => context.reach_of(it.selector.type_id).is_some(),
         Filter::Present(it) => context.reach_of(it.type_id).is_some(),
@@ -73,11 +72,11 @@ fn replace(context: &Context<'_>, filter: &mut Filter, which: Which) -> Result<(
         return Ok(());
     }
     let ids = match filter {
-        Filter::And(parts) | Filter::Or(parts) => {
-            return parts
-                .iter_mut()
-                .try_for_each(|it| replace(context, it, which));
+        Filter::And(parts) => {
+            let mut parts = parts.iter_mut();
+            return parts.try_for_each(|it| replace(context, it, which));
         }
+        Filter::Or(parts) => return parts.try_change(|it| replace(context, it, which)),
         Filter::Not(part) => return replace(context, part, which),
         Filter::Present(it) if context.reach_of(it.type_id).is_some() => {
             require_groups(context, it)?;

@@ -35,17 +35,7 @@ impl Filter {
                 }
                 truth
             }
-            Filter::Or(parts) => {
-                let mut truth = Truth::False;
-                for part in parts {
-                    match part.evaluate(schema, entry, scratch) {
-                        Truth::True => return Truth::True,
-                        Truth::Undefined => truth = Truth::Undefined,
-                        Truth::False => (),
-                    }
-                }
-                truth
-            }
+            Filter::Or(parts) => parts.evaluate(schema, entry, scratch),
             Filter::Not(part) => match part.evaluate(schema, entry, scratch) {
                 Truth::True => Truth::False,
                 Truth::False => Truth::True,
@@ -78,7 +68,7 @@ impl From<bool> for Truth {
 
 /// Whether some value of the selected attributes passes the test.
 #[inline]
-fn any<E: ValueSource + ?Sized>(
+pub(super) fn any<E: ValueSource + ?Sized>(
     selector: &Selector,
     entry: &E,
     test: &mut dyn FnMut(&[u8]) -> bool,

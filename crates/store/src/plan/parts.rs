@@ -52,13 +52,11 @@ pub fn filter_parts(
             found_by: words(&step, indexes),
             estimate: planner.size(&step)?,
         });
-        match filter {
-            Filter::And(inner) | Filter::Or(inner) => {
-                open.extend(inner.iter().rev().map(|it| (depth + 1, it)));
-            }
-            Filter::Not(inner) => open.push((depth + 1, inner)),
-            _ => {}
-        }
+        let inner = match filter {
+            Filter::Not(inner) => std::slice::from_ref(&**inner),
+            other => other.parts().unwrap_or_default(),
+        };
+        open.extend(inner.iter().rev().map(|it| (depth + 1, it)));
     }
     Ok(parts)
 }

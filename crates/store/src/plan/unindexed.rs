@@ -39,7 +39,8 @@ impl Planner<'_> {
             Filter::Among(_) | Filter::Member(_) => true,
             // What an index gives is what a negation does not want.
             Filter::Not(_) => false,
-            Filter::And(parts) | Filter::Or(parts) => parts.iter().all(|it| self.answers(it)),
+            Filter::And(parts) => parts.iter().all(|it| self.answers(it)),
+            Filter::Or(parts) => parts.iter().all(|it| self.answers(it)),
             Filter::Equality(it) => has(&it.selector, IndexKind::Equality),
             Filter::Substrings(it) => {
                 has(&it.selector, IndexKind::Substring) && !grams_of_assertion(it).is_empty()

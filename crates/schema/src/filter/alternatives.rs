@@ -1,0 +1,152 @@
+//! The parts of an OR, which may be a thousand values of one attribute.
+//!
+//! Clients look up what they know by name with `(|(uid=a)(uid=b)…)`. Tested part by part, each
+//! entry's value would be found and normalised once for every part. So the parts of a long OR are
+//! kept in rows, each the equalities about one attribute by their normal forms: a value is
+//! normalised once for a row and looked up in it.
+//!
+//! Always holds for `ROWS_FROM` parts and more: they are sorted by [`order`].
+
+use std::cmp::Ordering;
+use std::ops::Deref;
+
+use super::evaluate::any;
+use super::{Assertion, Filter, Truth, ValueSource};
+use crate::schema::Schema;
+
+/// Fewer parts are tested one by one, in the order given.
+const ROWS_FROM: usize = 4;
+
+/// The parts of an OR. Never empty in a resolved filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alternatives(Vec<Filter>);
+
+impl FromIterator<Filter> for Alternatives {
+    fn from_iter<I: IntoIterator<Item = Filter>>(parts: I) -> Alternatives {
+        let mut alternatives = Alternatives(parts.into_iter().collect());
+        alternatives.sort();
+        alternatives
+    }
+}
+
+impl Deref for Alternatives {
+    type Target = [Filter];
+
+    fn deref(&self) -> &[Filter] {
+        &self.0
+    }
+}
+
+impl Alternatives {
+    /// Changes each part.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn try_change<E>(
+        &mut self,
+        change: impl FnMut(&mut Filter) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let changed = self.0.iter_mut().try_for_each(change);
+        self.sort();
+        changed
+    }
+
+    fn sort(&mut self) {
+        if self.0.len() >= ROWS_FROM {
+            self.0.sort_by(order);
+        }
+    }
+
+    /// The truth of the OR.
+    pub(super) fn evaluate<E: ValueSource + ?Sized>(
+        &self,
+        schema: &Schema,
+        entry: &E,
+        scratch: &mut Vec<u8>,
+    ) -> Truth {
+        let mut truth = Truth::False;
+        let mut rest = &*self.0;
+        while let Some(first) = rest.first() {
+            let row = match self.0.len() {
+                ROWS_FROM.. => row(rest, entry),
+                _ => &[],
+            };
+            let found = match plain(first) {
+                Some(it) if !row.is_empty() => equals_one(it, row, schema, entry, scratch),
+                _ => first.evaluate(schema, entry, scratch),
+            };
+            match found {
+                Truth::True => return Truth::True,
+                Truth::Undefined => truth = Truth::Undefined,
+                Truth::False => (),
+            }
+            rest = &rest[row.len().max(1)..];
+        }
+        truth
+    }
+}
+
+/// Rows first, by attribute and then by normal form; the others as they are.
+fn order(a: &Filter, b: &Filter) -> Ordering {
+    match (plain(a), plain(b)) {
+        (Some(a), Some(b)) => attribute_order(a, b).then_with(|| a.normal.cmp(&b.normal)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    }
+}
+
+fn attribute_order(a: &Assertion, b: &Assertion) -> Ordering {
+    let (a, b) = (&a.selector, &b.selector);
+    (a.type_id, &a.numbers).cmp(&(b.type_id, &b.numbers))
+}
+
+/// An equality that is about one normal form.
+fn plain(part: &Filter) -> Option<&Assertion> {
+    match part {
+        Filter::Equality(it) if it.alternatives.is_empty() => Some(it),
+        _ => None,
+    }
+}
+
+/// The first parts as far as one look at the entry's values is enough for them: none, if these are
+/// none of a row, or if the source finds values and need not go through ten million.
+fn row<'f, E: ValueSource + ?Sized>(parts: &'f [Filter], entry: &E) -> &'f [Filter] {
+    let Some(first) = parts.first().and_then(plain) else {
+        return &[];
+    };
+    if first
+        .selector
+        .numbers
+        .iter()
+        .any(|it| entry.finds_values(*it))
+    {
+        return &[];
+    }
+    let same = |part: &Filter| plain(part).is_some_and(|it| attribute_order(first, it).is_eq());
+    &parts[..parts.partition_point(same)]
+}
+
+/// Whether a value equals that of some part of a row, which begins with `first`.
+fn equals_one<E: ValueSource + ?Sized>(
+    first: &Assertion,
+    row: &[Filter],
+    schema: &Schema,
+    entry: &E,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    let rule = schema.type_of(first.selector.type_id).equality;
+    any(&first.selector, entry, &mut |value| {
+        scratch.clear();
+        match rule.map(|it| it.normalise(schema, value, scratch)) {
+            Some(Ok(())) => {
+                let order = |part: &Filter| {
+                    plain(part).map_or(Ordering::Greater, |it| (*it.normal).cmp(&**scratch))
+                };
+                row.binary_search_by(order).is_ok()
+            }
+            // The same octets are equal whatever they are.
+            _ => row.iter().filter_map(plain).any(|it| *it.given == *value),
+        }
+    })
+}
