@@ -278,13 +278,7 @@ fn both_halves(of: &impl Hash) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn attributes(all: &[(&str, &[&str])]) -> Attributes {
-        let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
-        all.iter()
-            .map(|(name, it)| ((*name).into(), values(it)))
-            .collect()
-    }
+    use crate::migrate::keep::attributes;
 
     #[test]
     fn differences_are_lines_and_passwords_stay_secret() {

@@ -56,13 +56,7 @@ pub fn same_passwords(name: &str, own: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn attributes(all: &[(&str, &[&str])]) -> Attributes {
-        let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
-        all.iter()
-            .map(|(name, it)| ((*name).into(), values(it)))
-            .collect()
-    }
+    use crate::migrate::keep::attributes;
 
     #[test]
     fn only_what_differs_is_changed() {

@@ -50,6 +50,15 @@ enum Fate {
 /// Attributes by canonical name, values in order.
 pub type Attributes = BTreeMap<Arc<str>, Vec<Vec<u8>>>;
 
+/// Attributes as tests write them.
+#[cfg(test)]
+pub fn attributes(all: &[(&str, &[&str])]) -> Attributes {
+    let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
+    all.iter()
+        .map(|(name, it)| ((*name).into(), values(it)))
+        .collect()
+}
+
 /// The choice, remembered for each spelling.
 #[derive(Debug, Clone)]
 pub struct Keep {
