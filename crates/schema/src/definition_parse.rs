@@ -244,6 +244,11 @@ impl<'a> Fields<'a> {
             }
             let alone = FLAGS.iter().any(|flag| flag.eq_ignore_ascii_case(keyword));
             let values = if alone { Vec::new() } else { tokens.values()? };
+            let odd = values.iter().find(|it| !is_word(it));
+            if let Some(odd) = odd.filter(|_| !holds_text(keyword)) {
+                let message = format!("expected a name or an OID after {keyword}, got {odd:?}");
+                return Err(TextError::new(at, message));
+            }
             fields.push(Field {
                 keyword,
                 at,
@@ -330,15 +335,9 @@ impl<'a> Fields<'a> {
     }
 
     fn extensions(&mut self) -> Extensions {
-        let is_extension = |field: &Field<'_>| {
-            field
-                .keyword
-                .get(..2)
-                .is_some_and(|start| start.eq_ignore_ascii_case("X-"))
-        };
         let (extensions, rest) = std::mem::take(&mut self.fields)
             .into_iter()
-            .partition(|field| is_extension(field));
+            .partition(|field| is_extension(field.keyword));
         self.fields = rest;
         let extensions: Vec<Field<'a>> = extensions;
         extensions
@@ -396,10 +395,7 @@ impl<'a> Tokens<'a> {
                 Token::Quoted(&rest[..length])
             }
             _ => {
-                let ends = |byte: &u8| {
-                    byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'$' | b'\'')
-                };
-                let length = bytes[self.at..].iter().position(ends);
+                let length = bytes[self.at..].iter().position(ends_word);
                 self.at = length.map_or(bytes.len(), |length| self.at + length);
                 Token::Word(&self.text[start..self.at])
             }
@@ -443,6 +439,29 @@ impl<'a> Tokens<'a> {
             }
         }
     }
+}
+
+fn ends_word(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'$' | b'\'')
+}
+
+/// Whether a value, which may have stood in quotes, can be printed as a word.
+fn is_word(value: &str) -> bool {
+    !value.is_empty() && !value.as_bytes().iter().any(ends_word)
+}
+
+/// Fields whose values are more than a word: descriptions, extensions, and names, which have a rule
+/// of their own.
+fn holds_text(keyword: &str) -> bool {
+    ["DESC", "NAME"]
+        .iter()
+        .any(|it| it.eq_ignore_ascii_case(keyword))
+        || is_extension(keyword)
+}
+
+fn is_extension(keyword: &str) -> bool {
+    let start = keyword.get(..2);
+    start.is_some_and(|it| it.eq_ignore_ascii_case("X-"))
 }
 
 /// Undoes `\27` and `\5C` (RFC 4512 §4.1 `dstring`); other backslashes stand for themselves.

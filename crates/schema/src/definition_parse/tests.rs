@@ -123,3 +123,18 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn what_definitions_refer_to_is_a_word() {
+    let parse = |text: &str| parse_definition(DefinitionKind::AttributeType, text);
+    let quoted = parse("( 1.2.3 NAME 'a' SUP 'name' EQUALITY '2.5.13.2' )").unwrap();
+    assert_eq!(
+        quoted.to_string(),
+        "( 1.2.3 NAME 'a' SUP name EQUALITY 2.5.13.2 )"
+    );
+    // Printed, it would say something else, or nothing that can be read again.
+    for odd in ["SUP 'name ) EQUALITY x'", "EQUALITY ''", "SYNTAX '1.2 $ 3'"] {
+        let error = parse(&format!("( 1.2.3 NAME 'a' {odd} )")).unwrap_err();
+        assert!(error.message.contains("expected a name or an OID"), "{odd}");
+    }
+}
