@@ -129,12 +129,13 @@ impl Pattern {
         let mut parts = Vec::new();
         let mut literal = Vec::new();
         let mut at = 0;
-        while at < text.len() {
-            let rest = &text[at..];
-            if rest.starts_with("[[") || rest.starts_with("]]") {
-                literal.push(rest.as_bytes()[0]);
+        // By octets: what is no bracket may be a part of a character.
+        while let Some(rest @ [first, ..]) = text.as_bytes().get(at..) {
+            if rest.starts_with(b"[[") || rest.starts_with(b"]]") {
+                literal.push(*first);
                 at += 2;
-            } else if rest.starts_with('[') {
+            } else if *first == b'[' {
+                let rest = &text[at..];
                 let Some(end) = rest.find(']') else {
                     let message = "expected ] after [; write [[ for a bracket".to_owned();
                     return Err(PatternError { at, message });
@@ -146,7 +147,7 @@ impl Pattern {
                 parts.push(part.map_err(|message| PatternError { at, message })?);
                 at += end + 1;
             } else {
-                literal.push(rest.as_bytes()[0]);
+                literal.push(*first);
                 at += 1;
             }
         }
@@ -433,6 +434,12 @@ mod tests {
             Pattern::parse("[1:9]-[1:20]").unwrap().sequence_length(),
             Some(20)
         );
+    }
+
+    #[test]
+    fn letters_of_any_alphabet_stand_for_themselves() {
+        assert_eq!(values("cn=üé[7:7]Ω]]", 1), ["cn=üé7Ω]"]);
+        assert!(Pattern::parse("ü[é-9]").is_err());
     }
 
     #[test]
