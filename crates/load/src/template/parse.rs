@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Defines, TemplateError};
 
+/// Bytes that names of definitions may add to a line: a definition of twice the one before it, time
+/// and again, would make a line of any length out of a short template.
+const GROWTH_BYTES_MAX: usize = 1 << 20;
+
 pub(crate) struct Source {
     pub definitions: Vec<SourceDefinition>,
     pub unused_defines: Vec<String>,
@@ -223,6 +227,10 @@ impl Reader<'_> {
             };
             let value = value.to_owned();
             text.replace_range(open..=close, &value);
+            if text.len() > raw.len() + GROWTH_BYTES_MAX {
+                let message = format!("[{name}] makes the line longer than a megabyte");
+                return Err(error(line, message));
+            }
             self.used.insert(name);
             limit = open;
         }

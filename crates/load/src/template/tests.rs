@@ -547,6 +547,16 @@ fn the_examples_run() {
     }
 }
 
+#[test]
+fn definitions_that_double_each_other_end() {
+    let mut text = "define a0=xxxxxxxx\n".to_owned();
+    for turn in 1..40 {
+        let before = turn - 1;
+        text.push_str(&format!("define a{turn}=[a{before}][a{before}]\n"));
+    }
+    check_error(&text, 19, "longer than a megabyte");
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(line in "[a-zA-Z:<>{}\\[\\]\\\\ =0-9,;.-]{0,60}") {
