@@ -134,7 +134,9 @@ pub(crate) fn seconds_of(text: &[u8]) -> Option<u64> {
     };
     let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
     let (hour, minute, second) = (part(8, 2)?, part(10, 2)?, part(12, 2)?);
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    // A leap second is the 60th (RFC 4517 §3.3.13).
+    let of_a_clock = hour <= 23 && minute <= 59 && second <= 60;
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) || !of_a_clock {
         return None;
     }
     // Civil date to days after Hinnant's `days_from_civil`; the year begins in March.
@@ -230,6 +232,9 @@ mod tests {
             "",
             "Z",
             "20261321090203Z",
+            "20261121240000Z",
+            "20261121096000Z",
+            "20261121090099Z",
             "2026112109020Z",
             "+0261121090203Z",
             "20261121",
