@@ -6,6 +6,7 @@
 //! the manifest names them. Or a backup is one file, of which the last part says what it must be
 //! (`single.rs`).
 
+pub(crate) mod fuzz;
 mod hashing;
 mod increment;
 mod manifest;

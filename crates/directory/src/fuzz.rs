@@ -1,11 +1,19 @@
 //! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
 //! decodes to the same. The fuzz targets are one call each.
 
-use crate::changes::{Frame, Outcome};
+pub use crate::backup::fuzz::manifest;
+pub use crate::history::fuzz::row as history_row;
+
+use crate::changes::{Frame, Outcome, Point};
+use crate::clock;
 use crate::commit::Record;
+use crate::history::Moment;
 use crate::import::checkpoint::Saved;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
+use crate::operation::follow::cookie::{self, Held};
+use crate::paging::CookieKey;
 use crate::record::{decode, encode};
+use crate::rules::range::NumberRange;
 use schema::Schema;
 
 /// Records of the log.
@@ -75,6 +83,66 @@ pub fn import_checkpoint(bytes: &[u8]) {
         let encoded = saved.encode();
         let again = Saved::decode(&encoded).expect("it was just encoded");
         assert_eq!(again, saved, "{}", bytes.escape_ascii());
+    }
+}
+
+/// Cookies of content synchronisation and change sequence numbers: a state of ours is printed as it
+/// was read.
+pub fn sync_cookie(bytes: &[u8]) {
+    if let (Held::Moment(moment), rid) = cookie::parse(Some(bytes)) {
+        let printed = cookie::print(rid, moment);
+        let again = cookie::parse(Some(printed.as_bytes()));
+        assert_eq!(again, (Held::Moment(moment), rid), "{printed}");
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Some(moment) = Moment::from_csn(text) {
+        assert_eq!(Moment::from_csn(&moment.to_csn()), Some(moment));
+    }
+}
+
+/// Cookies of paged results and of views: only what was signed is read, and what is read was
+/// signed.
+pub fn paging_cookie(bytes: &[u8]) {
+    let key = CookieKey::from_bytes([7; 32]);
+    for cookie in [bytes.to_vec(), key.sign(bytes.to_vec())] {
+        // A page's search is the last thing before the tag, that of the others stands further up.
+        for at in [1, 9, 19] {
+            let of = cookie.get(at..at + 8).and_then(|it| it.try_into().ok());
+            let of = of.map_or(0, u64::from_be_bytes);
+            if let Ok(position) = key.open(&cookie, of) {
+                assert_eq!(key.seal(&position), cookie);
+            }
+            if let Ok(position) = key.open_sorted(&cookie, of) {
+                assert_eq!(key.seal_sorted(&position, of), cookie);
+            }
+            if key.opens_context(&cookie, of) {
+                assert_eq!(key.seal_context(of), cookie);
+            }
+        }
+    }
+}
+
+/// Short texts that people and other servers write: times, UUIDs, positions, ranges of numbers.
+pub fn words(bytes: &[u8]) {
+    // What is no date of the calendar (30 February) is a day that follows. After the year 9999 the
+    // years have five digits.
+    const END_OF_9999_US: u64 = 253_402_300_800_000_000;
+    if let Some(micros) = clock::micros_of(bytes).filter(|it| *it < END_OF_9999_US) {
+        let printed = clock::exact_time(micros);
+        assert_eq!(clock::micros_of(printed.as_bytes()), Some(micros));
+    }
+    if let Some(uuid) = clock::parse_uuid(bytes) {
+        let printed = clock::uuid_text(&uuid);
+        assert_eq!(clock::parse_uuid(printed.as_bytes()), Some(uuid));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let _ = Point::parse(text);
+    if let Ok(range) = text.parse::<NumberRange>() {
+        assert_eq!(range.to_string().parse(), Ok(range));
     }
 }
 
@@ -150,5 +218,32 @@ mod tests {
     #[test]
     fn the_corpus_of_checkpoints() {
         run("import_checkpoint", super::import_checkpoint);
+    }
+
+    #[test]
+    fn the_corpus_of_records() {
+        run("record", super::record);
+        run("kept_change", super::kept_change);
+    }
+
+    #[test]
+    fn the_corpora_of_cookies() {
+        run("sync_cookie", super::sync_cookie);
+        run("paging_cookie", super::paging_cookie);
+    }
+
+    #[test]
+    fn the_corpus_of_words() {
+        run("words", super::words);
+    }
+
+    #[test]
+    fn the_corpus_of_manifests() {
+        run("manifest", super::manifest);
+    }
+
+    #[test]
+    fn the_corpus_of_the_history() {
+        run("history_row", super::history_row);
     }
 }

@@ -8,6 +8,7 @@
 pub(crate) mod check;
 #[cfg(test)]
 mod following;
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod subtrees;
 

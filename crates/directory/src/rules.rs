@@ -2,7 +2,7 @@
 //! which numbers new entries get.
 
 pub(crate) mod check;
-mod range;
+pub(crate) mod range;
 
 pub(crate) use range::NumberRange;
 

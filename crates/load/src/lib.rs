@@ -9,6 +9,7 @@
 //! **Invariant:** this crate is a client. It knows nothing of the server's insides.
 
 pub mod bench;
+pub mod fuzz;
 mod number;
 pub mod output;
 pub mod pattern;

@@ -11,6 +11,7 @@
 //! - [`verified`]: remembering in memory that a slow verification has succeeded.
 
 pub mod access;
+pub mod fuzz;
 pub mod limits;
 pub mod password;
 pub mod password_policy;

@@ -11,6 +11,7 @@ mod argon;
 mod base64;
 mod crypt;
 mod digest;
+pub(crate) mod fuzz;
 mod pbkdf2;
 mod scram;
 #[cfg(test)]

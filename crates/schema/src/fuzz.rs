@@ -1,7 +1,85 @@
-//! Fuzz bodies: any bytes may come and nothing panics. The fuzz targets are one call each.
+//! Fuzz bodies: any bytes may come, nothing panics, and what parses prints to something that parses
+//! to the same. The fuzz targets are one call each.
 
-use crate::Schema;
-use crate::matching::{MatchingRule, certificate_parts};
+use crate::definition::{Definition, DefinitionKind};
+use crate::definition_parse::parse_definition;
+use crate::matching::{MATCHING_RULES, MatchingRule, Position, certificate_parts};
+use crate::schema::Schema;
+use crate::schema_file::read_schema_file;
+use crate::syntax::SYNTAXES;
+
+/// Definitions of every kind (RFC 4512 §4.1), as clients bring them to the subschema.
+pub fn definition(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    for kind in DefinitionKind::ALL {
+        if let Ok(definition) = parse_definition(kind, text) {
+            assert_eq!(definition.kind(), kind);
+            check(&[definition]);
+        }
+    }
+}
+
+/// Schema files of other servers.
+pub fn schema_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Ok(definitions) = read_schema_file(text) {
+        check(&definitions);
+    }
+}
+
+/// Each prints to what parses to itself. A schema takes all of them or says why not; what it took
+/// it takes again.
+fn check(definitions: &[Definition]) {
+    for definition in definitions {
+        let printed = definition.to_string();
+        let again = parse_definition(definition.kind(), &printed);
+        assert_eq!(again.as_ref(), Ok(definition), "printed as {printed:?}");
+    }
+    if let Ok(schema) = Schema::standard().extended(definitions) {
+        assert!(schema.extended(definitions).is_ok(), "{definitions:?}");
+    }
+    let _ = Schema::standard().extended_keeping(definitions);
+}
+
+/// Values under every syntax and every rule, and what else stands in values: attribute descriptions
+/// and subtree specifications.
+pub fn value(bytes: &[u8]) {
+    let schema = Schema::standard();
+    for syntax in SYNTAXES {
+        let _ = syntax.check(bytes);
+    }
+    for rule in MATCHING_RULES {
+        forms(&schema, rule, bytes);
+    }
+    crate::phonetic::phonetic_key(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let _ = schema.subtree_specification(text);
+    if let Ok(description) = schema.describe(text) {
+        let spelled = schema.spelled(&description);
+        assert_eq!(schema.describe(&spelled), Ok(description), "{spelled:?}");
+    }
+}
+
+/// What a rule makes of a value; where it refuses it leaves nothing.
+fn forms(schema: &Schema, rule: &MatchingRule, bytes: &[u8]) {
+    let mut out = Vec::new();
+    let check = |made: Result<(), crate::error::InvalidValue>, out: &mut Vec<u8>| {
+        assert!(made.is_ok() || out.is_empty(), "{}: refused", rule.name);
+        out.clear();
+    };
+    check(rule.normalise(schema, bytes, &mut out), &mut out);
+    check(rule.normalise_assertion(schema, bytes, &mut out), &mut out);
+    check(rule.normalise_for_pieces(bytes, &mut out), &mut out);
+    for position in [Position::Initial, Position::Any, Position::Final] {
+        check(rule.normalise_piece(bytes, position, &mut out), &mut out);
+    }
+}
 
 /// The rules whose values and assertions are read apart (RFC 4523 §3).
 const RULES: [&str; 5] = [
@@ -43,21 +121,40 @@ mod tests {
     use std::path::Path;
 
     /// The committed seeds, and each with every byte changed once and cut everywhere.
-    #[test]
-    fn seeds_and_mutations() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/certificate");
+    fn run(target: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
         let mut seeds = 0;
-        for file in std::fs::read_dir(folder).unwrap() {
+        for file in std::fs::read_dir(folder.join(target)).unwrap() {
             let seed = std::fs::read(file.unwrap().path()).unwrap();
-            super::certificate(&seed);
+            body(&seed);
             for at in 0..seed.len() {
-                super::certificate(&seed[..at]);
+                body(&seed[..at]);
                 let mut changed = seed.clone();
                 changed[at] = changed[at].wrapping_mul(7).wrapping_add(13);
-                super::certificate(&changed);
+                body(&changed);
             }
             seeds += 1;
         }
-        assert!(seeds > 0, "no seeds");
+        assert!(seeds > 0, "{target} has no seeds");
+    }
+
+    #[test]
+    fn certificates() {
+        run("certificate", super::certificate);
+    }
+
+    #[test]
+    fn definitions() {
+        run("definition", super::definition);
+    }
+
+    #[test]
+    fn schema_files() {
+        run("schema_file", super::schema_file);
+    }
+
+    #[test]
+    fn values() {
+        run("value", super::value);
     }
 }

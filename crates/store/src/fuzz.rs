@@ -1,8 +1,64 @@
 //! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to the same. The fuzz
 //! targets are one call each.
 
+pub use crate::journal::fuzz::log;
+
+use crate::entry::EntryView;
+use crate::index::posting;
 use crate::link::chunk::{Chunk, encode};
 use crate::link::rows;
+use crate::state::{State, decode_index, encode_index, index_key};
+
+/// Bytes of an index's state, behind its key.
+const INDEX_BYTES: usize = 13;
+
+/// Rows of entries, of the state, of indexes and of their states.
+pub fn row(bytes: &[u8]) {
+    if let Ok(view) = EntryView::new(bytes) {
+        entry(&view);
+    }
+    if let Ok(state) = State::decode(bytes) {
+        assert_eq!(state.encode()[..], *bytes);
+    }
+    let (key, value) = bytes.split_at(bytes.len().saturating_sub(INDEX_BYTES));
+    if let Ok(state) = decode_index(key, value) {
+        let (key, value) = (index_key(&state.attribute), encode_index(&state));
+        assert_eq!(decode_index(&key, &value).ok(), Some(state));
+    }
+    if let Ok(mut bitmap) = posting::decode(bytes)
+        && (1..=65_536).contains(&bitmap.len())
+    {
+        let mut again = Vec::new();
+        posting::encode(&mut bitmap, &mut again);
+        assert_eq!(posting::cardinality(&again).ok(), Some(bitmap.len()));
+        assert_eq!(posting::decode(&again).ok(), Some(bitmap));
+    }
+}
+
+/// Whatever the row says, nothing outside of it is read.
+fn entry(view: &EntryView<'_>) {
+    let row = view.bytes().len();
+    let attributes: Vec<_> = view.attributes().collect();
+    assert!(attributes.len() <= view.attribute_count());
+    for attribute in &attributes {
+        assert!(attribute.encoded.len() <= row);
+        let _ = view.attribute(attribute.number);
+        let values: usize = attribute.values().iter().map(<[u8]>::len).sum();
+        assert!(values <= attribute.encoded.len());
+    }
+    let parts = [
+        view.rdn().as_bytes(),
+        view.user_attributes(),
+        view.operational_attributes(),
+    ];
+    assert!(parts.iter().map(|it| it.len()).sum::<usize>() <= row);
+    let _ = (
+        view.parent(),
+        view.has_links(),
+        view.position(),
+        view.digest() == view.computed_digest(),
+    );
+}
 
 /// Rows of the tables of links.
 pub fn links(bytes: &[u8]) {
@@ -37,21 +93,41 @@ pub fn links(bytes: &[u8]) {
 mod tests {
     use proptest::prelude::*;
 
-    #[test]
-    fn the_corpus_is_read() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/links");
-        let mut files = 0;
-        for file in std::fs::read_dir(folder).unwrap() {
-            super::links(&std::fs::read(file.unwrap().path()).unwrap());
-            files += 1;
+    use std::path::Path;
+
+    /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
+    fn run(target: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+        let mut seeds = 0;
+        for file in std::fs::read_dir(folder.join(target)).unwrap() {
+            let seed = std::fs::read(file.unwrap().path()).unwrap();
+            body(&seed);
+            for at in 0..seed.len() {
+                body(&seed[..at]);
+                for bits in [0x01, 0x80, 0xff] {
+                    let mut damaged = seed.clone();
+                    damaged[at] ^= bits;
+                    body(&damaged);
+                }
+            }
+            seeds += 1;
         }
-        assert!(files > 0);
+        assert!(seeds > 0, "{target} has no seeds");
+    }
+
+    #[test]
+    fn the_corpora_are_read() {
+        run("links", super::links);
+        run("row", super::row);
+        run("log", super::log);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..1100)) {
             super::links(&bytes);
+            super::row(&bytes);
+            super::log(&bytes);
         }
     }
 }

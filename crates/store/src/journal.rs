@@ -18,6 +18,7 @@
 //!   start brings back what was acknowledged.
 
 mod checkpoint;
+pub(crate) mod fuzz;
 mod log;
 mod reader;
 mod recovery;

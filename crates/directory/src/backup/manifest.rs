@@ -140,21 +140,32 @@ impl Manifest {
             true => super::single::manifest_of(backup)?,
             false => std::fs::read_to_string(path).map_err(|error| wrong(&error))?,
         };
+        Manifest::parse(&text).map_err(|error| wrong(&error))
+    }
+
+    /// What the text of a manifest says.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Manifest, String> {
         // The format first: another one may have other fields.
-        let table: toml::Table = text.parse().map_err(|error| wrong(&error))?;
+        let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
         let format = table.get("format").and_then(toml::Value::as_integer);
         if format != Some(i64::from(FORMAT)) {
-            return Err(wrong(&format_args!("format is not {FORMAT}")));
+            return Err(format!("format is not {FORMAT}"));
         }
-        let text: Text = toml::from_str(&text).map_err(|error| wrong(&error))?;
-        let number = |it: &String| u128::from_str_radix(it, 16).map_err(|error| wrong(&error));
-        let sum = |it: &Sum| -> Result<Hashed, Failure> {
+        let text: Text = toml::from_str(text).map_err(|error| error.to_string())?;
+        let number = |it: &String| {
+            let parsed = u128::from_str_radix(it, 16);
+            parsed.map_err(|error| format!("expected a number of hexadecimal digits: {error}"))
+        };
+        let sum = |it: &Sum| -> Result<Hashed, String> {
             Ok(Hashed {
                 bytes: it.bytes,
                 xxh3: number(&it.xxh3)?,
             })
         };
-        let increment = |it: IncrementText| -> Result<Increment, Failure> {
+        let increment = |it: IncrementText| -> Result<Increment, String> {
             Ok(Increment {
                 stored: sum(&it.stored)?,
                 file: it.file,

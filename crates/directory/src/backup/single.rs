@@ -20,9 +20,9 @@ const TAIL_BYTES: usize = 16;
 const PART_BYTES_MAX: u32 = 16 << 20;
 
 /// What stands behind the database.
-struct End {
-    manifest: String,
-    settings: Vec<u8>,
+pub(super) struct End {
+    pub manifest: String,
+    pub settings: Vec<u8>,
 }
 
 /// Writes what stands behind the database.
@@ -69,29 +69,31 @@ fn read_end(backup: &Path) -> Result<End, Failure> {
         ))
     };
     let mut from = File::open(backup).map_err(file(backup))?;
+    end_of(&mut from).map_err(file(backup))?.ok_or_else(wrong)
+}
+
+/// What stands at the end; `None` when that is none of a backup.
+pub(super) fn end_of(from: &mut (impl Read + Seek)) -> io::Result<Option<End>> {
+    let length = from.seek(SeekFrom::End(0))?;
+    let Some(tail_at) = length.checked_sub(TAIL_BYTES as u64) else {
+        return Ok(None);
+    };
     let mut tail = [0; TAIL_BYTES];
-    let read = from
-        .seek(SeekFrom::End(-(TAIL_BYTES as i64)))
-        .and_then(|_| from.read_exact(&mut tail));
-    read.map_err(|_| wrong())?;
+    from.seek(SeekFrom::Start(tail_at))?;
+    from.read_exact(&mut tail)?;
     let [a, b, c, d, e, f, g, h, mark @ ..] = tail;
     let lengths = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
     if mark != *MARK || lengths.iter().any(|it| *it > PART_BYTES_MAX) {
-        return Err(wrong());
+        return Ok(None);
     }
     let [manifest, settings] = lengths.map(|it| it as usize);
-    let before = (manifest + settings + TAIL_BYTES) as i64;
+    let Some(begin) = tail_at.checked_sub((manifest + settings) as u64) else {
+        return Ok(None);
+    };
     let mut content = vec![0; manifest + settings];
-    let read = from
-        .seek(SeekFrom::End(-before))
-        .and_then(|_| from.read_exact(&mut content));
-    read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => wrong(),
-        _ => file(backup)(error),
-    })?;
+    from.seek(SeekFrom::Start(begin))?;
+    from.read_exact(&mut content)?;
     let settings = content.split_off(manifest);
-    Ok(End {
-        manifest: String::from_utf8(content).map_err(|_| wrong())?,
-        settings,
-    })
+    let manifest = String::from_utf8(content).ok();
+    Ok(manifest.map(|manifest| End { manifest, settings }))
 }

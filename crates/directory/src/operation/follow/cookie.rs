@@ -8,7 +8,7 @@ use crate::history::Moment;
 
 /// What a client says it has.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(crate) enum Held {
     /// Nothing yet.
     Nothing,
     /// The content of this moment.
@@ -18,7 +18,7 @@ pub(super) enum Held {
 }
 
 /// What a cookie says, and the number that the consumer gave itself, to be repeated.
-pub(super) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
+pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
     let Some(cookie) = cookie.filter(|it| !it.is_empty()) else {
         return (Held::Nothing, 0);
     };
@@ -47,7 +47,7 @@ pub(super) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
 }
 
 /// The cookie for the content of a moment.
-pub(super) fn print(rid: u16, moment: Moment) -> String {
+pub(crate) fn print(rid: u16, moment: Moment) -> String {
     format!("rid={rid:03},csn={}", moment.to_csn())
 }
 

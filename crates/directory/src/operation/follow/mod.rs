@@ -12,7 +12,7 @@
 
 mod answer;
 mod begin;
-mod cookie;
+pub(crate) mod cookie;
 mod persist;
 mod refresh;
 mod subtree;

@@ -1,0 +1,42 @@
+//! Fuzz body: rows of the history.
+
+use super::{Change, Changes, Detail, Recorder};
+use protocol::control::ChangeType;
+
+/// What a row says is recorded to a row that says the same.
+pub fn row(bytes: &[u8]) {
+    let Some((changes, row)) = recorded(bytes) else {
+        return;
+    };
+    let (again, _) = recorded(&row).expect("it was just written");
+    assert_eq!(again, changes, "{}", bytes.escape_ascii());
+}
+
+/// The changes of a row, and the row that is written for them.
+fn recorded(row: &[u8]) -> Option<(Vec<Change<'_>>, Vec<u8>)> {
+    let mut changes = Changes::of(row).ok()?;
+    let header = changes.header;
+    let (mut all, mut recorder) = (Vec::new(), Recorder::default());
+    while let Some(change) = changes.next().ok()? {
+        record(&mut recorder, &change);
+        all.push(change);
+    }
+    let row = header.row(&recorder.changes);
+    Some((all, row))
+}
+
+fn record(recorder: &mut Recorder, change: &Change<'_>) {
+    let entry = change.entry;
+    match change.detail {
+        Detail::None if change.kind == ChangeType::Add => recorder.added(entry),
+        Detail::None => recorder.modified(entry),
+        Detail::Gone { uuid, name } => recorder.deleted(entry, uuid, name),
+        Detail::Subtree { uuid, name } => recorder.subtree_deleted(entry, uuid, name),
+        Detail::Reclaimed { top, uuid, name } => recorder.reclaimed(entry, top, uuid, name),
+        Detail::Was {
+            name,
+            superior,
+            moved_subtree,
+        } => recorder.renamed(entry, name, superior, moved_subtree),
+    }
+}

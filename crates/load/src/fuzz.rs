@@ -1,0 +1,130 @@
+//! Fuzz bodies: any bytes may come, nothing panics, and what is read makes the same entries and
+//! values again. The fuzz targets are one call each.
+
+use crate::pattern::{Pattern, Turn};
+use crate::template::{Defines, GenerateError, Generator, Template};
+
+/// Entries made of a template.
+const ENTRIES: u64 = 12;
+/// Longer numbers ask for more than a fuzzer has time for; that is theirs to say.
+const DIGITS_MAX: usize = 2;
+
+/// Templates: the entries of a range are those of the whole, and their attributes say how many
+/// values they have.
+pub fn template(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if names_a_file(text) {
+        return;
+    }
+    let mut defines = Defines::new();
+    defines.set("given", "7");
+    let Ok(template) = Template::parse(text, &defines) else {
+        return;
+    };
+    let attributes = template.attributes().len();
+    let _ = (template.unused_defines().len(), template.branches().count());
+    // Names that are replaced make long numbers of short ones.
+    if is_small(text) && !text.to_ascii_lowercase().contains("define") {
+        let half = ENTRIES as usize / 2;
+        if let Some(whole) = entries(&template, 0, attributes) {
+            let rest = entries(&template, half as u64, attributes);
+            assert_eq!(rest.as_deref(), Some(whole.get(half..).unwrap_or_default()));
+        }
+    }
+    let _ = template.with_suffix_entries(&[]);
+}
+
+/// The entries from one on, if all of them can be made.
+fn entries(template: &Template, from: u64, attributes: usize) -> Option<Vec<Vec<u8>>> {
+    let mut made = Vec::new();
+    let generator = Generator::new(template.clone(), 3);
+    let end: Result<(), GenerateError> = generator.generate_range(from, ENTRIES, |entry| {
+        let mut text = entry.dn().as_bytes().to_vec();
+        assert!(entry.attributes().count() <= attributes);
+        for attribute in entry.attributes() {
+            let mut count = 0;
+            attribute.for_each(|value| {
+                count += 1;
+                text.push(b'\n');
+                text.extend_from_slice(value);
+            });
+            assert_eq!(count, attribute.value_count());
+        }
+        made.push(text);
+        Ok(())
+    });
+    end.is_ok().then_some(made)
+}
+
+/// Value patterns: a text without brackets stands for itself.
+pub fn pattern(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if names_a_file(text) {
+        return;
+    }
+    let Ok(pattern) = Pattern::parse(text) else {
+        return;
+    };
+    let _ = pattern.sequence_length();
+    if !is_small(text) {
+        return;
+    }
+    let mut turn = Turn::new(5);
+    for _ in 0..3 {
+        let mut value = Vec::new();
+        turn.begin();
+        pattern.write(&mut value, &mut turn);
+        if !text.contains(['[', ']']) {
+            assert_eq!(value, text.as_bytes());
+        }
+    }
+}
+
+/// Files of this machine are none of a fuzzer's business.
+fn names_a_file(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("file")
+}
+
+fn is_small(text: &str) -> bool {
+    let mut numbers = text.split(|it: char| !it.is_ascii_digit());
+    numbers.all(|it| it.len() <= DIGITS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
+    fn run(target: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+        let mut seeds = 0;
+        for file in std::fs::read_dir(folder.join(target)).expect("a corpus") {
+            let seed = std::fs::read(file.expect("a file").path()).expect("readable");
+            body(&seed);
+            for at in 0..seed.len() {
+                body(&seed[..at]);
+                let mut damaged = seed.clone();
+                for bits in [0x01, 0x80, 0xff] {
+                    damaged[at] = seed[at] ^ bits;
+                    body(&damaged);
+                }
+            }
+            seeds += 1;
+        }
+        assert!(seeds > 0, "{target} has no seeds");
+    }
+
+    #[test]
+    fn the_corpus_of_templates() {
+        run("template", super::template);
+    }
+
+    #[test]
+    fn the_corpus_of_patterns() {
+        run("pattern", super::pattern);
+    }
+}

@@ -1,0 +1,4 @@
+//! Fuzzes stored passwords.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| policy::fuzz::password(bytes));

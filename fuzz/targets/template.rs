@@ -1,0 +1,4 @@
+//! Fuzzes templates.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| load::fuzz::template(bytes));

@@ -1,0 +1,4 @@
+//! Fuzzes times, UUIDs, positions and ranges as people write them.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::words(bytes));
