@@ -29,6 +29,8 @@ pub(crate) struct Commits {
 struct Rest {
     /// States of the directory and when they were committed, oldest first.
     moments: VecDeque<(u64, u64)>,
+    /// The newest state and when it was committed, whether or not it is among them.
+    newest: (u64, u64),
     build: Option<Build>,
 }
 
@@ -66,7 +68,9 @@ impl Commits {
 
     /// This state of the directory was committed now.
     pub fn remember(&self, version: u64, now_us: u64) {
-        let moments = &mut self.rest().moments;
+        let mut rest = self.rest();
+        rest.newest = (version, now_us);
+        let moments = &mut rest.moments;
         if moments.back().is_none_or(|(_, at)| at + APART_US <= now_us) {
             if moments.len() == MOMENTS_MAX {
                 moments.pop_front();
@@ -139,7 +143,8 @@ impl Commits {
     pub fn age_s(&self, version: u64, now_us: u64) -> u64 {
         let rest = self.rest();
         let after = rest.moments.partition_point(|(it, _)| *it <= version);
-        let passed = rest.moments.get(after);
+        let newest = Some(&rest.newest).filter(|it| it.0 > version);
+        let passed = rest.moments.get(after).or(newest);
         passed.map_or(0, |(_, at)| now_us.saturating_sub(*at) / 1_000_000)
     }
 
@@ -175,6 +180,10 @@ mod tests {
         assert_eq!(commits.age_s(7, 11 * S), 8);
         assert_eq!(commits.age_s(9, 11 * S), 6);
         assert_eq!(commits.age_s(10, 11 * S), 0);
+        // Nothing is written any more after one that was not remembered.
+        commits.committed(1, 11, 5 * S + 10);
+        assert_eq!(commits.age_s(10, 11 * S), 5);
+        assert_eq!(commits.age_s(11, 11 * S), 0);
     }
 
     #[test]
