@@ -160,7 +160,7 @@ impl Front for Admission {
             current: self.total() as u64,
             accepted: self.accepted.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
-            max: self.limits.total as u64,
+            max: self.limits.most().map_or(0, |it| it as u64),
             listeners: self.listeners.iter().map(listener).collect(),
         }
     }

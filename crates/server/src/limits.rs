@@ -29,6 +29,11 @@ impl ConnectionLimits {
         }
     }
 
+    /// As many as there may be; `None` for any number.
+    pub fn most(&self) -> Option<usize> {
+        (self.asked > 0 || self.open_files.limit.is_some()).then_some(self.total)
+    }
+
     /// Whether there is less room than `connections.total_max` asks for.
     pub fn falls_short(&self) -> bool {
         self.asked > self.open_files.room
@@ -70,6 +75,15 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn limits(total_max: usize, per_address_max: usize, room: usize) -> ConnectionLimits {
+        let limit = Some(room as u64 + 72);
+        of_files(total_max, per_address_max, OpenFiles { limit, room })
+    }
+
+    fn of_files(
+        total_max: usize,
+        per_address_max: usize,
+        open_files: OpenFiles,
+    ) -> ConnectionLimits {
         let settings = Connections {
             total_max,
             per_address_max,
@@ -81,8 +95,17 @@ pub(crate) mod tests {
             .unwrap()
             .connections
         };
-        let limit = Some(room as u64 + 72);
-        ConnectionLimits::new(&settings, OpenFiles { limit, room })
+        ConnectionLimits::new(&settings, open_files)
+    }
+
+    #[test]
+    fn no_limit_is_no_number() {
+        let (limit, room) = (None, usize::MAX - 72);
+        let any = of_files(0, 0, OpenFiles { limit, room });
+        assert_eq!(any.most(), None);
+        assert_eq!(any.to_string(), "any number of connections at a time");
+        assert_eq!(of_files(9, 0, OpenFiles { limit, room }).most(), Some(9));
+        assert_eq!(limits(0, 0, 5).most(), Some(5));
     }
 
     #[test]
