@@ -5,8 +5,9 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use kit::client::Event;
-use kit::{ADMIN, Client, PASSWORD, PATIENCE, Pando, SUFFIX};
+use kit::client::{Event, Modification};
+use kit::process::until;
+use kit::{ADMIN, Client, PASSWORD, PATIENCE, Pando, SUFFIX, people};
 use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
 
 /// As many as run where a process may open 1,024 files: a client here has two.
@@ -134,4 +135,40 @@ fn a_client_that_asks_before_it_hears_still_hears_why() {
         "{text:?}"
     );
     drop(first);
+}
+
+#[test]
+fn a_client_that_is_gone_leaves_nothing_under_way() {
+    let pando = node("");
+    let mut admin = pando.admin();
+    let mut person = people::person("ada");
+    person.name = format!("uid=ada,{SUFFIX}");
+    admin.add(&person).expect_success();
+    let mut gone = pando.admin();
+    // The answer stays unread, so that the connection breaks when it is closed.
+    let request = Request::Extended(ExtendedRequest {
+        name: oid::WHO_AM_I,
+        value: None,
+    });
+    gone.send(&request, &[]);
+    // The others wait until the password is hashed.
+    let password = Modification::replace("userPassword", &["a new one"]);
+    gone.try_send_modify(&person.name, &[password], &[])
+        .expect("sent");
+    for number in 0..5 {
+        let change = Modification::replace("sn", &[&format!("Name {number}")]);
+        gone.try_send_modify(&person.name, &[change], &[])
+            .expect("sent");
+    }
+    let mut counts = || {
+        let shown = admin.read("cn=Modify,cn=Operations,cn=monitor");
+        let shown = shown.expect("the administrator sees it");
+        ["monitorOpInitiated", "monitorOpCompleted"].map(|it| shown.text(it))
+    };
+    until("they have begun", || (counts()[0] == "6").then_some(()));
+    drop(gone);
+    until("they have ended", || {
+        let [begun, ended] = counts();
+        (begun == ended).then_some(())
+    });
 }

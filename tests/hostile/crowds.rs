@@ -1,11 +1,12 @@
 //! Too many, too slow, deaf: connections that cost and give nothing.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
+use kit::client::Modification;
 use kit::process::until;
-use kit::{Client, SUFFIX};
-use protocol::Scope;
+use kit::{Client, Pando, SUFFIX};
+use protocol::{DerefAliases, Filter, Request, Scope, SearchRequest};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{Bystander, served};
@@ -174,4 +175,117 @@ fn endless_pipelines_share_time_fairly() {
         "{before} KiB before, {after} KiB after"
     );
     bystander.noticed_nothing();
+}
+
+/// A search that looks at everybody and finds nobody, with an id of two bytes.
+fn fruitless_search(id: i32) -> Vec<u8> {
+    let request = Request::Search(SearchRequest {
+        base: SUFFIX,
+        scope: Scope::WholeSubtree,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Equality {
+            attribute: "description",
+            value: b"nothing",
+        },
+        attributes: vec!["1.1"],
+    });
+    let mut message = Vec::new();
+    protocol::write_request(&mut message, 1_000 + id, &request, &[]);
+    message
+}
+
+/// A node with people, few enough that none of these searches is interrupted.
+fn with_people() -> Pando {
+    let pando = Pando::init();
+    let person = |n: u32| {
+        format!(
+            "dn: cn=p{n},{SUFFIX}\nobjectClass: person\ncn: p{n}\nsn: p{n}\n\
+             description: somebody else, number {n}\n\n"
+        )
+    };
+    let people: String = (0..1_900).map(person).collect();
+    let file = pando.folder.write("people.ldif", people);
+    let file = file.to_string_lossy().into_owned();
+    pando.run_on_node(&["import"], &[&file]).expect(0);
+    pando
+}
+
+/// As many bytes as have come.
+fn come(stream: &mut TcpStream) -> usize {
+    stream.set_nonblocking(true).expect("a socket");
+    let (mut buffer, mut bytes) = ([0; 4096], 0);
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => panic!("the server is there"),
+            Ok(count) => bytes += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return bytes,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn hundreds_of_requests_at_once_leave_others_their_turn() {
+    const SEARCHES: i32 = 600;
+    let mut pando = with_people();
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 1\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
+    pando.serve_as_configured();
+    let (mut greedy, mut other) = (pando.client(), pando.client());
+    assert_eq!(other.who_am_i(), "");
+    // Once, to know how long an answer is.
+    let stream = greedy.stream();
+    stream.write_all(&fruitless_search(-1)).expect("sent");
+    let mut first = [0; 2];
+    stream.read_exact(&mut first).expect("answered");
+    let mut rest = vec![0; usize::from(first[1])];
+    stream.read_exact(&mut rest).expect("answered");
+    let answer = first.len() + rest.len();
+
+    let all: Vec<u8> = (0..SEARCHES).flat_map(fruitless_search).collect();
+    stream.write_all(&all).expect("sent");
+    stream.read_exact(&mut [0]).expect("answered");
+    assert_eq!(other.who_am_i(), "");
+    let answered = (1 + come(greedy.stream())) / answer;
+    eprintln!("{answered} of {SEARCHES} searches were answered before");
+    assert!(
+        answered < SEARCHES as usize / 2,
+        "{answered} of {SEARCHES} searches went before"
+    );
+}
+
+/// The same, with two serving threads.
+fn with_two_threads() -> Pando {
+    let mut pando = with_people();
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 2\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
+    pando.serve_as_configured();
+    pando
+}
+
+#[test]
+fn threads_that_never_rest_see_what_others_write() {
+    let pando = with_two_threads();
+    // Connections go to the thread that has the fewest: one of each kind to each of both.
+    let mut greedy = [pando.client(), pando.client()];
+    let mut looking = [pando.client(), pando.client()];
+    let mut admin = pando.admin();
+    let name = format!("cn=p7,{SUFFIX}");
+    let all: Vec<u8> = (0..900).flat_map(fruitless_search).collect();
+    for client in &mut greedy {
+        client.stream().write_all(&all).expect("sent");
+        client.stream().read_exact(&mut [0]).expect("answered");
+    }
+    for round in 0..20 {
+        let text = format!("written {round}");
+        let change = Modification::replace("description", &[&text]);
+        admin.modify(&name, &[change]).expect_success();
+        for client in &mut looking {
+            let found = client.search(&name, Scope::BaseObject, "(objectClass=*)", &["*"]);
+            assert_eq!(found.only().text("description"), text);
+        }
+    }
 }

@@ -20,7 +20,11 @@ use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use store::Reader;
+
+/// How long one connection may keep its thread with requests that came together.
+const TURN: Duration = Duration::from_millis(2);
 
 /// One per serving thread. Not `Send` on purpose: nothing here is shared while it is used.
 pub struct Worker {
@@ -30,6 +34,8 @@ pub struct Worker {
     last_name: RefCell<LastName>,
     tls: bool,
     counters: Arc<Counters>,
+    /// When the turn of a connection was first asked about.
+    turn_began: Instant,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
 
@@ -42,6 +48,7 @@ impl Worker {
             mailbox,
             last_name: RefCell::default(),
             tls: false,
+            turn_began: Instant::now(),
             _not_send: std::marker::PhantomData,
         }
     }
@@ -104,6 +111,15 @@ impl Worker {
     /// The client of a completion is gone.
     pub fn lost(&mut self, completion: &Completion) {
         if let Some(operation) = Operation::completed_by(completion) {
+            self.counters.completed(operation).add(1);
+        }
+    }
+
+    /// The connection is gone. Writes that wait for a hash are given up with it.
+    pub fn forget(&mut self, session: &mut Session) {
+        let held = session.held.get_mut().map(std::mem::take);
+        for held in held.unwrap_or_default() {
+            let operation = Operation::answered_by(held.submission.kind);
             self.counters.completed(operation).add(1);
         }
     }
@@ -216,7 +232,16 @@ impl Worker {
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
 
-    /// Lets go of the snapshot before the thread waits for clients.
+    /// Whether the turn of a connection has lasted long enough; the first question begins it.
+    pub fn turn_is_over(&mut self, begins: bool) -> bool {
+        if begins {
+            self.turn_began = Instant::now();
+        }
+        !begins && self.turn_began.elapsed() >= TURN
+    }
+
+    /// Lets go of the snapshot: before the thread waits for clients, and before it executes what
+    /// has come meanwhile.
     pub fn sleep(&mut self) {
         self.reader.reset();
     }

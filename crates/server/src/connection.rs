@@ -27,10 +27,12 @@ use crate::bundle::Bundle;
 use crate::followers::Followers;
 use crate::service::{Service, Step};
 use concern::{Concern, cancel_target, concern, insists, lengths_are_wrong};
+use turn::Turn;
 
 mod concern;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 /// Output that has not been sent beyond which a connection executes nothing more.
 pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
@@ -86,8 +88,8 @@ pub struct Connection<S: Service> {
     more: bool,
     /// The socket is on this machine, or TLS is established.
     confidential: bool,
-    /// A whole message has come.
-    heard: bool,
+    /// Whole messages that have come, counted round.
+    heard: u32,
     /// Responses that the client waits for together.
     bundle: Bundle,
 }
@@ -106,7 +108,7 @@ impl<S: Service> Connection<S> {
             stalled: false,
             more: false,
             confidential,
-            heard: false,
+            heard: 0,
             bundle: Bundle::default(),
         }
     }
@@ -232,6 +234,7 @@ impl<S: Service> Connection<S> {
     /// Gives up what was begun; nothing more can be sent.
     pub fn abort(&mut self, service: &mut S) {
         self.drop_parked(service);
+        service.forget(&mut self.session);
         self.followers.clear();
         self.state = State::Closed;
     }
@@ -300,19 +303,19 @@ impl<S: Service> Connection<S> {
         self.state == State::StartTls
     }
 
-    /// Whether a whole message has come.
-    pub fn is_heard(&self) -> bool {
+    /// How many whole messages have come, counted round; 0 only before the first.
+    pub fn heard(&self) -> u32 {
         self.heard
+    }
+
+    /// Whether nobody is authenticated.
+    pub fn is_anonymous(&self, service: &S) -> bool {
+        service.is_anonymous(&self.session)
     }
 
     /// Whether the client owes us the rest of a message.
     pub fn owes_rest(&self) -> bool {
         !self.input.is_empty() && self.is_quiet() && !self.more
-    }
-
-    /// Bytes of memory beside the structure itself.
-    pub fn heap_bytes(&self) -> usize {
-        self.input.capacity()
     }
 
     fn execute_input(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
@@ -325,7 +328,8 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Executes messages from `bytes` until one must wait; returns how many bytes were taken.
+    /// Executes messages from `bytes` until one must wait or the turn is over; returns how many
+    /// bytes were taken.
     fn execute(
         &mut self,
         service: &mut S,
@@ -333,7 +337,7 @@ impl<S: Service> Connection<S> {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> usize {
-        let mut taken = 0;
+        let (mut taken, mut turn) = (0, Turn::default());
         self.more = false;
         while matches!(self.state, State::Open | State::Ending) && taken < bytes.len() {
             if self.parked.is_some() || out.len() >= OUTPUT_BYTES_MAX {
@@ -349,6 +353,10 @@ impl<S: Service> Connection<S> {
                         break;
                     }
                     taken += length;
+                    if taken < bytes.len() && turn.is_over(service) {
+                        self.more = true;
+                        break;
+                    }
                 }
                 Err(error) => {
                     self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
@@ -391,7 +399,7 @@ impl<S: Service> Connection<S> {
         if self.waiting > 0 && !service.may_overlap(&self.session, &message.request) {
             return false;
         }
-        self.heard = true;
+        self.heard = self.heard.wrapping_add(1).max(1);
         self.bundle.consider(&message);
         if let Some(refusal) = self.refusal(service, rules, &message) {
             match ResultKind::of(message.request.tag()) {
@@ -504,7 +512,7 @@ impl<S: Service> Connection<S> {
         let known = decode_header(bytes).and_then(|(id, tag)| Some((id, ResultKind::of(tag)?)));
         match known {
             Some((id, kind)) if id > 0 && !lengths_are_wrong(error) => {
-                self.heard = true;
+                self.heard = self.heard.wrapping_add(1).max(1);
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
                 write_result(out, id, kind, &result, &[]);
                 service.refused(&mut self.session, bytes, &result, out);

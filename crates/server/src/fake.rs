@@ -27,6 +27,8 @@ pub struct Fake {
     pub sleeps: Arc<AtomicUsize>,
     /// Operations that may wait.
     pub pending_max: u32,
+    /// Every turn is over as soon as that is asked for.
+    pub hurried: bool,
 }
 
 pub struct FakeSession {
@@ -133,6 +135,8 @@ impl Service for Fake {
             name: String::new(),
         }
     }
+
+    fn look_anew(&mut self) {}
 
     fn execute(
         &mut self,
@@ -257,6 +261,8 @@ impl Service for Fake {
 
     fn lost(&mut self, _: Done) {}
 
+    fn forget(&mut self, _: &mut FakeSession) {}
+
     fn is_inside_message(cursor: &FakeCursor) -> bool {
         !cursor.rest.is_empty()
     }
@@ -278,6 +284,10 @@ impl Service for Fake {
             request,
             Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_)
         )
+    }
+
+    fn turn_is_over(&mut self, begins: bool) -> bool {
+        self.hurried && !begins
     }
 
     fn is_anonymous(&self, session: &FakeSession) -> bool {

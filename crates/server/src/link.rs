@@ -70,6 +70,9 @@ struct State<S: Service> {
     /// The last deadline that was set, and whether something has moved since.
     due: Due,
     moved: bool,
+    /// Messages heard when it was set, and whether nobody was authenticated when bytes came last.
+    heard: u32,
+    anonymous: bool,
     /// The deadline has passed.
     expired: bool,
     _ticket: Ticket,
@@ -118,6 +121,8 @@ impl<S: Service> Link<S> {
                 ended: false,
                 due: Due::Nothing,
                 moved: true,
+                heard: 0,
+                anonymous: true,
                 expired: false,
                 _ticket: ticket,
             }),
@@ -181,6 +186,7 @@ impl<S: Service> Link<S> {
         state.moved = true;
         let Desk { service, out, .. } = desk;
         state.connection.receive(service, &shared.rules, bytes, out);
+        state.anonymous = state.connection.is_anonymous(service);
     }
 
     /// Sends what they gave.
@@ -205,7 +211,7 @@ impl<S: Service> Link<S> {
         let handshaking = state.tls.as_ref().is_some_and(|it| it.is_handshaking());
         let due = if !state.unsent.is_empty() {
             Due::Write
-        } else if handshaking || !state.connection.is_heard() {
+        } else if handshaking || state.connection.heard() == 0 {
             Due::FirstMessage
         } else if state.connection.owes_rest() {
             Due::Message
@@ -216,10 +222,15 @@ impl<S: Service> Link<S> {
         };
         let moved = std::mem::take(&mut state.moved);
         let same = due == std::mem::replace(&mut state.due, due);
+        let heard = state.connection.heard();
+        let same_message = heard == std::mem::replace(&mut state.heard, heard);
         match due {
             _ if !same => Some(due),
             // The time for the first message runs on, whatever little the client sends.
             Due::Nothing | Due::FirstMessage => None,
+            // So does that for each message of somebody unknown, who could have long parts of
+            // messages kept in memory otherwise.
+            Due::Message if state.anonymous && same_message => None,
             Due::Message | Due::Write | Due::Idle => moved.then_some(due),
         }
     }
@@ -335,6 +346,7 @@ impl<S: Service> State<S> {
             return Some(Turn::Again);
         }
         if self.connection.can_proceed() {
+            desk.service.look_anew();
             self.connection
                 .proceed(&mut desk.service, &shared.rules, &mut desk.out);
             desk.service.moved(0, desk.out.len());
@@ -368,6 +380,7 @@ impl<S: Service> State<S> {
             ..
         } = desk;
         let bytes = &input[..length];
+        service.look_anew();
         match &mut self.tls {
             None => {
                 self.connection.receive(service, &shared.rules, bytes, out);
@@ -388,6 +401,7 @@ impl<S: Service> State<S> {
                 }
             }
         }
+        self.anonymous = self.connection.is_anonymous(service);
         // A full buffer means that more is waiting: others come first.
         let full = length == desk.input.len();
         match self.send(desk, cx) {

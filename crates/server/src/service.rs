@@ -35,6 +35,10 @@ pub trait Service: 'static {
     /// Begins a session. `id` comes back in its completions.
     fn open_session(&mut self, id: u64, peer: Peer) -> Self::Session;
 
+    /// Requests that have been read by now are about to be executed: they see what was acknowledged
+    /// before. A thread that never waits has only this to learn of what others did.
+    fn look_anew(&mut self);
+
     /// Executes one message and appends what there is to say to `out`.
     fn execute(
         &mut self,
@@ -74,6 +78,9 @@ pub trait Service: 'static {
     /// Takes finished work whose client is gone.
     fn lost(&mut self, completion: Self::Completion);
 
+    /// The client of a session is gone, and nothing of it goes on.
+    fn forget(&mut self, session: &mut Self::Session);
+
     /// Whether a search has put a part of a message into the output, so that nothing else may go
     /// there before it is resumed.
     fn is_inside_message(cursor: &Self::Cursor) -> bool;
@@ -102,6 +109,10 @@ pub trait Service: 'static {
     /// Whether a request may be executed while earlier operations of the session wait.
     fn may_overlap(&self, session: &Self::Session, request: &Request<'_>) -> bool;
 
+    /// Whether the turn of a connection has lasted long enough, so that others have theirs. Asked
+    /// now and then while more of its requests wait, at first with `begins`.
+    fn turn_is_over(&mut self, begins: bool) -> bool;
+
     /// Whether nobody is authenticated on the session.
     fn is_anonymous(&self, session: &Self::Session) -> bool;
 
@@ -123,6 +134,10 @@ impl Service for Worker {
 
     fn open_session(&mut self, id: u64, peer: Peer) -> Session {
         Worker::open_session(self, id, peer)
+    }
+
+    fn look_anew(&mut self) {
+        Worker::sleep(self);
     }
 
     fn execute(
@@ -170,6 +185,10 @@ impl Service for Worker {
         Worker::lost(self, &completion);
     }
 
+    fn forget(&mut self, session: &mut Session) {
+        Worker::forget(self, session);
+    }
+
     fn is_inside_message(cursor: &Box<Cursor>) -> bool {
         cursor.is_inside_message()
     }
@@ -201,6 +220,10 @@ impl Service for Worker {
 
     fn may_overlap(&self, session: &Session, request: &Request<'_>) -> bool {
         Worker::may_overlap(self, session, request)
+    }
+
+    fn turn_is_over(&mut self, begins: bool) -> bool {
+        Worker::turn_is_over(self, begins)
     }
 
     fn is_anonymous(&self, session: &Session) -> bool {

@@ -69,7 +69,8 @@ impl Operation {
         })
     }
 
-    fn answered_by(kind: ResultKind) -> Operation {
+    /// The operation that a response of this kind ends.
+    pub fn answered_by(kind: ResultKind) -> Operation {
         match kind {
             ResultKind::Bind => Operation::Bind,
             ResultKind::SearchDone => Operation::Search,

@@ -196,6 +196,37 @@ fn a_full_output_stops_execution_until_it_is_sent() {
 }
 
 #[test]
+fn many_requests_at_once_leave_others_their_turn() {
+    let mut world = World::new();
+    world.service.hurried = true;
+    let messages: Vec<Vec<u8>> = (1..=40).map(say::compare).collect();
+    // The first look begins the turn, the second one ends it.
+    assert_eq!(world.receive(&messages).len(), 4);
+    assert!(!world.connection.wants_input(true), "what came goes first");
+    assert!(!world.connection.is_closed());
+    for _ in 0..9 {
+        assert_eq!(world.proceed().len(), 4);
+    }
+    assert!(!world.connection.can_proceed() && world.connection.wants_input(true));
+    assert_eq!(world.connection.input.capacity(), 0);
+    // Also while the client has said its last word.
+    world.connection.receive(
+        &mut world.service,
+        &world.rules,
+        &messages.concat(),
+        &mut world.out,
+    );
+    world.connection.end_of_input();
+    while world.connection.can_proceed() {
+        world
+            .connection
+            .proceed(&mut world.service, &world.rules, &mut world.out);
+    }
+    assert_eq!(heard(&std::mem::take(&mut world.out)).len(), 40);
+    assert!(world.connection.is_closed());
+}
+
+#[test]
 fn junk_gets_a_notice_and_the_connection_closes() {
     for (junk, diagnostic) in [
         (&b"GET / HTTP/1.1\r\n\r\n"[..], ""),

@@ -330,6 +330,32 @@ fn a_silent_connection_is_closed_when_a_timeout_says_so() {
 }
 
 #[test]
+fn a_strangers_message_comes_in_time_not_byte_by_byte() {
+    let world = World::new(|it| it.connections.message_timeout = Duration::from_millis(1000));
+    let mut client = world.connect();
+    assert_eq!(client.ask(say::compare(1)), "compare 1 compareTrue");
+    // The beginning of a message of 256 KiB, and a byte now and then.
+    client.stream.write_all(&[0x30, 0x83, 4, 0, 0]).unwrap();
+    let now_and_then = Some(Duration::from_millis(50));
+    client.stream.set_read_timeout(now_and_then).unwrap();
+    let begun = Instant::now();
+    let is_silence = |it: &std::io::Error| {
+        use std::io::ErrorKind::{TimedOut, WouldBlock};
+        matches!(it.kind(), WouldBlock | TimedOut)
+    };
+    while client
+        .stream
+        .read(&mut [0; 100])
+        .is_err_and(|it| is_silence(&it))
+    {
+        assert!(begun.elapsed() < PATIENCE, "it goes on for ever");
+        if client.stream.write_all(&[0]).is_err() {
+            break;
+        }
+    }
+}
+
+#[test]
 fn junk_gets_a_notice() {
     let world = World::new(|_| {});
     for junk in [

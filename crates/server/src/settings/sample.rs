@@ -124,7 +124,7 @@ const SETTINGS: &[Setting] = &[
         "message_timeout_s",
         "60",
         "Close connections whose first message, TLS handshake or rest of a message does not\n\
-         come in time. 0: never.",
+         come in time; after a bind, the next part of it. 0: never.",
     ),
     row(
         "connections",
