@@ -1,12 +1,35 @@
 //! Imports that are killed: all or nothing, and on from the checkpoint.
 
+use std::process::Command;
+
+use kit::process::{Running, until};
 use kit::{Pando, Random, SUFFIX, people};
+
+const ROUNDS: u64 = 8;
+
+fn importing(pando: &Pando, arguments: &[&str]) -> Running {
+    let mut command = Command::new(kit::pando::program());
+    command.arg("import").arg(pando.node()).args(arguments);
+    Running::start("pando import", &mut command)
+}
+
+/// Lets an import use so much of the processor, which is the clock here, and kills it; how much it
+/// has used.
+fn kill_after(mut import: Running, ticks: u64) -> u64 {
+    let mut used = 0;
+    until("the import works or ends", || {
+        used = used.max(import.processor_ticks());
+        (used >= ticks || !import.is_alive()).then_some(())
+    });
+    import.kill();
+    used
+}
 
 #[test]
 fn crash_during_an_import_leaves_all_or_nothing() {
     let mut random = Random::announced("crash_during_an_import_leaves_all_or_nothing");
-    let pando = Pando::init();
-    let before = pando.export();
+    let mut pando = Pando::init();
+    let mut before = pando.export();
     let people: String = (0..40_000)
         .map(|number| {
             let mut person = people::person(&format!("p{number}"));
@@ -14,31 +37,30 @@ fn crash_during_an_import_leaves_all_or_nothing() {
             kit::ldif::print(&person)
         })
         .collect();
-    let file = pando.folder.write("people.ldif", people);
-    for _ in 0..5 {
-        let mut command = std::process::Command::new(kit::pando::program());
-        command.arg("import").arg(pando.node()).arg(&file);
-        let mut import = kit::process::Running::start("pando import", &mut command);
-        // Some moment of its work: the processor time it has used is the clock.
-        let ticks = random.below(30);
-        kit::process::until("the import works or ends", || {
-            (import.processor_ticks() >= ticks || !import.is_alive()).then_some(())
-        });
-        import.kill();
+    let folder = kit::Folder::new();
+    let file = folder.write("people.ldif", people);
+    let file = file.to_string_lossy().into_owned();
+    // The whole of it, to know what to cut into parts.
+    let whole = kill_after(importing(&Pando::init(), &[&file]), u64::MAX).max(1);
+    let mut all = 0;
+    for round in 0..ROUNDS {
+        // Some moment of this part of its work.
+        let ticks = (whole * round + random.below(whole)) / ROUNDS;
+        kill_after(importing(&pando, &[&file]), ticks);
         pando.assert_clean();
         let now = pando.export();
         if now != before {
-            assert_eq!(
-                kit::ldif::parse(&now).len(),
-                40_001,
-                "neither all nor nothing"
-            );
-            return;
+            let count = kit::ldif::parse(&now).len();
+            assert_eq!(count, 40_001, "neither all nor nothing");
+            all += 1;
+            pando = Pando::init();
+            before = pando.export();
         }
     }
-    pando
-        .run_on_node(&["import"], &[&file.to_string_lossy()])
-        .expect(0);
+    eprintln!("{ROUNDS} crashes, {all} imports whole; one takes {whole} ticks");
+    if pando.export() == before {
+        pando.run_on_node(&["import"], &[&file]).expect(0);
+    }
     assert_eq!(kit::ldif::parse(&pando.export()).len(), 40_001);
 }
 
@@ -51,20 +73,12 @@ fn a_killed_import_goes_on_from_its_checkpoint() {
         objectClass: inetOrgPerson\nuid: user.<sequential:1>\ncn: <first> <last>\n\
         sn: <random:alpha:8>\nmail: {uid}@example.com\n";
     let template = pando.folder.write("many.template", template);
-    let options = ["--resume", "--checkpoint", "0.1", "--memory", "1M"];
-    for _ in 0..5 {
-        let mut command = std::process::Command::new(kit::pando::program());
-        command.arg("import").arg(pando.node()).args(options);
-        command.arg("--template").arg(&template);
-        let mut import = kit::process::Running::start("pando import", &mut command);
-        let ticks = random.below(60);
-        kit::process::until("the import works or ends", || {
-            (import.processor_ticks() >= ticks || !import.is_alive()).then_some(())
-        });
-        import.kill();
-    }
     let template = template.to_string_lossy();
+    let options = ["--resume", "--checkpoint", "0.1", "--memory", "1M"];
     let arguments = [&options[..], &["--template", &template]].concat();
+    for _ in 0..5 {
+        kill_after(importing(&pando, &arguments), random.below(60));
+    }
     // Unless one of them has come to its end already, when all entries are there.
     let last = pando.run_on_node(&["import"], &arguments);
     assert!(last.status <= 1, "{}", last.err);

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kit::client::{Client, Modification};
-use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
-use protocol::ResultCode;
+use kit::process::until;
+use kit::{ADMIN, PASSWORD, Pando, Random, SUFFIX};
+use protocol::{ResultCode, Scope};
 
 /// Writes without a pause until the server is gone or it is enough; counts what succeeded.
 pub fn write_on(address: SocketAddr, enough: &AtomicBool, written: &AtomicU64) {
@@ -27,9 +28,28 @@ pub fn write_on(address: SocketAddr, enough: &AtomicBool, written: &AtomicU64) {
     }
 }
 
-/// An index is built while writes never stop, goes on after a crash, and is right in the end.
+const ROUNDS: u64 = 6;
+const INDEX: &str = "cn=sn,cn=indexes,cn=config";
+
+/// How far the index is; nothing when there is none.
+fn state(client: &mut Client) -> String {
+    let index = client.read(INDEX);
+    let values = index.map_or_else(Vec::new, |it| it.texts("pandoIndexState"));
+    values.into_iter().next().unwrap_or_default()
+}
+
+fn add(pando: &Pando) {
+    let kinds = "equality,substring,ordering";
+    pando
+        .run_on_node(&["index", "add"], &["sn", kinds])
+        .expect(0);
+}
+
+/// An index is built while writes never stop, goes on after crashes at any moment, and is right in
+/// the end. Searches find the same all the time.
 #[test]
 fn an_index_build_survives_crashes_and_writes() {
+    let mut random = Random::announced("an_index_build_survives_crashes_and_writes");
     let mut pando = Pando::init();
     let person = |n: u32| {
         format!("dn: uid=p{n},{SUFFIX}\nobjectClass: inetOrgPerson\ncn: p{n}\nsn: Family {n}\n\n")
@@ -38,47 +58,54 @@ fn an_index_build_survives_crashes_and_writes() {
     let file = pando.folder.write("people.ldif", people);
     let file = file.to_string_lossy().into_owned();
     pando.run_on_node(&["import"], &[&file]).expect(0);
-    let state = |client: &mut Client| {
-        let index = client.read("cn=sn,cn=indexes,cn=config").expect("defined");
-        let values = index.texts("pandoIndexState");
-        values
-            .first()
-            .map_or_else(String::new, |it| (*it).to_owned())
-    };
-    pando.serve();
-    for round in 0..3 {
+    let (mut unfinished, mut ready) = (0, 0);
+    for _ in 0..ROUNDS {
+        pando.serve();
         let (enough, written) = (AtomicBool::new(false), AtomicU64::new(0));
         let address = pando.address();
         thread::scope(|scope| {
             scope.spawn(|| write_on(address, &enough, &written));
-            kit::process::until("writes succeed", || {
+            until("writes succeed", || {
                 (written.load(Ordering::Relaxed) > 5).then_some(())
             });
-            if round == 0 {
-                let kinds = "equality,substring,ordering";
-                pando
-                    .run_on_node(&["index", "add"], &["sn", kinds])
-                    .expect(0);
-            }
             let mut admin = pando.admin();
-            let begun = state(&mut admin);
-            let moved = kit::process::until("the build goes on", || {
-                let now = state(&mut admin);
-                (now != begun || now == "ready").then_some(now)
-            });
-            if round < 2 {
-                pando.kill();
-            } else if moved != "ready" {
-                kit::process::until("the index is ready", || {
-                    (state(&mut admin) == "ready").then_some(())
-                });
+            if state(&mut admin) == "ready" {
+                pando.run_on_node(&["index", "drop"], &["sn"]).expect(0);
             }
+            if state(&mut admin).is_empty() {
+                add(&pando);
+            }
+            // What the server has used of the processor since is the clock; early moments are more
+            // likely.
+            let before = pando.process().processor_ticks();
+            let ticks = random.below(9) * random.below(9);
+            until("the build is somewhere, or has ended", || {
+                let used = pando.process().processor_ticks() - before;
+                let enough = used >= ticks || state(&mut admin) == "ready";
+                enough.then_some(())
+            });
+            match state(&mut admin).as_str() {
+                "ready" => ready += 1,
+                _ => unfinished += 1,
+            }
+            pando.kill();
             enough.store(true, Ordering::Relaxed);
         });
-        if round < 2 {
-            pando.serve();
+        pando.assert_clean();
+        pando.serve();
+        let mut client = pando.client();
+        for filter in ["(sn=Family 11000)", "(sn=*mily 11000)", "(cn=p11000)"] {
+            let found = client.search(SUFFIX, Scope::WholeSubtree, filter, &["1.1"]);
+            assert_eq!(found.names(), [format!("uid=p11000,{SUFFIX}")], "{filter}");
         }
+        pando.kill();
     }
+    eprintln!("{ROUNDS} crashes, {unfinished} while it was built, {ready} afterwards");
+    pando.serve();
+    let mut admin = pando.admin();
+    until("the index is ready", || {
+        (state(&mut admin) == "ready").then_some(())
+    });
     pando.stop();
     pando.assert_clean();
 }
