@@ -4,10 +4,12 @@
 # `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
 # `make bench-connections` measures thousands of connections beside few.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
+# `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
+# `make fuzz SECONDS=60` fuzzes every decoder for a minute; TARGETS="ldif name" only these.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-groups bench-imports soak docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-groups bench-imports soak crashes fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -39,6 +41,13 @@ bench-imports:
 soak:
 	$(CARGO) build --release --locked -p pando
 	benches/soak $(SECONDS)
+
+crashes:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/crashes $(if $(MEMBERS),--members $(MEMBERS)) $(ARGS)
+
+fuzz:
+	fuzz/run $(or $(SECONDS),30) $(TARGETS)
 
 docs:
 	.ci/run docs

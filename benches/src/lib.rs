@@ -1,5 +1,7 @@
 //! Benchmarks: a null responder as the floor, and the comparison with slapd. See README.md here.
 
+pub mod client;
+pub mod crash;
 pub mod journal;
 pub mod null;
 pub mod process;

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 /// A running server.
 pub struct Server {
     child: Child,
+    /// It was waited for, and its number may be that of another process by now.
+    gone: bool,
     /// Where it listens.
     pub url: String,
 }
@@ -28,6 +30,7 @@ impl Server {
         BufReader::new(stdout).read_line(&mut address)?;
         Ok(Server {
             child,
+            gone: false,
             url: format!("ldap://{}", address.trim()),
         })
     }
@@ -36,6 +39,7 @@ impl Server {
     pub fn start(command: &mut Command, url: &str) -> io::Result<Server> {
         Ok(Server {
             child: command.spawn()?,
+            gone: false,
             url: url.to_owned(),
         })
     }
@@ -47,12 +51,25 @@ impl Server {
 
     /// How the process ended, if it has.
     pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
-        self.child.try_wait()
+        let status = self.child.try_wait()?;
+        self.gone |= status.is_some();
+        Ok(status)
+    }
+
+    /// Ends the process at once, as a power cut ends it.
+    pub fn kill(mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.gone = true;
+        Ok(())
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if self.gone {
+            return;
+        }
         // A clean end lets slapd and Pando close their databases.
         let pid = rustix::process::Pid::from_child(&self.child);
         let asked = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

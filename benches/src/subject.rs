@@ -17,8 +17,8 @@ use crate::row::Extent;
 pub const ADMINISTRATOR: &str = "cn=admin,dc=com";
 /// The password of everybody.
 pub const PASSWORD: &str = "password";
-/// How long a server may take until it answers.
-const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a server may take until it answers; after a crash it executes its log first.
+const START_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
