@@ -175,6 +175,20 @@ fn little_memory_makes_the_same_directory() {
 }
 
 #[test]
+fn repeated_values_are_found_among_many() {
+    let node = Node::new("dc=example,dc=com", true);
+    let entry = |name: &str, last: &str| {
+        let values: String = (0..40).map(|at| format!("l: Value {at}\n")).collect();
+        format!("dn: cn={name},dc=example,dc=com\nobjectClass: device\n{values}l: {last}\n\n")
+    };
+    let imported = node.import(&[entry("many", "other"), entry("twice", "vALUE  7")].concat());
+    assert_eq!((imported.entries, imported.rejected), (1, 1));
+    let reason = "l: the same value is given more than once";
+    assert!(node.rejects().contains(reason), "{}", node.rejects());
+    node.check();
+}
+
+#[test]
 fn bad_entries_are_rejected_with_line_and_reason() {
     let node = Node::new("dc=example,dc=com", true);
     let imported = node.import(concat!(

@@ -7,7 +7,8 @@
 //! [`BulkLoader::finish`] has returned, the folder is not a database anyone should open.
 //!
 //! Memory up to the limit: some 80 bytes for each name and 16 for each value of an equality index,
-//! 2 for each trigram of a value. Links take 8 bytes each beside it.
+//! 2 for each trigram of a value, 8 for each link. Beside it come the members of the group at hand,
+//! 8 bytes each, and texts that are members and name no entry.
 
 mod checkpoint;
 mod collect;

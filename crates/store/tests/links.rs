@@ -240,14 +240,20 @@ fn an_entry_that_goes_leaves_its_members() {
     assert_eq!(snapshot.detached_set().unwrap(), None);
 }
 
+/// With everything in memory, and with a sorted run for each group.
 #[test]
 fn a_bulk_load_makes_the_same_links() {
+    [usize::MAX, 1].into_iter().for_each(bulk_load_within);
+}
+
+fn bulk_load_within(memory: usize) {
     let indexes = indexes_of_tests();
     let schema = &indexes.schema;
     let sn = number(schema, "sn");
     let folder = tempfile::tempdir().unwrap();
     let options = StoreOptions::default();
     let mut loader = BulkLoader::create_with(folder.path(), &indexes, &options).unwrap();
+    loader.limit_memory(memory, None);
     loader.put_dictionary(&schema.dictionary_rows()).unwrap();
     let mut preparer = Preparer::new(&indexes);
     let row = linked_row(&indexes, "dc=example", EntryId::ROOT, false);
@@ -281,10 +287,16 @@ fn a_bulk_load_makes_the_same_links() {
             .insert(group(at), members.iter().copied().collect());
         loader.add_links(group(at), sn, &mut members).unwrap();
     }
+    // Links heed the limit as keys do.
+    let sorting = folder.path().join("sorting");
+    assert_eq!(sorting.join("links-2").exists(), memory == 1);
+    assert_eq!(sorting.join("sets-2").exists(), memory == 1);
     let text = loader.add_text(b"cn=Gone", b"cn=gone");
     loader.add_links(group(3), sn, &mut vec![text]).unwrap();
     model.groups.insert(group(3), [text].into());
     let loaded = loader.finish().unwrap();
+    let left = std::fs::read_dir(sorting).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
     let store = Store::open(folder.path()).unwrap();
     let mut reader = store.reader().unwrap();
     let snapshot = reader.snapshot().unwrap();

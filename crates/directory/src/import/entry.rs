@@ -12,8 +12,9 @@ use protocol::name::string_form;
 use schema::{Schema, TypeId};
 use std::borrow::Cow;
 use store::{EntryBuilder, EntryId};
+use xxhash_rust::xxh3::xxh3_128;
 
-/// Values up to which each is compared with each; beyond, they are sorted.
+/// Values up to which each is compared with each; beyond, their hashes are sorted.
 const PAIRS_MAX: usize = 8;
 
 /// The values of one attribute of the entry.
@@ -107,6 +108,9 @@ impl Composer {
                 let given = entry.values[start..end].iter().map(|it| &*it.1);
                 let apart = entry.extras.iter().filter(|it| it.0 == at);
                 let values = given.chain(apart.map(|it| &*it.1));
+                // Of a large group it would take twice as much while it grows.
+                let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
+                entry.links.reserve(bytes.sum());
                 links::put(schema, kind, values, entry.links);
             } else if slot.operational {
                 builder.operational(slot.number, &slot.text, entry.of(at));
@@ -135,7 +139,13 @@ impl Composer {
                 let checked = schema.check_value(slot.type_id, value);
                 checked.map_err(|error| format!("{}: {error}", slot.text))?;
             }
-            if entry.count(at) > 1 && self.has_repeated(schema, slot.type_id, entry.of(at)) {
+            let (count, values) = (entry.count(at), entry.of(at));
+            let is_repeated = match count {
+                0 | 1 => false,
+                2..=PAIRS_MAX => self.has_repeated(schema, slot.type_id, values),
+                _ => self.has_repeated_hash(schema, slot.type_id, values, count),
+            };
+            if is_repeated {
                 return Err(format!(
                     "{}: the same value is given more than once",
                     slot.text
@@ -154,14 +164,7 @@ impl Composer {
         self.normal.clear();
         self.ends.clear();
         for value in values {
-            let start = self.normal.len();
-            if schema
-                .normalise_equality(type_id, value, &mut self.normal)
-                .is_err()
-            {
-                self.normal.truncate(start);
-                self.normal.extend_from_slice(value);
-            }
+            self.put_normal(schema, type_id, value);
             self.ends.push(self.normal.len());
         }
         let form = |at: usize| {
@@ -169,12 +172,35 @@ impl Composer {
             &self.normal[start..self.ends[at]]
         };
         let count = self.ends.len();
-        if count <= PAIRS_MAX {
-            return (1..count).any(|one| (0..one).any(|other| form(one) == form(other)));
+        (1..count).any(|one| (0..one).any(|other| form(one) == form(other)))
+    }
+
+    /// The same by hashes, 16 bytes each: the members of a group may be hundreds of megabytes.
+    fn has_repeated_hash<'v>(
+        &mut self,
+        schema: &Schema,
+        type_id: TypeId,
+        values: impl Iterator<Item = &'v [u8]>,
+        count: usize,
+    ) -> bool {
+        let mut hashes = Vec::with_capacity(count);
+        for value in values {
+            self.normal.clear();
+            self.put_normal(schema, type_id, value);
+            hashes.push(xxh3_128(&self.normal));
         }
-        let mut forms: Vec<&[u8]> = (0..count).map(form).collect();
-        forms.sort_unstable();
-        forms.windows(2).any(|pair| pair[0] == pair[1])
+        hashes.sort_unstable();
+        hashes.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// Appends what equal values have in common.
+    fn put_normal(&mut self, schema: &Schema, type_id: TypeId, value: &[u8]) {
+        let start = self.normal.len();
+        let normalised = schema.normalise_equality(type_id, value, &mut self.normal);
+        if normalised.is_err() {
+            self.normal.truncate(start);
+            self.normal.extend_from_slice(value);
+        }
     }
 
     fn verdict(

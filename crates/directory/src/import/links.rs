@@ -30,6 +30,9 @@ pub(super) fn is_linked(
         && !rdn.values.iter().any(|(it, _)| it.type_id == type_id)
 }
 
+/// Bytes that a value takes in a block beside its text: the hash and its length.
+pub(super) const VALUE_BYTES: usize = 20;
+
 /// Appends the values of an attribute to a block.
 pub(super) fn put<'v>(
     schema: &Schema,

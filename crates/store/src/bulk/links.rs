@@ -2,7 +2,8 @@
 
 use schema::AttributeNumber;
 
-use super::{BulkLoader, TRANSACTION_BYTES};
+use super::runs::Runs;
+use super::{BulkLoader, TRANSACTION_BYTES, write};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::link::chunk;
@@ -12,19 +13,24 @@ use crate::lmdb::Put;
 /// Bits of a set's place in the load; the rest of a word holds the member.
 const PLACE_BITS: u32 = 28;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+/// One part in this many of the memory may be links, whatever keys take: there are not too many
+/// files then.
+const SHARE: usize = 8;
 /// Rows of `linked` written in one transaction.
 const TRANSACTION_ROWS: usize = 200_000;
 
-/// What is collected until it can be written in its order: 8 bytes for each link, and some for
-/// each set and each text.
+/// What is collected until it can be written in its order: 8 bytes for each link and some 150 for
+/// each set, which go to files beyond the limit of memory, and texts, which do not.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// By their places.
     sets: Vec<SetId>,
     /// Member and place of the set, as one number in the order of rows.
     reverse: Vec<u64>,
+    /// The same in files.
+    reverse_runs: Runs,
     /// Rows of `linkset` that say whose sets are.
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    rows: write::Keys,
     texts: Texts,
 }
 
@@ -36,6 +42,18 @@ struct Texts {
     rows: Vec<u8>,
     /// The keys that lead to them.
     hashes: Vec<rows::HashKey>,
+}
+
+impl Links {
+    /// Bytes of memory of what can go to files.
+    pub fn memory(&self) -> usize {
+        self.reverse.capacity() * size_of::<u64>() + self.rows.0.memory()
+    }
+
+    fn put_row(&mut self, key: &[u8], value: &[u8]) {
+        let rows = &mut self.rows.0;
+        rows.add(0, &[key, value], key.len(), 0);
+    }
 }
 
 impl BulkLoader {
@@ -64,14 +82,9 @@ impl BulkLoader {
         let set = SetId(self.next_id());
         self.links.sets.push(set);
         let count = members.len() as u64;
-        let owned = rows::owned_key(id, number).to_vec();
-        let owner = rows::owner_key(set).to_vec();
-        self.links
-            .rows
-            .push((owned, rows::owned_value(set, count).to_vec()));
-        self.links
-            .rows
-            .push((owner, rows::owner_value(id, number).to_vec()));
+        let links = &mut self.links;
+        links.put_row(&rows::owned_key(id, number), &rows::owned_value(set, count));
+        links.put_row(&rows::owner_key(set), &rows::owner_value(id, number));
         let mut lows = Vec::new();
         let mut value = Vec::new();
         let table = self.store.shared.tables.link;
@@ -89,6 +102,10 @@ impl BulkLoader {
         for member in members {
             self.state.digest = self.state.digest.wrapping_add(term(set, *member));
             self.links.reverse.push(member.0 << PLACE_BITS | place);
+        }
+        let rest = self.memory.saturating_sub(self.collected());
+        if self.links.memory() > rest.max(self.memory / SHARE) {
+            spill(self)?;
         }
         Ok(())
     }
@@ -114,40 +131,96 @@ impl BulkLoader {
 
 /// Writes what was collected.
 pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
+    if !loader.links.rows.1.is_empty() {
+        spill(loader)?;
+    }
     let Links {
         sets,
         mut reverse,
-        mut rows,
+        reverse_runs,
+        rows: (mut rows, row_runs),
         texts,
     } = std::mem::take(&mut loader.links);
-    let tables = loader.store.shared.tables;
-    rows.sort_unstable();
-    for (at, (key, value)) in rows.iter().enumerate() {
-        put_row(loader, at, key, value)?;
-    }
+    rows.sort();
+    let mut at = 0;
+    write::each(&rows, row_runs, &mut |key, value| {
+        at += 1;
+        put_row(loader, at, key, value)
+    })?;
     drop(rows);
     put_texts(loader, texts)?;
+    let mut linked = Linked {
+        sets,
+        last: None,
+        rows: 0,
+    };
+    if reverse_runs.is_empty() {
+        reverse.sort_unstable();
+        for link in &reverse {
+            linked.put(loader, *link)?;
+        }
+    } else {
+        reverse_runs.merge(&mut |key, _| linked.put(loader, link_of_run(key)?))?;
+    }
+    loader.commit()
+}
+
+/// Moves what can go to files into sorted ones.
+fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
+    let folder = &loader.temporary;
+    std::fs::create_dir_all(folder).map_err(Error::system("making a folder for sorting"))?;
+    let Links {
+        reverse,
+        reverse_runs,
+        rows: (rows, row_runs),
+        ..
+    } = &mut loader.links;
+    rows.sort();
+    rows.spill(row_runs, folder, "sets")?;
+    let mut reverse = std::mem::take(reverse);
+    if reverse.is_empty() {
+        return Ok(());
+    }
     reverse.sort_unstable();
-    let mut last = None;
-    for (at, link) in reverse.iter().enumerate() {
+    reverse_runs.add(folder, "links", |out| {
+        let mut links = reverse.iter();
+        links.try_for_each(|it| out.put(&it.to_be_bytes(), &[]))
+    })
+}
+
+fn link_of_run(key: &[u8]) -> Result<u64, Error> {
+    let link = key.try_into().map(u64::from_be_bytes);
+    link.map_err(|_| Error::corrupt("sorted run", "a link has a wrong length"))
+}
+
+/// Writes the rows of `linked` in their order.
+struct Linked {
+    sets: Vec<SetId>,
+    /// The bucket written last.
+    last: Option<[u8; 5]>,
+    rows: usize,
+}
+
+impl Linked {
+    fn put(&mut self, loader: &mut BulkLoader, link: u64) -> Result<(), Error> {
         let member = EntryId(link >> PLACE_BITS);
-        let Some(set) = sets.get((link & PLACE_MASK) as usize) else {
-            continue;
+        let Some(set) = self.sets.get((link & PLACE_MASK) as usize) else {
+            return Ok(());
         };
         let bucket = rows::bucket(member);
-        let put = match last.replace(bucket) {
+        let put = match self.last.replace(bucket) {
             Some(last) if last == bucket => Put::AppendDuplicate,
             _ => Put::Append,
         };
         let item = rows::item(member, *set);
-        loader
-            .transaction()?
-            .put(tables.linked, &bucket, &item, put)?;
-        if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
+        let table = loader.store.shared.tables.linked;
+        loader.transaction()?.put(table, &bucket, &item, put)?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(TRANSACTION_ROWS) {
             loader.commit()?;
         }
+        Ok(())
     }
-    loader.commit()
 }
 
 /// Texts stand behind what says whose sets are, and the keys that lead to them behind them.

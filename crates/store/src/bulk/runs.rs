@@ -18,6 +18,9 @@ use crate::fields::{FieldReader, Fields};
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 256 << 10;
+/// Runs that are merged at once: what a process may have open, and the memory for buffers, are not
+/// asked for more. With more of them, so many each become one first.
+const MERGED_MAX: usize = 128;
 
 /// Takes key and value of a row.
 pub(super) type TakeRow<'t> = dyn FnMut(&[u8], &[u8]) -> Result<(), Error> + 't;
@@ -87,7 +90,31 @@ impl Runs {
 
     /// All rows of all runs in ascending order; of equal keys, those of the first run first. Files
     /// that are not [kept](Runs::keep) are gone afterwards.
-    pub fn merge(self, act: &mut TakeRow<'_>) -> Result<(), Error> {
+    pub fn merge(mut self, act: &mut TakeRow<'_>) -> Result<(), Error> {
+        while self.runs.len() > MERGED_MAX {
+            self = self.fewer()?;
+        }
+        self.merge_at_once(act)
+    }
+
+    /// Neighbours merged with each other, so that the order of equal keys stays.
+    fn fewer(self) -> Result<Runs, Error> {
+        let mut fewer = Runs::default();
+        let mut rest = self.runs.into_iter().peekable();
+        while let Some(first) = rest.peek() {
+            let mut path = first.path.clone().into_os_string();
+            path.push("+");
+            let mut writer = RunWriter::create(path.into())?;
+            let some = Runs {
+                runs: rest.by_ref().take(MERGED_MAX).collect(),
+            };
+            some.merge_at_once(&mut |key, value| writer.put(key, value))?;
+            fewer.runs.push(writer.finish()?);
+        }
+        Ok(fewer)
+    }
+
+    fn merge_at_once(self, act: &mut TakeRow<'_>) -> Result<(), Error> {
         let mut heads = BinaryHeap::new();
         for (at, run) in self.runs.iter().enumerate() {
             let mut head = Head::open(at, run)?;
@@ -278,6 +305,44 @@ mod tests {
         assert_eq!(merged, expected);
         let left = std::fs::read_dir(folder.path()).expect("readable").count();
         assert_eq!(left, 0);
+    }
+
+    /// More than a process may have open files, mostly.
+    #[test]
+    fn very_many_runs_are_merged_in_stages() {
+        const RUNS: u32 = 1_100;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut runs = Runs::default();
+        for run in 0..RUNS {
+            // One key that all have, and one of its own.
+            let rows = [[0; 4], (RUNS - run).to_be_bytes()];
+            runs.add(folder.path(), "test", |out| {
+                rows.iter()
+                    .try_for_each(|it| out.put(it, &run.to_be_bytes()))
+            })
+            .expect("written");
+        }
+        let kept = {
+            let mut fields = Fields::default();
+            runs.keep(&mut fields).expect("synced");
+            let bytes = fields.into_bytes();
+            Runs::kept(&mut FieldReader::new(&bytes)).expect("what was kept")
+        };
+        // Those that are kept stay, and can be merged again after an interrupt.
+        for runs in [runs, kept] {
+            let mut merged = Vec::new();
+            runs.merge(&mut |key, value| {
+                merged.push((key.to_vec(), value.to_vec()));
+                Ok(())
+            })
+            .expect("merged");
+            let bytes = |it: u32| it.to_be_bytes().to_vec();
+            let common = (0..RUNS).map(|run| (bytes(0), bytes(run)));
+            let own = (1..=RUNS).map(|key| (bytes(key), bytes(RUNS - key)));
+            assert!(merged.into_iter().eq(common.chain(own)));
+            let left = std::fs::read_dir(folder.path()).expect("readable").count();
+            assert_eq!(left, RUNS as usize);
+        }
     }
 
     #[test]

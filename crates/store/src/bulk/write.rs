@@ -121,7 +121,7 @@ fn sort(loader: &mut BulkLoader) {
 }
 
 /// All keys with their values, in order.
-fn each(keys: &ByteKeys, runs: Runs, act: &mut TakeRow<'_>) -> Result<(), Error> {
+pub(super) fn each(keys: &ByteKeys, runs: Runs, act: &mut TakeRow<'_>) -> Result<(), Error> {
     if !runs.is_empty() {
         return runs.merge(act);
     }
