@@ -111,6 +111,42 @@ fn import_rejects_bad_entries_with_line_and_reason() {
 }
 
 #[test]
+fn the_rejects_file_can_be_imported_where_it_is() {
+    let shell = Shell::with_node();
+    let entry = |name: &str, class: &str| {
+        format!("dn: ou={name},{SUFFIX}\nobjectClass: {class}\nou: {name}\n\n")
+    };
+    shell
+        .folder
+        .write("some.ldif", entry("one", "wrong") + &entry("two", "wrong"));
+    shell.pando(&["import", "node", "some.ldif"]).expect(1);
+    let (first, second) = ("node/pando-rejects.ldif", "node/pando-rejects-2.ldif");
+    // An import that fails has none of its own.
+    shell.pando(&["import", "node", "nowhere.ldif"]).expect(1);
+    // One of them is mended.
+    let mend =
+        |text: &str| text.replacen("objectClass: wrong", "objectClass: organizationalUnit", 1);
+    let mended = mend(&shell.folder.read(first));
+    shell.folder.write(first, &mended);
+    shell
+        .pando(&["import", "node", first])
+        .expect(1)
+        .says("1 entries imported")
+        .says("pando-rejects-2.ldif has the reasons");
+    assert_eq!(shell.folder.read(first), mended);
+    let mended = mend(&shell.folder.read(second));
+    shell.folder.write(second, mended);
+    shell.pando(&["import", "node", second]).expect(0);
+    assert!(!shell.folder.join(first).exists());
+    let exported = shell.pando(&["export", "node"]).expect(0);
+    assert_eq!(exported.entries().len(), 3);
+    // Asked for, it is refused before anything is removed.
+    let args = ["import", "node", "some.ldif", "--rejects", "./some.ldif"];
+    one_line(shell.pando(&args), 2, &["--rejects ./some.ldif"]);
+    assert!(shell.folder.join("some.ldif").exists());
+}
+
+#[test]
 fn import_waits_for_nobody() {
     let mut pando = node_with_people();
     pando.serve();

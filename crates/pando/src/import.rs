@@ -11,6 +11,7 @@ use directory::import::{
 };
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,10 +26,7 @@ const MADE_ENTRIES: u64 = 256;
 /// Imports; exit status 1 when entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    let rejects = it
-        .rejects
-        .clone()
-        .unwrap_or_else(|| it.dir.join(REJECTS_FILE));
+    let rejects = rejects_file(it)?;
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
         create_suffix: !it.no_create_suffix,
@@ -63,6 +61,35 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     let started = Instant::now();
     let imported = run(&data, source, &options, total, it.template.is_some())?;
     report(&imported, &rejects, started)
+}
+
+/// Where rejected entries go: into no file that is read, such as the mended one of the import
+/// before, which would be removed.
+fn rejects_file(it: &Import) -> Result<PathBuf, Problem> {
+    let is_read = |path: &Path| it.files.iter().any(|file| is_same_file(file, path));
+    if let Some(wanted) = &it.rejects {
+        return match is_read(wanted) {
+            false => Ok(wanted.clone()),
+            true => Err(Problem::usage(format_args!(
+                "--rejects {}: expected another file than those that are imported",
+                wanted.display()
+            ))),
+        };
+    }
+    let mut path = it.dir.join(REJECTS_FILE);
+    let mut number = 1;
+    while is_read(&path) {
+        number += 1;
+        path = it.dir.join(format!("pando-rejects-{number}.ldif"));
+    }
+    Ok(path)
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
 }
 
 /// Imports while showing progress and listening for an interrupt.

@@ -139,10 +139,7 @@ pub(super) fn run(
     };
     loader.limit_memory(plan.options.memory, site.temporary);
     let readers = old.readers(plan.threads)?;
-    let rejects = match saved {
-        Some(_) => Rejects::untouched(&plan.options.rejects),
-        None => Rejects::new(&plan.options.rejects)?,
-    };
+    let rejects = Rejects::new(&plan.options.rejects);
     let holders = {
         let mut reader = old.reader()?;
         let snapshot = reader.snapshot()?;

@@ -16,22 +16,8 @@ pub(super) struct Rejects {
 }
 
 impl Rejects {
-    /// Removes the file of an earlier import: what it says is not about this one.
-    pub fn new(path: &Path) -> Result<Rejects, Failure> {
-        let rejects = Rejects {
-            path: path.to_owned(),
-            file: None,
-            count: 0,
-        };
-        let is_file = std::fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
-        if is_file {
-            std::fs::remove_file(path).map_err(|error| rejects.failed(error))?;
-        }
-        Ok(rejects)
-    }
-
-    /// Leaves the file of an interrupted import alone, until it is gone on with.
-    pub fn untouched(path: &Path) -> Rejects {
+    /// The file of an earlier import stays until this one has rejected something, or has ended.
+    pub fn new(path: &Path) -> Rejects {
         Rejects {
             path: path.to_owned(),
             file: None,
@@ -67,14 +53,11 @@ impl Rejects {
 
     /// Goes on with what was kept.
     pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Rejects, Failure> {
+        let mut rejects = Rejects::new(path);
         if count == 0 {
-            return Rejects::new(path);
+            return Ok(rejects);
         }
-        let mut rejects = Rejects {
-            path: path.to_owned(),
-            file: None,
-            count,
-        };
+        rejects.count = count;
         let opened = File::options().write(true).open(path);
         let file = opened.and_then(|file| kept::resume(file, bytes));
         let file = file.map_err(|error| rejects.failed(error))?;
@@ -87,9 +70,15 @@ impl Rejects {
         self.count
     }
 
-    /// Writes everything out.
-    pub fn flush(&mut self) -> Result<(), Failure> {
-        let done = self.file.as_mut().map_or(Ok(()), Write::flush);
+    /// Writes everything out. Without anything, the file of an earlier import goes: what it says is
+    /// not about this one.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let is_file = || std::fs::symlink_metadata(&self.path).is_ok_and(|it| it.is_file());
+        let done = match &mut self.file {
+            Some(file) => file.flush(),
+            None if is_file() => std::fs::remove_file(&self.path),
+            None => Ok(()),
+        };
         done.map_err(|error| self.failed(error))
     }
 

@@ -145,7 +145,7 @@ impl<'s> Sequencer<'s> {
         for waiting in std::mem::replace(&mut self.aside, left).read(self.keeps)? {
             self.reject(&waiting?, "the entry above it is missing, or was rejected")?;
         }
-        self.rejects.flush()
+        self.rejects.finish()
     }
 
     /// What came of the input.
