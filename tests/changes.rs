@@ -78,6 +78,24 @@ fn restored(pando: &Pando, backup: &str, name: &str, further: &[&str]) -> String
 }
 
 #[test]
+fn an_export_of_no_changes_says_where_to_go_on() {
+    let pando = keeping();
+    change(&pando);
+    let since = |point: &str| {
+        let said = pando.run_on_node(&["export"], &["--changes-since", point]);
+        said.expect(0).err
+    };
+    let later = since("29991231000000Z");
+    assert!(later.starts_with("0 changes exported"), "{later}");
+    let at = position(&later);
+    assert!(since(&at).starts_with("0 changes exported"));
+    add(&pando, "new", 1);
+    let more = since(&at);
+    assert!(more.starts_with("1 changes exported"), "{more}");
+    assert_eq!(position(&more), position(&since("29991231000000Z")));
+}
+
+#[test]
 fn a_backup_grows_by_increments_and_restores_to_any_moment() {
     let pando = keeping();
     let backup = text(&pando.folder.join("backup"));

@@ -39,7 +39,7 @@ pub struct ChangesOptions {
     pub served: bool,
 }
 
-/// Writes the kept changes after a point as LDIF; also returns the position of the last one.
+/// Writes the kept changes after a point as LDIF; also returns the position that they lead to.
 ///
 /// # Errors
 /// There is no database; the changes since then are not all kept; the output cannot be written.
@@ -61,16 +61,11 @@ pub fn export_changes(
     let mut text = Vec::new();
     ldif.put_version(&mut text);
     let mut exported = Exported::default();
-    let mut position = match options.since {
-        Point::Position(position) => position,
-        Point::Time(_) => 0,
-    };
     while let Some(frame) = changes.next_up_to(end, store.is_beside())? {
         meter.check()?;
         if options.since.includes(&frame) {
             continue;
         }
-        position = frame.position().unwrap_or(position);
         let decoded = forgotten::decode(&frame, &mut schema)?;
         let printer = Printer {
             snapshot: &snapshot,
@@ -87,7 +82,8 @@ pub fn export_changes(
     }
     exported.bytes += flush(&mut text, options.compression, output)?;
     store.require_same_holder()?;
-    Ok((exported, position))
+    // Whatever the last of them was: nothing up to here is missing.
+    Ok((exported, end))
 }
 
 /// The changes from a point on. A time must lie behind the first change that is kept, or nobody
