@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -307,6 +308,58 @@ fn one_backup_at_a_time_is_made_by_rotation() {
 }
 
 #[test]
+fn one_process_at_a_time_makes_a_backup() {
+    let pando = served();
+    let (folder, file) = (pando.folder.join("backup"), pando.folder.join("one.zst"));
+    let backup = |to: &Path, single: &[&str]| {
+        pando.run_on_node(&["backup"], &[&[text(to).as_str()][..], single].concat())
+    };
+    // As another run holds them.
+    let partial = |of: &str| pando.folder.join(&format!("{of}.partial"));
+    fs::create_dir(partial("backup")).expect("made");
+    fs::write(partial("backup").join("pando.mdb.zst"), b"half").expect("written");
+    fs::write(partial("one.zst"), b"half").expect("written");
+    let held = ["backup", "one.zst"].map(|it| fs::File::open(partial(it)).expect("there"));
+    held.iter().for_each(|it| it.lock().expect("nobody has it"));
+    let before = names(pando.folder.path());
+    for (to, single) in [(&folder, &[][..]), (&file, &["--single"][..])] {
+        backup(to, single)
+            .expect(1)
+            .says("another process is making this; try again when it has ended");
+        assert_eq!(names(pando.folder.path()), before);
+    }
+    assert_eq!(fs::read(partial("one.zst")).expect("there"), b"half");
+    assert_eq!(names(&partial("backup")), ["pando.mdb.zst"]);
+    // It was killed: what it left goes.
+    drop(held);
+    for (to, single) in [(&folder, &[][..]), (&file, &["--single"][..])] {
+        backup(to, single).expect(0);
+        pando.run(&["verify", &text(to)]).expect(0);
+    }
+    assert!(!partial("backup").exists() && !partial("one.zst").exists());
+    // Really at once: one of them makes it, and nothing else is there.
+    for (name, single) in [("both", &[][..]), ("both.zst", &["--single"][..])] {
+        let to = pando.folder.join(name);
+        let runs = [(); 3].map(|()| {
+            let mut command = std::process::Command::new("timeout");
+            command.args(["--kill-after=5", "120"]);
+            command
+                .arg(kit::pando::program())
+                .arg("backup")
+                .args(single);
+            command.arg(pando.node()).arg(&to);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        });
+        let statuses = runs.map(|mut it| it.wait().expect("it is ours").code());
+        let made = statuses.iter().filter(|it| **it == Some(0)).count();
+        assert_eq!(made, 1, "{statuses:?}");
+        pando.run(&["verify", &text(&to)]).expect(0);
+        assert!(!partial(name).exists());
+    }
+}
+
+#[test]
 fn what_a_killed_verification_left_goes_with_the_next_backup() {
     let pando = served();
     let folder = pando.folder.join("backups");
@@ -364,7 +417,8 @@ fn a_backup_may_be_one_file_or_a_stream() {
     }
     // Damage anywhere is found, and a file that is none of ours.
     let whole = fs::read(&file).expect("read");
-    for at in [whole.len() / 2, whole.len() - 1, whole.len() - 12] {
+    let end = whole.len();
+    for at in [end / 2, end - 40, end - 12, end - 1] {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         fs::write(&file, &damaged).expect("written");

@@ -96,6 +96,56 @@ fn an_export_of_no_changes_says_where_to_go_on() {
 }
 
 #[test]
+fn a_lost_database_is_restored_beside_its_log() {
+    let mut pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    change(&pando);
+    let export = pando.export();
+    pando.kill();
+    let data = pando.node().join("data");
+    fs::remove_file(data.join("pando.mdb")).expect("it was there");
+    // The log is that of another state than the backup's.
+    let node = text(&pando.node());
+    pando
+        .run(&["restore", &backup, &node])
+        .expect(1)
+        .says("expected a folder without the log of a database that was not closed");
+    assert!(data.join("checkpoint").exists() && !data.join("pando.mdb").exists());
+    let kept = text(&data.join("changes"));
+    let all = restored(&pando, &backup, "again", &["--changes", &kept]);
+    assert_eq!(all, export);
+}
+
+#[test]
+fn one_increment_at_a_time_and_what_killed_ones_left_goes() {
+    let pando = keeping();
+    let folder = pando.folder.join("backup");
+    let backup = text(&folder);
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    change(&pando);
+    let left = [
+        "changes-00000000000000000009-00000000000000000010.zst",
+        "changes-00000000000000000009-00000000000000000011.zst.partial",
+    ];
+    for name in left.iter().chain(&["changes-of-mine.txt"]) {
+        fs::write(folder.join(name), b"half").expect("written");
+    }
+    let add = || pando.run_on_node(&["backup", "--incremental"], &[&backup]);
+    // As another run holds it.
+    let held = fs::File::open(&folder).expect("there");
+    held.lock().expect("nobody has it");
+    let refused = "another increment is being added; try again when it has ended";
+    add().expect(1).says(refused);
+    assert!(left.iter().all(|it| folder.join(it).exists()));
+    drop(held);
+    add().expect(0).says("added as");
+    assert!(!left.iter().any(|it| folder.join(it).exists()));
+    assert!(folder.join("changes-of-mine.txt").exists());
+    assert_eq!(restored(&pando, &backup, "again", &[]), pando.export());
+}
+
+#[test]
 fn a_backup_grows_by_increments_and_restores_to_any_moment() {
     let pando = keeping();
     let backup = text(&pando.folder.join("backup"));

@@ -23,8 +23,13 @@ pub struct Running {
 impl Running {
     /// Starts `command`; what it writes to standard error becomes its log.
     pub fn start(name: &str, command: &mut Command) -> Self {
+        Self::start_reading(name, command, Stdio::null())
+    }
+
+    /// The same, with something to read on standard input.
+    pub fn start_reading(name: &str, command: &mut Command, input: Stdio) -> Self {
         let mut child = command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

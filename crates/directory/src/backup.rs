@@ -4,7 +4,7 @@
 //! one. It is made under another name and takes its own when it is whole and on the disk, so a
 //! folder of the right name is a whole backup. Increments are files beside them, which count when
 //! the manifest names them. Or a backup is one file, of which the last part says what it must be
-//! (`single.rs`).
+//! (`single.rs`), also as a stream (`stream.rs`).
 
 pub(crate) mod fuzz;
 mod hashing;
@@ -12,17 +12,19 @@ mod increment;
 mod manifest;
 mod restore;
 mod room;
-mod single;
+pub(crate) mod single;
+mod stream;
 mod verify;
 
 pub use manifest::{Increment, Manifest};
-pub use restore::{Restored, restore};
+pub use restore::{Restored, restore, restore_stream};
 pub use room::bytes_to_restore;
 pub use single::settings_of;
-pub use verify::{remove_stale_verifications, verify};
+pub use verify::{remove_stale_verifications, verify, verify_stream};
 
 use crate::clock::{Clock, SystemClock, generalized_time};
 use crate::import::Meter;
+use crate::partial::Partial;
 use crate::recover;
 use crate::stop::Failure;
 use hashing::{Hashed, HashingReader, HashingWriter};
@@ -30,7 +32,7 @@ use manifest::Place;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::{Error, Store};
 
 /// The compressed database in a backup.
@@ -77,15 +79,11 @@ impl Source {
         settings: Option<&Path>,
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
+        let partial = Partial::folder(to)?;
         require_missing(to, "folder")?;
-        let partial = partial_name(to);
-        // What an interrupted run left there is of no use.
-        let _ = fs::remove_dir_all(&partial);
-        fs::create_dir_all(&partial).map_err(file(&partial))?;
-        let filled = self.fill(&partial, settings, meter);
-        take_name(filled, &partial, to).inspect_err(|_| {
-            let _ = fs::remove_dir_all(&partial);
-        })
+        let manifest = self.fill(partial.path(), settings, meter)?;
+        partial.take_name()?;
+        Ok(manifest)
     }
 
     /// Writes the backup as one file, wherever it goes; `settings` is a file that goes with it, if
@@ -103,11 +101,12 @@ impl Source {
         let made = time_now();
         let place = Place::newest(&self.0)?;
         let (mut to, (database, stored)) = self.compress(to, name, meter)?;
-        let manifest = Manifest::new(made, place, database, stored);
+        let mut manifest = Manifest::new(made, place, database, stored);
         let settings = match settings.filter(|it| it.is_file()) {
             Some(settings) => fs::read(settings).map_err(file(settings))?,
             None => Vec::new(),
         };
+        manifest.settings = Some(Hashed::of(&settings));
         single::write_end(&manifest, &settings, &mut to, name)?;
         Ok((to, manifest))
     }
@@ -122,17 +121,12 @@ impl Source {
         settings: Option<&Path>,
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
+        let partial = Partial::file(to)?;
         require_missing(to, "file")?;
-        let partial = partial_name(to);
-        let write = || {
-            let content = File::create(&partial).map_err(file(&partial))?;
-            let (content, manifest) = self.write_to(content, &partial, settings, meter)?;
-            content.sync_all().map_err(file(&partial))?;
-            Ok(manifest)
-        };
-        take_name(write(), &partial, to).inspect_err(|_| {
-            let _ = fs::remove_file(&partial);
-        })
+        let content = partial.content();
+        let (_, manifest) = self.write_to(content, partial.path(), settings, meter)?;
+        partial.take_name()?;
+        Ok(manifest)
     }
 
     /// Bytes that [`Source::extend`] adds to a backup at most.
@@ -168,11 +162,12 @@ impl Source {
         content.sync_all().map_err(file(&path))?;
         if let Some(settings) = settings.filter(|it| it.is_file()) {
             let name = settings.file_name().unwrap_or_default();
-            fs::copy(settings, folder.join(name)).map_err(file(settings))?;
+            let copy = folder.join(name);
+            let copied = fs::copy(settings, &copy).and_then(|_| File::open(&copy)?.sync_all());
+            copied.map_err(file(settings))?;
         }
         let manifest = Manifest::new(made, place, database, stored);
         manifest.write(folder)?;
-        sync(folder)?;
         Ok(manifest)
     }
 
@@ -216,16 +211,17 @@ fn compress<W: Write>(
     let output = HashingWriter::new(content);
     let mut encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     encoder.include_checksum(true).map_err(file(path))?;
-    copy(&mut from, &mut encoder, path, meter)?;
+    copy(&mut from, &mut encoder, [path, path], meter)?;
     let output = encoder.finish().map_err(file(path))?;
     let (content, stored) = output.finish();
     Ok((content, (from.finish(), stored)))
 }
 
+/// Copies all of it; the names are what errors of reading and of writing are told with.
 fn copy(
     from: &mut impl Read,
     to: &mut impl Write,
-    path: &Path,
+    [read, written]: [&Path; 2],
     meter: &Meter,
 ) -> Result<(), Failure> {
     let mut buffer = vec![0; STEP_BYTES];
@@ -234,11 +230,15 @@ fn copy(
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => {
-                to.write_all(&buffer[..count]).map_err(file(path))?;
+                to.write_all(&buffer[..count]).map_err(file(written))?;
                 meter.add_bytes(count as u64);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(file(path)(error)),
+            // Whoever waited for the source may have been told to stop.
+            Err(error) => {
+                meter.check()?;
+                return Err(file(read)(error));
+            }
         }
     }
 }
@@ -251,35 +251,6 @@ fn require_missing(to: &Path, what: &str) -> Result<(), Failure> {
         ))),
         false => Ok(()),
     }
-}
-
-/// Gives a backup that was written as a whole, and is on the disk, its name.
-fn take_name(
-    written: Result<Manifest, Failure>,
-    partial: &Path,
-    to: &Path,
-) -> Result<Manifest, Failure> {
-    let manifest = written?;
-    fs::rename(partial, to).map_err(file(to))?;
-    sync(above(to))?;
-    Ok(manifest)
-}
-
-/// The folder that something stands in.
-fn above(path: &Path) -> &Path {
-    let above = path.parent().filter(|it| !it.as_os_str().is_empty());
-    above.unwrap_or(Path::new("."))
-}
-
-fn partial_name(of: &Path) -> PathBuf {
-    let mut name = of.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
-fn sync(folder: &Path) -> Result<(), Failure> {
-    let opened = File::open(folder).and_then(|it| it.sync_all());
-    opened.map_err(file(folder))
 }
 
 fn file(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {

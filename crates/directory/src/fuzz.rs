@@ -4,6 +4,7 @@
 pub use crate::backup::fuzz::manifest;
 pub use crate::history::fuzz::row as history_row;
 
+use crate::backup::single::End;
 use crate::changes::{Frame, Outcome, Point};
 use crate::clock;
 use crate::commit::Record;
@@ -75,6 +76,19 @@ pub fn add_stream(bytes: &[u8]) {
             rest = after;
         }
     }
+}
+
+/// What a backup ends with, as a file and in a stream: what is read is written as it was.
+pub fn backup_end(bytes: &[u8]) {
+    if let Some(end) = End::parse(bytes) {
+        assert_eq!(end.content(), bytes, "{}", bytes.escape_ascii());
+    }
+    let mut framed = End::frame(bytes);
+    let name = std::path::Path::new("a stream");
+    let read = End::read(&mut framed.as_slice(), name);
+    assert_eq!(read.ok(), End::parse(bytes), "{}", bytes.escape_ascii());
+    framed.push(0);
+    assert!(End::read(&mut framed.as_slice(), name).is_err());
 }
 
 /// Checkpoints of imports: what decodes is encoded to the same.
@@ -213,6 +227,11 @@ mod tests {
     #[test]
     fn the_corpus_of_streams() {
         run("add_stream", super::add_stream);
+    }
+
+    #[test]
+    fn the_corpus_of_ends_of_backups() {
+        run("backup_end", super::backup_end);
     }
 
     #[test]

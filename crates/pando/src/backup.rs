@@ -8,12 +8,14 @@ use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note, say};
 use crate::room;
 use crate::rotation::Rotation;
-use directory::Failure;
+use crate::streams::{STANDARD_INPUT, STANDARD_OUTPUT, StandardInput, refuse_terminal};
 use directory::backup::{
-    Manifest, Source, bytes_to_restore, remove_stale_verifications, restore as restore_database,
-    settings_of, time_now, verify as verify_backup,
+    Manifest, Restored, Source, bytes_to_restore, remove_stale_verifications,
+    restore as restore_database, restore_stream, settings_of, time_now, verify as verify_backup,
+    verify_stream,
 };
 use directory::import::Meter;
+use directory::{Failure, Partial};
 use server::settings::FILE_NAME;
 use std::fs;
 use std::io;
@@ -23,6 +25,10 @@ use std::time::Instant;
 
 /// Makes a backup of a node, served or not.
 pub fn backup(it: &Backup) -> Result<(), Problem> {
+    if it.to == Path::new(STANDARD_OUTPUT) && !it.single {
+        let text = "-: expected --single with standard output: a folder is no stream";
+        return Err(Problem::usage(text));
+    }
     let data = data_folder(&it.dir)?;
     let served = Channel::is_served(&it.dir);
     let source = Source::open(&data, served).map_err(Problem::failed)?;
@@ -50,11 +56,13 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     rotation.end(&to, keep.get())
 }
 
-/// Makes the folder that a backup is to stand in, if it is missing, and asks for room there.
+/// Makes the folder that a backup is to stand in, if it is missing, and asks for room there when
+/// what killed runs left is gone.
 fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
     let above = above(to);
     fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
     remove_stale(above);
+    Partial::remove_leftover(to).map_err(Problem::failed)?;
     room::require_beside_others(above, bytes, "backup")
 }
 
@@ -72,7 +80,8 @@ fn remove_stale(within: &Path) {
 fn as_one_file(source: &Source, (to, bytes): (&Path, u64), settings: &Path) -> Result<(), Problem> {
     let started = Instant::now();
     let settings = Some(settings);
-    if to == Path::new("-") {
+    if to == Path::new(STANDARD_OUTPUT) {
+        refuse_terminal("a backup")?;
         let out = io::stdout().lock();
         let (_, manifest) = watched(bytes, "", |meter| source.write_to(out, to, settings, meter))?;
         note_backed_up(started, &manifest);
@@ -114,35 +123,29 @@ fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
 
 /// Makes a node out of a backup.
 pub fn restore(it: &Restore) -> Result<(), Problem> {
-    let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
-    let data = it.dir.join("data");
+    let origin = Origin::of(&it.backup)?;
     let existed = it.dir.exists();
     fs::create_dir_all(&it.dir).map_err(|error| Problem::file(&it.dir, error))?;
     let started = Instant::now();
-    let restored = require_room(&it.dir, &manifest, it.changes.as_deref()).and_then(|()| {
-        let bytes = manifest.database.bytes;
-        watched(bytes, "", |meter| {
-            restore_database(&it.backup, it.changes.as_deref(), it.until, &data, meter)
-        })
-    });
-    let restored = restored.inspect_err(|_| {
+    let data = it.dir.join("data");
+    let restored = restore_from(&origin, it, &data).inspect_err(|_| {
         // Only what was made here goes away: a folder with something in it stays.
         let _ = fs::remove_dir(&data);
         if !existed {
             let _ = fs::remove_dir(&it.dir);
         }
-    })?;
+    });
+    let (restored, kept) = restored?;
     let settings = it.dir.join(FILE_NAME);
     if !settings.exists() {
-        let kept = kept_settings(&it.backup)?;
-        let written = fs::write(&settings, kept);
+        let written = fs::write(&settings, settings_to_begin_with(kept));
         written.map_err(|error| Problem::file(&settings, error))?;
     }
     note(format_args!(
         "{} restored in {}; {} changes executed: position {}, as of {}\n\
          start it with: pando serve {}",
-        indicatif::HumanBytes(manifest.database.bytes),
-        pace(started, &manifest),
+        indicatif::HumanBytes(restored.manifest.database.bytes),
+        pace(started, &restored.manifest),
         restored.records,
         restored.position,
         restored.time,
@@ -151,36 +154,92 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Where a backup comes from.
+enum Origin<'b> {
+    /// A folder or a file, and what it says of itself.
+    Place(&'b Path, Box<Manifest>),
+    /// Standard input, which says so at its end.
+    Stream(StandardInput),
+}
+
+impl Origin<'_> {
+    fn of(backup: &Path) -> Result<Origin<'_>, Problem> {
+        if backup == Path::new(STANDARD_INPUT) {
+            let input = StandardInput::open("a backup, as pando backup DIR - --single writes it")?;
+            return Ok(Origin::Stream(input));
+        }
+        let manifest = Manifest::read(backup).map_err(Problem::failed)?;
+        Ok(Origin::Place(backup, Box::new(manifest)))
+    }
+}
+
+/// Restores the database; returns the settings that came along, too.
+fn restore_from(
+    origin: &Origin<'_>,
+    it: &Restore,
+    data: &Path,
+) -> Result<(Restored, Vec<u8>), Problem> {
+    let (changes, until) = (it.changes.as_deref(), it.until);
+    match origin {
+        Origin::Place(backup, manifest) => {
+            // What a killed restore left there takes room.
+            Partial::remove_leftover(data).map_err(Problem::failed)?;
+            require_room(&it.dir, manifest, changes)?;
+            let bytes = manifest.database.bytes;
+            let restored = watched(bytes, "", |meter| {
+                restore_database(backup, changes, until, data, meter)
+            })?;
+            Ok((restored, kept_settings(backup)?))
+        }
+        Origin::Stream(input) => watched(0, "", |meter| {
+            let from = (input.heeding(meter), Path::new(StandardInput::NAME));
+            restore_stream(from, changes, until, data, meter)
+        }),
+    }
+}
+
 /// Asks for room for the database of a backup, and what comes after it.
 fn require_room(folder: &Path, manifest: &Manifest, kept: Option<&Path>) -> Result<(), Problem> {
     let bytes = bytes_to_restore(manifest, kept).map_err(Problem::failed)?;
     room::require_beside_others(folder, bytes, "database")
 }
 
-/// The settings in a backup; those that a node begins with if it has none.
+/// The settings in a backup; empty if it has none.
 fn kept_settings(backup: &Path) -> Result<Vec<u8>, Problem> {
     let kept = backup.join(FILE_NAME);
-    let settings = match backup.is_file() {
-        true => settings_of(backup).map_err(Problem::failed)?,
-        false if kept.is_file() => fs::read(&kept).map_err(|error| Problem::file(&kept, error))?,
-        false => Vec::new(),
-    };
-    match settings.is_empty() {
-        true => Ok(server::settings::sample().into()),
-        false => Ok(settings),
+    match backup.is_file() {
+        true => settings_of(backup).map_err(Problem::failed),
+        false if kept.is_file() => fs::read(&kept).map_err(|error| Problem::file(&kept, error)),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// Settings that were kept; those that a node begins with if there are none.
+fn settings_to_begin_with(kept: Vec<u8>) -> Vec<u8> {
+    match kept.is_empty() {
+        true => server::settings::sample().into(),
+        false => kept,
     }
 }
 
 /// Restores a backup into a temporary folder, checks it, and removes it again.
 pub fn verify(it: &Verify) -> Result<(), Problem> {
-    let manifest = Manifest::read(&it.backup).map_err(Problem::failed)?;
+    let origin = Origin::of(&it.backup)?;
     let within = it.within.as_deref().unwrap_or(above(&it.backup));
-    let bytes = manifest.database.bytes;
     remove_stale(within);
-    require_room(within, &manifest, None)?;
-    let (restored, report) = watched(bytes, "checking", |meter| {
-        verify_backup(&it.backup, within, meter)
-    })?;
+    let (restored, report) = match origin {
+        Origin::Place(backup, manifest) => {
+            require_room(within, &manifest, None)?;
+            let bytes = manifest.database.bytes;
+            watched(bytes, "checking", |meter| {
+                verify_backup(backup, within, meter)
+            })?
+        }
+        Origin::Stream(input) => watched(0, "checking", |meter| {
+            let from = (input.heeding(meter), Path::new(StandardInput::NAME));
+            verify_stream(from, within, meter)
+        })?,
+    };
     for problem in &report.problems {
         note(problem);
     }
@@ -232,7 +291,7 @@ fn watched<T>(
     let done = work(&meter);
     drop(progress);
     drop(interrupts);
-    done.map_err(Problem::failed)
+    done.map_err(Problem::of)
 }
 
 fn above(path: &Path) -> &Path {

@@ -26,6 +26,7 @@ mod rotation;
 mod schema;
 mod serve;
 mod status;
+mod streams;
 mod trust;
 
 use clap::Parser;

@@ -1,8 +1,9 @@
 //! How the program speaks: results on standard output, everything else on standard error, one
 //! line per problem that says what was expected, what came, and what to do.
 
+use directory::Failure;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Why a subcommand did not do what was asked.
@@ -29,6 +30,20 @@ impl Problem {
     /// It was tried and failed.
     pub fn failed(text: impl Display) -> Problem {
         Problem::Failed(text.to_string())
+    }
+
+    /// A work failed. That nobody reads the output any more is a failure of what is of use as a
+    /// whole only.
+    pub fn of(failure: Failure) -> Problem {
+        match failure {
+            Failure::File { source, .. } if source.kind() == ErrorKind::BrokenPipe => {
+                Problem::failed(
+                    "the output was closed before everything was written: what came out is not \
+                     the whole; see what the program that reads it says",
+                )
+            }
+            failure => Problem::failed(failure),
+        }
     }
 
     /// A file could not be used.
@@ -62,7 +77,7 @@ impl Problem {
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Problem {
         match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Problem::OutputClosed,
+            ErrorKind::BrokenPipe => Problem::OutputClosed,
             _ => Problem::Failed(error.to_string()),
         }
     }

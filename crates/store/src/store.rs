@@ -205,6 +205,11 @@ impl Store {
         Ok(Store { shared })
     }
 
+    /// Whether a folder has the log of a database that was not closed, which belongs to no other.
+    pub fn has_log(folder: &Path) -> bool {
+        journal::is_open(folder)
+    }
+
     /// Whether another process has the database open, which may write to it.
     pub fn is_beside(&self) -> bool {
         matches!(self.shared.lock, Lock::Other(_))

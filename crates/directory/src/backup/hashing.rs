@@ -1,7 +1,7 @@
 //! Counts and hashes what passes by.
 
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// How long something is, and what it hashes to (XXH3, 128 bits): enough to find damage, which is
@@ -12,6 +12,15 @@ pub struct Hashed {
     pub bytes: u64,
     /// Its hash.
     pub xxh3: u128,
+}
+
+impl Hashed {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Hashed {
+        let mut sum = Sum::default();
+        sum.add(bytes);
+        sum.finish()
+    }
 }
 
 impl Display for Hashed {
@@ -56,6 +65,29 @@ impl<R: Read> HashingReader<R> {
 
     pub fn finish(self) -> Hashed {
         self.sum.finish()
+    }
+
+    /// The source, with what has not been read of it, and what has been.
+    pub fn into_parts(self) -> (R, Hashed) {
+        let hashed = self.sum.finish();
+        (self.inner, hashed)
+    }
+}
+
+/// What is consumed is hashed, not what is buffered.
+impl<R: BufRead> BufRead for HashingReader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        // The bytes are in the buffer, so nothing is read here.
+        if count > 0
+            && let Ok(bytes) = self.inner.fill_buf()
+        {
+            self.sum.add(&bytes[..count]);
+        }
+        self.inner.consume(count);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::hashing::{Hashed, HashingReader, HashingWriter};
 use super::manifest::{Increment, Manifest, Place, hexadecimal};
-use super::{ZSTD_LEVEL, file, partial_name, sync, time_now};
+use super::{ZSTD_LEVEL, file, time_now};
 use crate::changes::{self, Frame, Reader};
 use crate::import::Meter;
+use crate::partial::Partial;
 use crate::stop::Failure;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use store::Store;
@@ -27,13 +28,15 @@ pub(super) fn extend(
     backup: &Path,
     meter: &Meter,
 ) -> Result<Option<Increment>, Failure> {
-    let mut manifest = Manifest::read(backup)?;
     if backup.is_file() {
         return Err(Failure::Input(format!(
             "{}: expected a folder: a backup that is one file stays as it is",
             backup.display()
         )));
     }
+    let _alone = alone(backup)?;
+    let mut manifest = Manifest::read(backup)?;
+    remove_leftovers(backup, &manifest)?;
     let after = manifest.last_position();
     let made = time_now();
     let Place { position, digest } = Place::newest(store)?;
@@ -55,12 +58,9 @@ pub(super) fn extend(
     require_same_history(backup, &manifest, before)?;
     let name = format!("changes-{:020}-{position:020}.zst", after + 1);
     let path = backup.join(&name);
-    let partial = partial_name(&path);
-    let written = write(first, next, &partial, meter);
-    let (bytes, stored) = written.inspect_err(|_| {
-        let _ = fs::remove_file(&partial);
-    })?;
-    fs::rename(&partial, &path).map_err(file(&path))?;
+    let partial = Partial::file(&path)?;
+    let (bytes, stored) = write(first, next, &partial, meter)?;
+    partial.take_name()?;
     let increment = Increment {
         file: name,
         after,
@@ -72,8 +72,40 @@ pub(super) fn extend(
     };
     manifest.increments.push(increment.clone());
     manifest.write(backup)?;
-    sync(backup)?;
     Ok(Some(increment))
+}
+
+/// Keeps others from adding to a backup, or removing what they take for left over, meanwhile.
+fn alone(backup: &Path) -> Result<File, Failure> {
+    let folder = File::open(backup).map_err(file(backup))?;
+    match folder.try_lock() {
+        // A file system without locks is no reason to have no increments.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
+        Err(TryLockError::WouldBlock) => Err(Failure::Input(format!(
+            "{}: another increment is being added; try again when it has ended",
+            backup.display()
+        ))),
+    }
+}
+
+/// Removes what killed runs left: increments that the manifest does not name.
+fn remove_leftovers(backup: &Path, manifest: &Manifest) -> Result<(), Failure> {
+    for entry in fs::read_dir(backup).map_err(file(backup))? {
+        let name = entry.map_err(file(backup))?.file_name();
+        let Some(name) = name.to_str() else {
+            continue;
+        };
+        let is_increment = name.strip_prefix("changes-").is_some_and(|it| {
+            let numbers = it.trim_end_matches(".partial").strip_suffix(".zst");
+            numbers.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit() || it == b'-'))
+        });
+        let is_named = manifest.increments.iter().any(|it| it.file == name);
+        if is_increment && !is_named {
+            let path = backup.join(name);
+            fs::remove_file(&path).map_err(file(&path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to go on with the changes of another history: after a restore to an earlier moment there
@@ -101,10 +133,11 @@ fn require_same_history(
 fn write(
     first: Option<Frame>,
     mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
-    path: &Path,
+    to: &Partial,
     meter: &Meter,
 ) -> Result<(u64, Hashed), Failure> {
-    let output = HashingWriter::new(File::create(path).map_err(file(path))?);
+    let path = to.path();
+    let output = HashingWriter::new(to.content());
     let encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     let mut encoder = BufWriter::with_capacity(1 << 20, encoder);
     let (mut bytes, mut length) = (Vec::new(), 0);
@@ -121,8 +154,7 @@ fn write(
     let encoder = encoder
         .into_inner()
         .map_err(|it| file(path)(it.into_error()))?;
-    let (content, stored) = encoder.finish().map_err(file(path))?.finish();
-    content.sync_all().map_err(file(path))?;
+    let (_, stored) = encoder.finish().map_err(file(path))?.finish();
     Ok((length, stored))
 }
 

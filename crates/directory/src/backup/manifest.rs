@@ -5,9 +5,10 @@
 //! do not have it.
 
 use super::hashing::Hashed;
+use crate::partial::Partial;
 use crate::stop::Failure;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 use store::Store;
@@ -32,6 +33,8 @@ pub struct Manifest {
     pub database: Hashed,
     /// The same, compressed.
     pub stored: Hashed,
+    /// The settings in a backup that is one file; in a folder they may be changed.
+    pub settings: Option<Hashed>,
     /// What changed since, in order.
     pub increments: Vec<Increment>,
 }
@@ -66,6 +69,8 @@ struct Text {
     digest: Option<String>,
     database: Sum,
     stored: Sum,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settings: Option<Sum>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     increment: Vec<IncrementText>,
 }
@@ -120,6 +125,7 @@ impl Manifest {
             digest: Some(place.digest),
             database,
             stored,
+            settings: None,
             increments: Vec::new(),
         }
     }
@@ -129,18 +135,12 @@ impl Manifest {
     /// # Errors
     /// [`Failure::Input`] when it is no backup, or one of another format.
     pub fn read(backup: &Path) -> Result<Manifest, Failure> {
-        let in_folder = backup.join(FILE);
-        let is_file = backup.is_file();
-        let path = if is_file { backup } else { in_folder.as_path() };
-        let wrong = |what: &dyn std::fmt::Display| {
-            let path = path.display();
-            Failure::Input(format!("{path}: expected the manifest of a backup: {what}"))
-        };
-        let text = match is_file {
-            true => super::single::manifest_of(backup)?,
-            false => std::fs::read_to_string(path).map_err(|error| wrong(&error))?,
-        };
-        Manifest::parse(&text).map_err(|error| wrong(&error))
+        if backup.is_file() {
+            return super::single::manifest_of(backup);
+        }
+        let path = backup.join(FILE);
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(&path, &error))?;
+        Manifest::parse(&text).map_err(|error| wrong(&path, &error))
     }
 
     /// What the text of a manifest says.
@@ -179,6 +179,7 @@ impl Manifest {
         Ok(Manifest {
             database: sum(&text.database)?,
             stored: sum(&text.stored)?,
+            settings: text.settings.as_ref().map(sum).transpose()?,
             increments: text
                 .increment
                 .into_iter()
@@ -188,6 +189,29 @@ impl Manifest {
             made: text.made,
             position: text.position,
             digest: text.digest.as_ref().map(number).transpose()?,
+        })
+    }
+
+    /// Compares the database that was found in a backup with what it must be.
+    pub(super) fn require(
+        &self,
+        path: &Path,
+        stored: Hashed,
+        database: Hashed,
+    ) -> Result<(), Failure> {
+        require_same(path, "the file", self.stored, stored)?;
+        require_same(path, "the database in it", self.database, database)
+    }
+
+    /// Compares the settings; earlier releases did not say what they must be.
+    pub(super) fn require_settings(&self, path: &Path, settings: &[u8]) -> Result<(), Failure> {
+        self.settings.map_or(Ok(()), |expected| {
+            require_same(
+                path,
+                "the settings file in it",
+                expected,
+                Hashed::of(settings),
+            )
         })
     }
 
@@ -217,6 +241,7 @@ impl Manifest {
             digest: self.digest.map(hexadecimal),
             database: sum(&self.database),
             stored: sum(&self.stored),
+            settings: self.settings.as_ref().map(sum),
             increment: self
                 .increments
                 .iter()
@@ -239,14 +264,27 @@ impl Manifest {
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(FILE);
         let text = self.text(&path)?;
-        let partial = super::partial_name(&path);
-        let written = File::create(&partial).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&partial, &path)
-        });
-        written.map_err(super::file(&path))
+        let partial = Partial::file(&path)?;
+        let written = partial.content().write_all(text.as_bytes());
+        written.map_err(super::file(partial.path()))?;
+        partial.take_name()
     }
+}
+
+fn require_same(path: &Path, what: &str, expected: Hashed, found: Hashed) -> Result<(), Failure> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Failure::Input(format!(
+            "{}: {what} is damaged: expected {expected}, found {found}",
+            path.display()
+        ))),
+    }
+}
+
+/// What stands there is no manifest of a backup.
+pub(super) fn wrong(path: &Path, what: &dyn Display) -> Failure {
+    let path = path.display();
+    Failure::Input(format!("{path}: expected the manifest of a backup: {what}"))
 }
 
 /// Digests and hashes as the manifest has them, and `pando check` prints them.

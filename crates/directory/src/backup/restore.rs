@@ -3,20 +3,24 @@
 use super::hashing::{HashingReader, HashingWriter};
 use super::increment::Records;
 use super::manifest::Manifest;
-use super::{CONTENT_FILE, copy, file, partial_name, sync};
+use super::{CONTENT_FILE, copy, file, stream};
 use crate::changes::{Frame, Point, Reader};
 use crate::clock::{Clock, SystemClock, generalized_time};
 use crate::execute::META_TIME;
 use crate::import::Meter;
+use crate::partial::{Partial, sync};
 use crate::recover::Replayer;
 use crate::stop::Failure;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use store::{DATABASE_FILE, Journal, Store};
 
 /// Bytes of pages that a record leaves behind, about: what asks for a checkpoint now and then.
 const RECORD_CHURN_BYTES: u64 = 256 << 10;
+
+/// What is read of a stream at once.
+const STREAM_BYTES: usize = 128 << 10;
 
 /// What a restore made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,27 +50,69 @@ pub fn restore(
     meter: &Meter,
 ) -> Result<Restored, Failure> {
     let manifest = Manifest::read(backup)?;
+    into_place(data, |folder| {
+        decompress(backup, &manifest, &folder.join(DATABASE_FILE), meter)?;
+        go_on(backup, kept, until, &manifest, folder, meter)
+    })
+}
+
+/// The same of a backup that is one file and comes as a stream; `name` is what errors call it.
+/// Returns the settings that came along, too; empty when there were none.
+///
+/// # Errors
+/// As [`restore`]; the stream must end with the backup.
+pub fn restore_stream(
+    (from, name): (impl Read, &Path),
+    kept: Option<&Path>,
+    until: Option<Point>,
+    data: &Path,
+    meter: &Meter,
+) -> Result<(Restored, Vec<u8>), Failure> {
+    into_place(data, |folder| {
+        let from = BufReader::with_capacity(STREAM_BYTES, from);
+        let database = folder.join(DATABASE_FILE);
+        let unpacked = stream::unpack(from, name, &database, meter);
+        // Who waits for a stream hears of it as an error of reading.
+        let unpacked = unpacked.map_err(|failure| meter.check().err().unwrap_or(failure));
+        let (manifest, settings) = unpacked?;
+        let restored = go_on(name, kept, until, &manifest, folder, meter)?;
+        Ok((restored, settings))
+    })
+}
+
+/// Makes a database in a folder for the time being, and puts it in its place.
+fn into_place<T>(
+    data: &Path,
+    make: impl FnOnce(&Path) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let target = data.join(DATABASE_FILE);
+    require_free(data, &target)?;
+    let partial = Partial::folder(data)?;
+    // Another restore may have ended while this one began.
+    require_free(data, &target)?;
+    let made = make(partial.path())?;
+    fs::create_dir_all(data).map_err(file(data))?;
+    fs::rename(partial.path().join(DATABASE_FILE), &target).map_err(file(&target))?;
+    sync(data)?;
+    Ok(made)
+}
+
+/// Refuses a folder that holds a database, or what would be taken for the log of the restored one.
+fn require_free(data: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Input(format!(
             "{}: expected a node without a database; restore into a new folder",
             target.display()
         )));
     }
-    let partial = partial_name(data);
-    let _ = fs::remove_dir_all(&partial);
-    fs::create_dir_all(&partial).map_err(file(&partial))?;
-    let work = || -> Result<Restored, Failure> {
-        decompress(backup, &manifest, &partial.join(DATABASE_FILE), meter)?;
-        let restored = go_on(backup, kept, until, &manifest, &partial, meter)?;
-        fs::create_dir_all(data).map_err(file(data))?;
-        fs::rename(partial.join(DATABASE_FILE), &target).map_err(file(&target))?;
-        sync(data)?;
-        Ok(restored)
-    };
-    let restored = work();
-    let _ = fs::remove_dir_all(&partial);
-    restored
+    if Store::has_log(data) {
+        return Err(Failure::Input(format!(
+            "{}: expected a folder without the log of a database that was not closed, which is \
+             missing; restore into a new folder",
+            data.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Executes what came after the database in a folder.
@@ -212,21 +258,11 @@ fn decompress(
     let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
     let output = File::create(target).map_err(file(target))?;
     let mut output = HashingWriter::new(output);
-    copy(&mut decoder, &mut output, &path, meter)?;
+    copy(&mut decoder, &mut output, [&path, target], meter)?;
     let mut stored = decoder.finish().into_inner();
     // What follows the compressed content does not belong there.
     io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;
     let (output, database) = output.finish();
-    for (found, expected, what) in [
-        (stored.finish(), &manifest.stored, "the file"),
-        (database, &manifest.database, "the database in it"),
-    ] {
-        if found != *expected {
-            return Err(Failure::Input(format!(
-                "{}: {what} is damaged: expected {expected}, found {found}",
-                path.display()
-            )));
-        }
-    }
+    manifest.require(&path, stored.finish(), database)?;
     output.sync_all().map_err(file(target))
 }

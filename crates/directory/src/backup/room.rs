@@ -53,6 +53,7 @@ mod tests {
             digest: None,
             database: hashed(1 << 30),
             stored: hashed(1 << 28),
+            settings: None,
             increments: Vec::new(),
         };
         let needed = |manifest: &Manifest, kept| bytes_to_restore(manifest, kept).unwrap();

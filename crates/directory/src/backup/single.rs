@@ -4,7 +4,7 @@
 //! the manifest, the settings, the lengths of both (4 bytes each, little-endian) and a mark.
 
 use super::file;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, wrong};
 use crate::stop::Failure;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,9 +20,91 @@ const TAIL_BYTES: usize = 16;
 const PART_BYTES_MAX: u32 = 16 << 20;
 
 /// What stands behind the database.
-pub(super) struct End {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct End {
     pub manifest: String,
     pub settings: Vec<u8>,
+}
+
+impl End {
+    /// The content of the frame that ends a backup.
+    pub fn parse(content: &[u8]) -> Option<End> {
+        let (rest, tail) = content.split_at_checked(content.len().checked_sub(TAIL_BYTES)?)?;
+        let [manifest, settings] = lengths(tail.try_into().ok()?)?;
+        if rest.len() != manifest + settings {
+            return None;
+        }
+        let (manifest, settings) = rest.split_at(manifest);
+        Some(End {
+            manifest: String::from_utf8(manifest.to_vec()).ok()?,
+            settings: settings.to_vec(),
+        })
+    }
+
+    /// What it says of the backup.
+    pub(super) fn manifest(&self, name: &Path) -> Result<Manifest, Failure> {
+        let manifest = Manifest::parse(&self.manifest);
+        let manifest = manifest.map_err(|error| wrong(name, &error))?;
+        manifest.require_settings(name, &self.settings)?;
+        Ok(manifest)
+    }
+
+    /// The content of such a frame.
+    pub fn content(&self) -> Vec<u8> {
+        let lengths = [self.manifest.len() as u32, self.settings.len() as u32];
+        let mut content = self.manifest.as_bytes().to_vec();
+        content.extend_from_slice(&self.settings);
+        lengths
+            .iter()
+            .for_each(|it| content.extend_from_slice(&it.to_le_bytes()));
+        content.extend_from_slice(MARK);
+        content
+    }
+
+    /// A content in the frame that zstd skips.
+    pub fn frame(content: &[u8]) -> Vec<u8> {
+        let mut frame = FRAME.to_vec();
+        frame.extend_from_slice(&(content.len() as u32).to_le_bytes());
+        frame.extend_from_slice(content);
+        frame
+    }
+
+    /// Reads what stands behind the database in a stream, which must end with it.
+    pub fn read(from: &mut impl Read, name: &Path) -> Result<End, Failure> {
+        let expected = |what: &str, came: &str| {
+            let name = name.display();
+            Failure::Input(format!("{name}: expected {what}, came {came}"))
+        };
+        let ended = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => expected("the end of a backup", "no more"),
+            _ => file(name)(error),
+        };
+        let other = || expected("the end of a backup", "something else");
+        let mut head = [0; 8];
+        from.read_exact(&mut head).map_err(ended)?;
+        let [a, b, c, d, length @ ..] = head;
+        let length = u32::from_le_bytes(length);
+        if [a, b, c, d] != FRAME || length > 2 * PART_BYTES_MAX + TAIL_BYTES as u32 {
+            return Err(other());
+        }
+        let mut content = vec![0; length as usize];
+        from.read_exact(&mut content).map_err(ended)?;
+        let end = End::parse(&content).ok_or_else(other)?;
+        // One byte tells: nobody knows how many there are.
+        let more = io::copy(&mut from.take(1), &mut io::sink());
+        match more.map_err(file(name))? {
+            0 => Ok(end),
+            _ => Err(expected("nothing behind the backup", "more")),
+        }
+    }
+}
+
+/// The lengths of manifest and settings, from the last bytes of a backup.
+fn lengths(tail: [u8; TAIL_BYTES]) -> Option<[usize; 2]> {
+    let [a, b, c, d, e, f, g, h, mark @ ..] = tail;
+    let lengths = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
+    let is_ours = mark == *MARK && lengths.iter().all(|it| *it <= PART_BYTES_MAX);
+    is_ours.then(|| lengths.map(|it| it as usize))
 }
 
 /// Writes what stands behind the database.
@@ -32,25 +114,19 @@ pub(super) fn write_end(
     out: &mut impl Write,
     name: &Path,
 ) -> Result<(), Failure> {
-    let manifest = manifest.text(name)?;
-    let lengths = [manifest.len() as u32, settings.len() as u32];
-    let content = manifest.len() + settings.len() + TAIL_BYTES;
-    let mut end = Vec::with_capacity(content + 8);
-    end.extend_from_slice(&FRAME);
-    end.extend_from_slice(&(content as u32).to_le_bytes());
-    end.extend_from_slice(manifest.as_bytes());
-    end.extend_from_slice(settings);
-    lengths
-        .iter()
-        .for_each(|it| end.extend_from_slice(&it.to_le_bytes()));
-    end.extend_from_slice(MARK);
-    let written = out.write_all(&end).and_then(|()| out.flush());
+    let end = End {
+        manifest: manifest.text(name)?,
+        settings: settings.to_vec(),
+    };
+    let written = out
+        .write_all(&End::frame(&end.content()))
+        .and_then(|()| out.flush());
     written.map_err(file(name))
 }
 
 /// The manifest of a backup that is one file.
-pub(super) fn manifest_of(backup: &Path) -> Result<String, Failure> {
-    Ok(read_end(backup)?.manifest)
+pub(super) fn manifest_of(backup: &Path) -> Result<Manifest, Failure> {
+    read_end(backup)?.manifest(backup)
 }
 
 /// The settings in a backup that is one file; empty when there are none.
@@ -81,19 +157,14 @@ pub(super) fn end_of(from: &mut (impl Read + Seek)) -> io::Result<Option<End>> {
     let mut tail = [0; TAIL_BYTES];
     from.seek(SeekFrom::Start(tail_at))?;
     from.read_exact(&mut tail)?;
-    let [a, b, c, d, e, f, g, h, mark @ ..] = tail;
-    let lengths = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
-    if mark != *MARK || lengths.iter().any(|it| *it > PART_BYTES_MAX) {
+    let Some([manifest, settings]) = lengths(tail) else {
         return Ok(None);
-    }
-    let [manifest, settings] = lengths.map(|it| it as usize);
+    };
     let Some(begin) = tail_at.checked_sub((manifest + settings) as u64) else {
         return Ok(None);
     };
-    let mut content = vec![0; manifest + settings];
+    let mut content = vec![0; manifest + settings + TAIL_BYTES];
     from.seek(SeekFrom::Start(begin))?;
     from.read_exact(&mut content)?;
-    let settings = content.split_off(manifest);
-    let manifest = String::from_utf8(content).ok();
-    Ok(manifest.map(|manifest| End { manifest, settings }))
+    Ok(End::parse(&content))
 }

@@ -5,12 +5,13 @@
 //! of other machines).
 
 use super::file;
-use super::restore::{Restored, restore};
+use super::restore::{Restored, restore, restore_stream};
 use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;
 use crate::stop::Failure;
 use std::fs::{self, File, TryLockError};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How such folders are called; the process and the time follow.
@@ -30,25 +31,50 @@ pub fn verify(
     within: &Path,
     meter: &Meter,
 ) -> Result<(Restored, CheckReport), Failure> {
+    verify_what(within, meter, |node| {
+        restore(backup, None, None, node, meter)
+    })
+}
+
+/// The same of a backup that is one file and comes as a stream; `name` is what errors call it.
+///
+/// # Errors
+/// As [`restore_stream`], and what a check says.
+pub fn verify_stream(
+    from: (impl Read, &Path),
+    within: &Path,
+    meter: &Meter,
+) -> Result<(Restored, CheckReport), Failure> {
+    verify_what(within, meter, |node| {
+        let (restored, _) = restore_stream(from, None, None, node, meter)?;
+        Ok(restored)
+    })
+}
+
+fn verify_what(
+    within: &Path,
+    meter: &Meter,
+    restore: impl FnOnce(&Path) -> Result<Restored, Failure>,
+) -> Result<(Restored, CheckReport), Failure> {
     let time_us = SystemClock.now_us();
     let place = within.join(format!("{PREFIX}{}-{time_us}", std::process::id()));
     fs::create_dir(&place).map_err(file(&place))?;
-    let verified = verify_in(&place, backup, meter);
+    let verified = verify_in(&place, meter, restore);
     let _ = fs::remove_dir_all(&place);
     verified
 }
 
 fn verify_in(
     place: &Path,
-    backup: &Path,
     meter: &Meter,
+    restore: impl FnOnce(&Path) -> Result<Restored, Failure>,
 ) -> Result<(Restored, CheckReport), Failure> {
     let path = place.join(LOCK_FILE);
     let in_use = File::create(&path).map_err(file(&path))?;
     // Without locks on the file system the process must do.
     let _ = in_use.try_lock();
     let node = place.join(NODE);
-    let restored = restore(backup, None, None, &node, meter)?;
+    let restored = restore(&node)?;
     meter.finish();
     Ok((restored, check(&node)?))
 }

@@ -31,8 +31,8 @@ pub struct Backup {
 /// `pando restore`
 #[derive(Debug, Args)]
 pub struct Restore {
-    /// The backup
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The backup: its folder or file (`-`: a backup as one file, from standard input)
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub backup: PathBuf,
     /// The node's folder; made if missing, must not hold a database
     #[arg(value_hint = ValueHint::DirPath)]
@@ -48,10 +48,10 @@ pub struct Restore {
 /// `pando verify`
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// The backup
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The backup: its folder or file (`-`: a backup as one file, from standard input)
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub backup: PathBuf,
-    /// Where to restore it for a while [default: beside the backup]
+    /// Where to restore it for a while [default: beside the backup; with `-`, the current folder]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub within: Option<PathBuf>,
 }

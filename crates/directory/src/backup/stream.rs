@@ -1,0 +1,100 @@
+//! A backup that is one file, read once from front to end: what it must be stands at its end.
+
+use super::hashing::{HashingReader, HashingWriter};
+use super::manifest::Manifest;
+use super::single::End;
+use super::{copy, file};
+use crate::import::Meter;
+use crate::stop::Failure;
+use std::fs::File;
+use std::io::{self, BufRead, ErrorKind, Write};
+use std::path::Path;
+
+/// What a compressed database begins with.
+const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+/// What stays free on the file system: how much comes is known at the end only.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// Decompresses the database in a stream into a file, and compares it with what the stream says at
+/// its end. Returns that, and the settings that came along.
+///
+/// # Errors
+/// What cannot be read or written, and [`Failure::Input`] when the stream is no backup, or not the
+/// whole of one, or has something behind it. What was written is of no use then.
+pub(super) fn unpack(
+    mut from: impl BufRead,
+    name: &Path,
+    target: &Path,
+    meter: &Meter,
+) -> Result<(Manifest, Vec<u8>), Failure> {
+    require_backup(&mut from, name)?;
+    let stored = HashingReader::new(from);
+    let decoder = zstd::Decoder::with_buffer(stored).map_err(file(name))?;
+    let mut decoder = decoder.single_frame();
+    let output = Spared::create(target).map_err(file(target))?;
+    let mut output = HashingWriter::new(output);
+    copy(&mut decoder, &mut output, [name, target], meter).map_err(|failure| match failure {
+        Failure::File { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
+            expected(name, "a whole backup", "an early end")
+        }
+        failure => failure,
+    })?;
+    let (mut from, stored) = decoder.finish().into_parts();
+    let (output, database) = output.finish();
+    let end = End::read(&mut from, name)?;
+    let manifest = end.manifest(name)?;
+    manifest.require(name, stored, database)?;
+    output.file.sync_all().map_err(file(target))?;
+    Ok((manifest, end.settings))
+}
+
+/// Refuses what has another beginning, before anything is written.
+fn require_backup(from: &mut impl BufRead, name: &Path) -> Result<(), Failure> {
+    let head = from.fill_buf().map_err(file(name))?;
+    // Of a pipe fewer bytes may have come; what is wrong with the others is found later.
+    let came = head.len().min(MAGIC.len());
+    match head.get(..came) {
+        Some([]) | None => Err(expected(name, "a backup", "nothing")),
+        Some(head) if *head != MAGIC[..came] => {
+            Err(expected(name, "a backup as one file", "something else"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn expected(name: &Path, what: &str, came: &str) -> Failure {
+    Failure::Input(format!("{}: expected {what}, came {came}", name.display()))
+}
+
+/// A file that leaves room for others.
+struct Spared {
+    file: File,
+}
+
+impl Spared {
+    fn create(path: &Path) -> io::Result<Spared> {
+        Ok(Spared {
+            file: File::create(path)?,
+        })
+    }
+}
+
+impl Write for Spared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let found = rustix::fs::fstatvfs(&self.file)?;
+        let room = found.f_bavail.saturating_mul(found.f_frsize);
+        if room < SPARE_BYTES + bytes.len() as u64 {
+            let text = format!(
+                "expected room for the database and {} MiB that are to stay free, {} MiB are left",
+                SPARE_BYTES >> 20,
+                room >> 20
+            );
+            return Err(io::Error::new(ErrorKind::StorageFull, text));
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,80 @@
+//! Standard input and output as what a large work reads and writes.
+
+use crate::report::Problem;
+use directory::import::Meter;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+
+/// Standard input, as a path.
+pub const STANDARD_INPUT: &str = "-";
+/// Standard output, as a path.
+pub const STANDARD_OUTPUT: &str = "-";
+
+/// How often who waits for input looks whether it is still wanted.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// Refuses to write what nobody can read on a terminal, which it might leave unusable.
+pub fn refuse_terminal(what: &str) -> Result<(), Problem> {
+    match io::stdout().is_terminal() {
+        true => Err(Problem::usage(format_args!(
+            "expected a file or a pipe as standard output: {what} does not go to a terminal"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Standard input, of which nothing has been read.
+pub struct StandardInput(File);
+
+impl StandardInput {
+    /// What errors call it.
+    pub const NAME: &'static str = "standard input";
+
+    /// Opens it, if it is no terminal: nobody types such a thing.
+    pub fn open(expected: &str) -> Result<StandardInput, Problem> {
+        let input = io::stdin();
+        if input.is_terminal() {
+            return Err(Problem::usage(format_args!(
+                "standard input: expected {expected}, came a terminal"
+            )));
+        }
+        let input = input.as_fd().try_clone_to_owned();
+        let input = input.map_err(|error| Problem::failed(format_args!("standard input: {error}")));
+        Ok(StandardInput(File::from(input?)))
+    }
+
+    /// It, as long as the work that reads it is wanted.
+    pub fn heeding<'i>(&'i self, meter: &'i Meter) -> impl Read + 'i {
+        Heeding {
+            input: &self.0,
+            meter,
+        }
+    }
+}
+
+struct Heeding<'i> {
+    input: &'i File,
+    meter: &'i Meter,
+}
+
+impl Read for Heeding<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.meter
+                .check()
+                .map_err(|failure| io::Error::other(failure.to_string()))?;
+            let mut waited = [PollFd::new(self.input, PollFlags::IN)];
+            match poll(&mut waited, Some(&LOOK)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                // A file is always ready, and so is what has ended.
+                Ok(_) => return self.input.read(buffer),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
