@@ -1,6 +1,8 @@
 //! Streams of add requests: generated, exported, imported from files and from FIFOs at once.
 
 use super::{Answer, Shell};
+use std::io::Write;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 const TEMPLATE: &str = "define suffix=dc=example,dc=com\n\
@@ -96,6 +98,40 @@ fn four_fifos_are_read_at_once() {
     });
     assert_eq!(entries(&shell), 3002);
     shell.pando(&["check", "node"]).expect(0);
+}
+
+#[test]
+fn sockets_are_connected_to_beside_standard_input() {
+    let shell = shell();
+    let generated = |from: &str, to: &str| {
+        let part = ["--format", "ber", "--from", from, "--to", to, "-o", "part"];
+        shell
+            .pando(&[&["generate", "people.template"][..], &part].concat())
+            .expect(0);
+        std::fs::read(shell.folder.join("part")).expect("generated")
+    };
+    // What comes first is not below what comes later, whoever is faster.
+    let parts = [generated("1", "1000"), generated("1000", "3001")];
+    let unit = "dn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\nou: People\n";
+    let listeners = ["one", "two"]
+        .map(|name| UnixListener::bind(shell.folder.join(name)).expect("nobody has it"));
+    std::thread::scope(|scope| {
+        for (listener, part) in listeners.iter().zip(&parts) {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().expect("it connects");
+                stream.write_all(part).expect("it reads");
+            });
+        }
+        shell
+            .pando_with_input(&["import", "node", "one", "-", "two"], unit)
+            .expect(0)
+            .says("3001 entries imported");
+    });
+    assert_eq!(entries(&shell), 3002);
+    let help = shell.pando(&["help", "import"]).expect(0);
+    for part in ["FIFOs", "Unix sockets", "standard input"] {
+        assert!(help.out.contains(part), "{part}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
 pub use data::{
-    Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
+    Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
 };
 pub use examine::{Bench, BenchScope, Conformance};
 pub use watch::{Explain, ExplainScope, Remote, Report, Status};

@@ -6,12 +6,14 @@ use crate::generate::interrupted;
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
-use directory::Failure;
+use crate::streams::{STANDARD_OUTPUT, refuse_terminal};
+use directory::Partial;
 use directory::export::{
     ChangesOptions, Compression, ExportFormat, ExportOptions, export as export_entries,
     export_changes,
 };
 use directory::import::Meter;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +23,9 @@ use std::time::Instant;
 /// Writes the entries.
 pub fn export(it: &Export) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    let compression = it.output.as_deref().map_or(Compression::Plain, compression);
+    let output = it.output.as_deref();
+    let output = output.filter(|it| *it != Path::new(STANDARD_OUTPUT));
+    let compression = compression(it, output)?;
     let served = Channel::is_served(&it.dir);
     if let Some(since) = it.changes_since {
         let options = ChangesOptions {
@@ -30,9 +34,7 @@ pub fn export(it: &Export) -> Result<(), Problem> {
             compression,
             served,
         };
-        return into(it.output.as_deref(), |output| {
-            changes(&data, &options, output)
-        });
+        return into(output, |output| changes(&data, &options, output));
     }
     if let Some(base) = &it.base {
         protocol::parse_name(base)
@@ -57,7 +59,7 @@ pub fn export(it: &Export) -> Result<(), Problem> {
         threads: 0,
         served,
     };
-    into(it.output.as_deref(), |output| run(&data, &options, output))
+    into(output, |output| run(&data, &options, output))
 }
 
 /// Writes into a file, or where output goes.
@@ -68,33 +70,35 @@ fn into(
     let Some(path) = output else {
         return write(&mut io::stdout().lock());
     };
-    // Under another name until it is whole, so that nobody takes half an export for one.
-    let is_file = !path.exists() || path.is_file();
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let target = if is_file { Path::new(&partial) } else { path };
-    let mut file = File::create(target).map_err(|error| Problem::file(target, error))?;
-    let done = write(&mut file).and_then(|()| {
-        if !is_file {
-            return Ok(());
-        }
-        let kept = file.sync_all().and_then(|()| std::fs::rename(target, path));
-        kept.map_err(|error| Problem::file(path, error))
-    });
-    if done.is_err() && is_file {
-        // Whatever went wrong is reported; what is left of the file is of no use.
-        let _ = std::fs::remove_file(target);
+    if path.exists() && !path.is_file() {
+        let mut file = File::create(path).map_err(|error| Problem::file(path, error))?;
+        return write(&mut file);
     }
-    done
+    // Under another name until it is whole, so that nobody takes half an export for one.
+    let partial = Partial::file(path).map_err(Problem::failed)?;
+    write(&mut partial.content())?;
+    partial.take_name().map_err(Problem::failed)
 }
 
-/// What a file name asks for.
-fn compression(path: &Path) -> Compression {
-    match path.extension().and_then(|it| it.to_str()) {
-        Some("gz") => Compression::Gzip,
-        Some("zst") => Compression::Zstd,
-        _ => Compression::Plain,
+/// What was asked for, or what a file name asks for.
+fn compression(it: &Export, output: Option<&Path>) -> Result<Compression, Problem> {
+    let Some(compress) = it.compress else {
+        let ending = output.and_then(Path::extension).and_then(OsStr::to_str);
+        return Ok(match ending {
+            Some("gz") => Compression::Gzip,
+            Some("zst") => Compression::Zstd,
+            _ => Compression::Plain,
+        });
+    };
+    let compression = match compress {
+        cli::Compress::None => Compression::Plain,
+        cli::Compress::Gzip => Compression::Gzip,
+        cli::Compress::Zstd => Compression::Zstd,
+    };
+    if output.is_none() && compression != Compression::Plain {
+        refuse_terminal("a compressed export")?;
     }
+    Ok(compression)
 }
 
 /// Writes the kept changes after a point.
@@ -104,7 +108,7 @@ fn changes(data: &Path, options: &ChangesOptions, output: &mut dyn Write) -> Res
     let interrupts = interrupted(move || cancelled.cancel())?;
     let exported = export_changes(data, options, output, &meter);
     drop(interrupts);
-    let (exported, position) = exported.map_err(problem)?;
+    let (exported, position) = exported.map_err(Problem::of)?;
     note(format_args!(
         "{} changes exported, the last at position {position}",
         exported.entries
@@ -133,7 +137,7 @@ fn run(data: &Path, options: &ExportOptions, output: &mut dyn Write) -> Result<(
     let exported = export_entries(data, options, output, &meter);
     drop(progress);
     drop(interrupts);
-    let exported = exported.map_err(problem)?;
+    let exported = exported.map_err(Problem::of)?;
     let seconds = started.elapsed().as_secs_f64();
     note(format_args!(
         "{} entries exported in {seconds:.1} s ({:.0} entries/s), {}",
@@ -142,13 +146,4 @@ fn run(data: &Path, options: &ExportOptions, output: &mut dyn Write) -> Result<(
         indicatif::HumanBytes(exported.bytes)
     ));
     Ok(())
-}
-
-fn problem(failure: Failure) -> Problem {
-    match failure {
-        Failure::File { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
-            Problem::OutputClosed
-        }
-        failure => Problem::failed(failure),
-    }
 }

@@ -28,12 +28,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// `pando import`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Inputs: files, FIFOs (mkfifo), Unix sockets and standard input, in any mixture. \
+    To a socket the import connects, and whoever listens there sends the entries and closes. A \
+    stream that ends is taken for whole: after a pipe, look at the exit status of what wrote it \
+    (set -o pipefail) before the node is served.\n\
+    Exit status: 0 done, 1 failed (nothing was changed), or entries were rejected (the others are \
+    imported), 2 wrong usage."
+)]
 pub struct Import {
     /// The node's folder; the server must not be running
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Files to read, one after the other, FIFOs and `-` for standard input, all at once; gzip and
-    /// zstd are recognised
+    /// Files to read, one after the other; FIFOs, Unix sockets and `-` for standard input, all at
+    /// once. gzip and zstd are recognised
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
     pub files: Vec<PathBuf>,
     /// Read N files at once, in turns
@@ -67,7 +75,7 @@ pub struct Import {
     /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
     pub memory: Option<u64>,
-    /// Go on where the same import was interrupted; not with FIFOs or standard input
+    /// Go on where the same import was interrupted; not with FIFOs, sockets or standard input
     #[arg(long)]
     pub resume: bool,
     /// Make a checkpoint to resume from every so many seconds; 0: none
@@ -143,9 +151,13 @@ pub struct Export {
     pub dir: PathBuf,
     /// Export this entry and what is below it [default: every naming context]
     pub base: Option<String>,
-    /// Write to FILE; names ending in .gz or .zst are compressed [default: standard output]
+    /// Write to FILE, or with `-` to standard output, as without this; names ending in .gz or .zst
+    /// are compressed
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// Compress, whatever the file is called, also to standard output
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub compress: Option<Compress>,
     /// Only entries that match
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<String>,
@@ -166,6 +178,17 @@ pub struct Export {
     #[arg(long, value_name = "POSITION|TIME", value_parser = Point::parse,
         conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format"])]
     pub changes_since: Option<Point>,
+}
+
+/// How an export is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Compress {
+    /// Not at all
+    None,
+    /// gzip (RFC 1952)
+    Gzip,
+    /// Zstandard (RFC 8878)
+    Zstd,
 }
 
 /// What `pando export` writes.
