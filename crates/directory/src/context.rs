@@ -74,8 +74,13 @@ pub(crate) struct Met<'c, 'a> {
 /// See [`Context::met`].
 pub(crate) struct MetEntries<'c> {
     context: &'c Context<'c>,
-    hides_some: bool,
     stored: CandidateEntries<'c>,
+    how: Meeting<'c>,
+}
+
+/// See [`Context::meeting`].
+pub(crate) struct Meeting<'c> {
+    hides_some: bool,
     /// The set whose members they are.
     members: Option<Box<(SetId, Members<'c>)>>,
 }
@@ -84,7 +89,7 @@ impl<'c> MetEntries<'c> {
     #[inline(always)]
     fn meet(&self, id: EntryId, view: EntryView<'c>) -> Result<Met<'c, 'c>, Stop> {
         let context = self.context;
-        let entry = match self.hides_some && context.snapshot.is_detached(&view)? {
+        let entry = match self.how.hides_some && context.snapshot.is_detached(&view)? {
             true => None,
             false => Some(VisibleEntry { id, view, context }),
         };
@@ -95,7 +100,7 @@ impl<'c> MetEntries<'c> {
     fn next_member(&mut self) -> Result<Option<Met<'c, 'c>>, Stop> {
         let context = self.context;
         let snapshot = context.snapshot;
-        let Some((set, members)) = self.members.as_deref_mut() else {
+        let Some((set, members)) = self.how.members.as_deref_mut() else {
             return Ok(None);
         };
         let Some(id) = members.next().transpose()? else {
@@ -126,7 +131,7 @@ impl<'c> Iterator for MetEntries<'c> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.members.is_some() {
+        if self.how.members.is_some() {
             return self.next_member().transpose();
         }
         match self.stored.next()? {
@@ -364,20 +369,44 @@ impl<'a> Context<'a> {
 
     /// The same for searches that run in slices: deleted entries that are still stored are met,
     /// as are texts among the members of a group, and cost a turn each.
-    #[inline(always)]
     pub fn met<'c>(
         &'c self,
         candidates: &'c Candidates,
         after: EntryId,
     ) -> Result<MetEntries<'c>, Stop> {
+        let how = self.meeting(candidates, after)?;
+        Ok(self.meet_all(candidates, after, how))
+    }
+
+    /// The second half of [`Context::met`], whose result is too large to be in another one.
+    #[inline(always)]
+    pub fn meet_all<'c>(
+        &'c self,
+        candidates: &'c Candidates,
+        after: EntryId,
+        how: Meeting<'c>,
+    ) -> MetEntries<'c> {
+        MetEntries {
+            context: self,
+            stored: candidates.stored_after(*self.snapshot, after),
+            how,
+        }
+    }
+
+    /// The first half: what can go wrong.
+    #[inline(always)]
+    pub fn meeting<'c>(
+        &'c self,
+        candidates: &Candidates,
+        after: EntryId,
+    ) -> Result<Meeting<'c>, Stop> {
         let members = match candidates {
             Candidates::Members { group, number } => self.met_members(*group, *number, after)?,
             _ => None,
         };
-        Ok(MetEntries {
-            context: self,
-            hides_some: self.snapshot.hides_some()?,
-            stored: candidates.stored_after(*self.snapshot, after),
+        let hides_some = self.snapshot.hides_some()?;
+        Ok(Meeting {
+            hides_some,
             members,
         })
     }

@@ -117,7 +117,8 @@ fn begin_compare(
     finish_compare(parts, session, id, (outcome, asked), out)
 }
 
-#[inline]
+// Always: it is called for searches that begin once more, too.
+#[inline(always)]
 fn begin_search(
     parts: &Parts<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
@@ -208,6 +209,7 @@ fn begin_again(
 
 /// Whom an operation acts as: who is bound, or whom a control names, or who began the transaction
 /// that the operation belongs to.
+#[inline(always)]
 fn acting_subject(
     parts: &Parts<'_>,
     session: &mut Session,

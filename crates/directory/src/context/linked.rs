@@ -238,6 +238,7 @@ impl VisibleEntry<'_, '_> {
     }
 
     /// As [`schema::ValueSource::any_value`], of links.
+    #[inline(never)]
     pub(super) fn any_linked(
         &self,
         number: AttributeNumber,

@@ -14,6 +14,12 @@ pub(super) struct StoredEntry<'s, 'v> {
 }
 
 impl StoredEntry<'_, '_> {
+    // Not where usual searches look into rows: there it is inlined.
+    #[inline(never)]
+    fn in_row(&self, number: AttributeNumber, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        self.view.any_value(number, test)
+    }
+
     fn linked_set(&self, number: AttributeNumber) -> Option<LinkedSet> {
         let snapshot = self.context.snapshot;
         if !self.view.has_links() {
@@ -35,7 +41,7 @@ impl ValueSource for StoredEntry<'_, '_> {
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        let stored = self.view.any_value(number, test);
+        let stored = self.in_row(number, test);
         let Some(set) = stored.is_none().then(|| self.linked_set(number)).flatten() else {
             return stored;
         };
@@ -61,7 +67,7 @@ impl ValueSource for StoredEntry<'_, '_> {
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
         let Some(set) = self.linked_set(number) else {
-            return self.view.any_value(number, test);
+            return self.in_row(number, test);
         };
         match self.context.member_of_form(&set, normal) {
             Ok(member) => Some(member.is_some()),

@@ -203,6 +203,7 @@ impl Context<'_> {
     }
 
     /// Keeps the first reason why an assertion can be neither true nor false.
+    #[cold]
     pub(super) fn stop_filter(&self, stop: Stop) {
         if !self.pace.stopped.replace(true) {
             self.walks().stop = Some(stop);

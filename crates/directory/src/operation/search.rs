@@ -137,8 +137,8 @@ pub(crate) fn search(
     {
         return Ok(None);
     }
-    let is_parked = matches!(step(context, needs, &mut cursor, out)?, Step::Parked);
-    Ok(is_parked.then(|| Box::new(cursor)))
+    let parked = matches!(step(context, needs, &mut cursor, out)?, Step::Parked);
+    Ok(if parked { Some(Box::new(cursor)) } else { None })
 }
 
 /// An assertion about a base that is not stored.
@@ -292,7 +292,8 @@ fn run(
             cursor.candidates = Some(candidates);
             return Ok(Ran::Paused);
         }
-        let mut entries = context.met(&candidates, cursor.after)?;
+        let how = context.meeting(&candidates, cursor.after)?;
+        let mut entries = context.meet_all(&candidates, cursor.after, how);
         let mut slice_over = false;
         for met in &mut entries {
             let met = met?;
@@ -435,7 +436,7 @@ pub(super) fn send(
 }
 
 /// Takes the beginning of an entry that could not be written back out of the output.
-#[inline]
+#[inline(always)]
 fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result<T, Stop> {
     if written.is_err() {
         out.truncate(start);

@@ -203,14 +203,15 @@ impl EntryMark {
 
 /// Starts a SearchResultEntry (RFC 4511 §4.5.2) with this name. The caller appends encoded
 /// PartialAttributes to `out`, then calls [`finish_search_entry`].
-#[inline]
+#[inline(always)]
 pub fn begin_search_entry(out: &mut Vec<u8>, id: MessageId, name: &[u8]) -> EntryMark {
     let message = out.len();
     out.extend_from_slice(&[SEQUENCE, 0x82, 0, 0]);
     put_integer(out, INTEGER, i64::from(id));
     let operation = out.len();
     out.extend_from_slice(&[tag::SEARCH_ENTRY, 0x82, 0, 0]);
-    put_octets(out, OCTET_STRING, name);
+    put_header(out, OCTET_STRING, name.len());
+    out.extend_from_slice(name);
     let attributes = out.len();
     out.extend_from_slice(&[SEQUENCE, 0x82, 0, 0]);
     EntryMark {

@@ -98,6 +98,7 @@ fn any_by<E: ValueSource + ?Sized>(
     found.into()
 }
 
+#[inline]
 fn equality<E: ValueSource + ?Sized>(
     assertion: &Assertion,
     schema: &Schema,
