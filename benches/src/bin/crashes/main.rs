@@ -102,8 +102,8 @@ fn run(arguments: &Arguments) -> io::Result<()> {
     journal.line(&format!(
         "# {rounds} crashes of each work, {members} members\n"
     ))?;
-    let command = format!("crashes --members {members} --rounds {rounds} --seed {seed}");
-    journal.line(&table::facts(&command, Some(&arguments.pando))?)?;
+    journal.line(&table::facts("crashes", Some(&arguments.pando))?)?;
+    journal.line(&format!("- seed: {seed}\n"))?;
     journal.line("| work | whole, s | killed | old state | goes on | new state | all took, s |")?;
     journal.line("|---|---|---|---|---|---|---|")?;
     site.node.write_people()?;

@@ -16,8 +16,10 @@ use crate::{Site, Tally, wrong};
 /// An import into an empty database: nothing, or everything.
 pub fn import(site: &mut Site) -> io::Result<Tally> {
     let ldif = site.node.folder.ldif().to_string_lossy().into_owned();
-    let total = site.node.entries();
     site.node.prepare()?;
+    // Those of the configuration are there from the beginning.
+    let none = site.node.check()?;
+    let total = none + site.node.entries();
     let mut tally = Tally {
         whole: site.node.run(&["import"], &[&ldif])?,
         ..Tally::default()
@@ -33,7 +35,7 @@ pub fn import(site: &mut Site) -> io::Result<Tally> {
         end(child)?;
         there = site.node.check()?;
         match there {
-            0 => tally.old += 1,
+            nobody if nobody == none => tally.old += 1,
             all if all == total => tally.new += 1,
             some => return wrong(format!("{some} of {total} entries after {moment:?}")),
         }
