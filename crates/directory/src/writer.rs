@@ -9,6 +9,7 @@
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
+mod answer;
 mod building;
 mod compaction;
 mod notes;
@@ -24,18 +25,16 @@ use crate::compact::Compaction;
 use crate::execute::Done;
 use crate::expiry::Schedule;
 use crate::feed::Feed;
-use crate::flow::{Completion, Finished, Mailbox, Mailboxes, Settled};
+use crate::flow::Mailboxes;
 use crate::monitor::Monitor;
-use crate::operation::position;
 use crate::record;
 use crate::stop::{Failure, failure_result};
 use crate::write::{Bundle, Submission};
+use answer::answer;
 use arc_swap::ArcSwap;
 pub(crate) use notes::Notes;
-use protocol::ResultCode;
 use protocol::control::Position;
 pub(crate) use reclaim::Reclaiming;
-use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -515,82 +514,6 @@ impl Desk {
 
 /// Results, and how far the order had come with them.
 type Executed = (Vec<Done>, u64);
-
-/// Delivers results, one call per mailbox.
-fn answer(group: &[Submission], mut results: impl Iterator<Item = Done>, at: Option<Position>) {
-    let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
-    for submission in group {
-        let completion = Completion {
-            session: submission.session,
-            id: submission.id,
-            what: finished(submission, &mut results, at),
-        };
-        let key = Arc::as_ptr(&submission.mailbox).cast::<()>();
-        boxes
-            .entry(key)
-            .or_insert_with(|| (Arc::clone(&submission.mailbox), Vec::new()))
-            .1
-            .push(completion);
-    }
-    for (mailbox, completions) in boxes.into_values() {
-        mailbox.deliver(completions);
-    }
-}
-
-/// The end of a submission; takes the results of its units.
-fn finished(
-    submission: &Submission,
-    results: &mut impl Iterator<Item = Done>,
-    at: Option<Position>,
-) -> Finished {
-    let mut next = || results.next().expect("every unit has a result");
-    let asked = at.filter(|_| submission.reply.position);
-    let position = asked.map(|it| position::control(&it));
-    match &submission.bundle {
-        Bundle::One(_) => {
-            let mut outcome = next().outcome;
-            if outcome.result.code == ResultCode::SUCCESS {
-                outcome.controls.extend(position);
-            }
-            Finished::Write {
-                kind: submission.kind,
-                outcome,
-                reply: submission.reply.clone(),
-            }
-        }
-        Bundle::Transaction { ids, .. } => {
-            let mut done = next();
-            if let [_] = ids.as_slice() {
-                done.controls
-                    .push(std::mem::take(&mut done.outcome.controls));
-            }
-            let mut own = Vec::new();
-            if done.outcome.result.code == ResultCode::SUCCESS {
-                own.extend(position);
-                own.extend_from_slice(&submission.reply.done);
-            }
-            Finished::Transaction(Box::new(Settled {
-                own,
-                result: done.outcome.result,
-                failed: done.at.and_then(|at| ids.get(at).copied()),
-                controls: ids.iter().copied().zip(done.controls).collect(),
-            }))
-        }
-        Bundle::Sequence {
-            numbers, refused, ..
-        } => {
-            let mut failed = refused.clone();
-            for number in numbers {
-                let result = next().outcome.result;
-                if result.code != ResultCode::SUCCESS {
-                    failed.push((*number, result));
-                }
-            }
-            failed.sort_by_key(|(number, _)| *number);
-            Finished::Sequence(failed)
-        }
-    }
-}
 
 /// Looks at the newest state.
 fn in_newest<T>(
