@@ -316,6 +316,45 @@ fn exported_numbers_are_those_of_the_time() {
     assert_eq!(lines(&pando), new);
 }
 
+/// The backup has no index of the attribute, and what follows needs it.
+#[test]
+fn a_rule_whose_index_is_newer_than_the_backup_is_restored() {
+    let pando = keeping();
+    let backup = text(&pando.folder.join("backup"));
+    pando.run_on_node(&["backup"], &[&backup]).expect(0);
+    pando
+        .run_on_node(&["index", "add"], &["employeeNumber", "equality"])
+        .expect(0);
+    kit::process::until("the index is ready", || {
+        let status = pando.run_on_node(&["index", "status"], &[]).expect(0).out;
+        let own = |it: &&str| it.starts_with("employeeNumber") && it.contains("ready");
+        status.lines().find(own).map(|_| ())
+    });
+    let rule = "dn: cn=number,cn=rules,cn=config\nobjectClass: pandoUnique\n\
+                pandoUniqueAttribute: employeeNumber\n";
+    pando.tools().run("ldapadd", &[], rule).expect(0);
+    let mut admin = pando.admin();
+    let number = |value| [Modification::replace("employeeNumber", &[value])];
+    let name = |uid: &str| people::person(uid).name;
+    for (uid, value) in [("early1", "1"), ("early2", "2")] {
+        admin.modify(&name(uid), &number(value)).expect_success();
+    }
+    let held = admin.modify(&name("early3"), &number("1"));
+    held.expect(ResultCode::CONSTRAINT_VIOLATION);
+    admin.modify(&name("early3"), &number("3")).expect_success();
+
+    let kept = text(&pando.node().join("data/changes"));
+    let restored_to = restored(&pando, &backup, "kept", &["--changes", &kept]);
+    assert_eq!(restored_to, pando.export());
+    pando
+        .run_on_node(&["backup"], &[&backup, "--incremental"])
+        .expect(0);
+    pando
+        .run(&["verify", &backup])
+        .expect(0)
+        .says("no problem found");
+}
+
 #[test]
 fn changes_of_attributes_that_are_defined_no_more_are_exported() {
     let pando = keeping();

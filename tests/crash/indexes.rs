@@ -6,7 +6,7 @@ use std::thread;
 
 use kit::client::{Client, Modification};
 use kit::process::until;
-use kit::{ADMIN, PASSWORD, Pando, Random, SUFFIX};
+use kit::{ADMIN, Entry, PASSWORD, Pando, Random, SUFFIX};
 use protocol::{ResultCode, Scope};
 
 /// Writes without a pause until the server is gone or it is enough; counts what succeeded.
@@ -106,6 +106,68 @@ fn an_index_build_survives_crashes_and_writes() {
     until("the index is ready", || {
         (state(&mut admin) == "ready").then_some(())
     });
+    pando.stop();
+    pando.assert_clean();
+}
+
+/// A rule waits for its index, however often the build is killed; what is written under it is there
+/// after a crash, and holds.
+#[test]
+fn a_rule_waits_for_an_index_that_is_killed() {
+    let mut pando = Pando::init();
+    let person = |n: u32| {
+        format!(
+            "dn: uid=p{n},{SUFFIX}\nobjectClass: inetOrgPerson\ncn: p{n}\nsn: x\n\
+             employeeNumber: {n}\n\n"
+        )
+    };
+    let people: String = (0..12_000).map(person).collect();
+    let file = pando.folder.write("people.ldif", people);
+    let file = file.to_string_lossy().into_owned();
+    pando.run_on_node(&["import"], &[&file]).expect(0);
+    pando.serve();
+    pando
+        .run_on_node(&["index", "add"], &["employeeNumber", "equality"])
+        .expect(0);
+    pando.kill();
+    pando.serve();
+    let rule = Entry::of(
+        "cn=number,cn=rules,cn=config",
+        &[
+            ("objectClass", &["pandoUnique"]),
+            ("pandoUniqueAttribute", &["employeeNumber"]),
+        ],
+    );
+    let mut admin = pando.admin();
+    until("the rule is taken", || {
+        let added = admin.add(&rule);
+        if added.code == ResultCode::SUCCESS {
+            return Some(());
+        }
+        let added = added.expect(ResultCode::BUSY);
+        assert!(added.diagnostic.contains("is being built"), "{added:?}");
+        None
+    });
+    let number = |of: u32, is: &str| {
+        let change = [Modification::replace("employeeNumber", &[is])];
+        (format!("uid=p{of},{SUFFIX}"), change)
+    };
+    let (name, change) = number(1, "new");
+    admin.modify(&name, &change).expect_success();
+    pando.kill();
+
+    pando.serve();
+    let mut admin = pando.admin();
+    let found = admin.read(&name).expect("it was imported");
+    assert_eq!(found.texts("employeeNumber"), ["new"]);
+    for held in ["new", "11999"] {
+        let (name, change) = number(2, held);
+        let refused = admin.modify(&name, &change);
+        let refused = refused.expect(ResultCode::CONSTRAINT_VIOLATION);
+        assert!(refused.diagnostic.contains("is held by"), "{refused:?}");
+    }
+    let (name, change) = number(2, "1");
+    admin.modify(&name, &change).expect_success();
     pando.stop();
     pando.assert_clean();
 }

@@ -147,11 +147,14 @@ fn operations_never_hold_the_store() {
     absent("access", "crates/directory/src/operation/", &ways_in);
 }
 
-/// docs/adr/0004: execution is a function of state and record.
+/// docs/adr/0004: execution is a function of state and record, and how far indexes are built is
+/// neither (docs/adr/0032).
 #[test]
 fn execution_reads_nothing_else() {
     let sources = ["SystemTime", "Instant", "getrandom", "env", "SystemClock"];
     absent("execution", "crates/directory/src/execute/", &sources);
+    let indexes = ["is_ready", "index_states", "indexing", "limits"];
+    absent("execution", "crates/directory/src/execute/", &indexes);
 }
 
 /// None of the words may stand in the code below a folder.

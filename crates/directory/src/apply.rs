@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::commit::Record;
 use crate::config;
 use crate::execute::{Done, Execution, Noticed};
+use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
@@ -26,11 +27,22 @@ pub(crate) struct Applied {
     pub reclaimed: u32,
 }
 
+/// Whether a record that changes the configuration has its place in the order for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Not yet: it is taken back when this node would have to wait for an index, or to look at very
+    /// many entries.
+    First,
+    /// It was executed before, here or elsewhere. What that cost does not matter any more.
+    Again,
+}
+
 /// Executes a record. A failure leaves a transaction that can only be dropped.
 pub(crate) fn apply(
     batch: &mut Batch<'_>,
     before: &Catalog,
     record: &Record<'_>,
+    occasion: Occasion,
 ) -> Result<Applied, Failure> {
     let mut results = Vec::with_capacity(record.units.len());
     let mut execution = Execution::new(batch, before, record);
@@ -59,28 +71,40 @@ pub(crate) fn apply(
             reclaimed,
         });
     }
-    match next_catalog(batch, before, noticed) {
-        Ok(catalog) => Ok(Applied {
-            results,
-            changed,
-            catalog,
-            ending,
-            detaches,
-            reclaimed,
-        }),
+    match next_catalog(batch, before, noticed, occasion) {
+        Ok(catalog) => {
+            if let (Occasion::First, Some(next)) = (occasion, &catalog)
+                && let Err(refusal) = ready::require_indexes_of(before, next)
+            {
+                return Ok(taken_back(record, refusal));
+            }
+            Ok(Applied {
+                results,
+                changed,
+                catalog,
+                ending,
+                detaches,
+                reclaimed,
+            })
+        }
         // A configuration that cannot be used is the client's mistake, and taken back whole.
         Err(Failure::Configuration(text)) => {
             let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
-            Ok(Applied {
-                results: vec![Done::from(refusal.into_result()); record.units.len()],
-                changed: 0,
-                catalog: None,
-                ending: Vec::new(),
-                detaches: false,
-                reclaimed: 0,
-            })
+            Ok(taken_back(record, refusal))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// Nothing of a record was done, for this reason.
+fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
+    Applied {
+        results: vec![Done::from(refusal.into_result()); record.units.len()],
+        changed: 0,
+        catalog: None,
+        ending: Vec::new(),
+        detaches: false,
+        reclaimed: 0,
     }
 }
 
@@ -88,9 +112,10 @@ fn next_catalog(
     batch: &mut Batch<'_>,
     before: &Catalog,
     noticed: Noticed,
+    occasion: Occasion,
 ) -> Result<Option<Catalog>, Failure> {
     if noticed.configuration {
-        let mut next = reconfigure(batch, before, &noticed.schema)?;
+        let mut next = reconfigure(batch, before, &noticed.schema, occasion)?;
         next.limits = before.limits.clone();
         next.least_version = before.least_version;
         return Ok(Some(next));
@@ -114,9 +139,10 @@ fn reconfigure(
     batch: &mut Batch<'_>,
     before: &Catalog,
     schema: &Schema,
+    occasion: Occasion,
 ) -> Result<Catalog, Failure> {
     let next = config::load(&batch.snapshot(), schema)?;
-    schema_change::check(&batch.snapshot(), before, &next.schema)?;
+    schema_change::check(&batch.snapshot(), before, &next, occasion)?;
     config::apply_indexes(batch, &next)?;
     config::rebuild_indexes(batch, before, &next)?;
     config::load(&batch.snapshot(), schema)

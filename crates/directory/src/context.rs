@@ -61,6 +61,8 @@ pub(crate) struct Context<'a> {
     counters: Option<&'a Counters>,
     /// Where entries may be kept that are too large for the output.
     pub spools: Option<&'a Arc<Spools>>,
+    /// What is found must not depend on which indexes are complete here.
+    executes: bool,
 }
 
 /// A candidate of a search.
@@ -167,6 +169,7 @@ impl<'a> Context<'a> {
             clock: None,
             counters: None,
             spools: None,
+            executes: false,
         };
         if let Sight::AllBut(types) = catalog.access.sight(subject) {
             context.sees_config = false;
@@ -191,6 +194,19 @@ impl<'a> Context<'a> {
         let mut context = Context::new(snapshot, catalog, subject);
         context.clock = Some(clock);
         context.counters = Some(counters);
+        context
+    }
+
+    /// The same for the conditions of a write that is executed: links are followed whether or not
+    /// an index leads along them, since every copy of the directory has to find the same. Whether
+    /// there is an index is asked before the write has its place in the order.
+    pub fn of_execution(
+        snapshot: &'a Snapshot<'a>,
+        catalog: &'a Catalog,
+        subject: &'a Subject,
+    ) -> Self {
+        let mut context = Context::new(snapshot, catalog, subject);
+        context.executes = true;
         context
     }
 

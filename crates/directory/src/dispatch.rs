@@ -11,10 +11,11 @@ use crate::operation::controls::Controls;
 use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow, limits, modify,
-    modify_dn, must_change, new_password, password_modify, position, proxy, read_entry, search,
-    transaction,
+    add, assertion, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow,
+    limits, modify, modify_dn, must_change, new_password, password_modify, position, proxy,
+    read_entry, search, transaction,
 };
+use crate::rules::ready;
 use crate::session::Session;
 use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
@@ -256,6 +257,8 @@ pub(crate) fn resolve_update(
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
     };
+    ready::require_indexes(context.catalog, &write)?;
+    assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;
     new_password::check(parts, context, &mut write, false)?;
     Ok(Some(write))

@@ -1,7 +1,7 @@
 //! Opening the store of a data folder, whether it was closed or not: what the log holds beyond the
 //! last checkpoint is executed again, as it was executed the first time.
 
-use crate::apply::apply;
+use crate::apply::{Occasion, apply};
 use crate::catalog::Catalog;
 use crate::changes::{Keeper, Outcome};
 use crate::commit::Record;
@@ -136,6 +136,12 @@ impl Replayer {
         Ok(progress.is_finished())
     }
 
+    /// Whether a rule needs an index that is not complete on this copy. Records are executed
+    /// rightly all the same, but each may look at all entries then: who has the time builds first.
+    pub fn waits(&self) -> bool {
+        self.catalog.rules.wait_for(&self.catalog.indexes)
+    }
+
     /// The indexes as they stand.
     pub fn indexes(&self) -> &IndexSet {
         &self.catalog.indexes
@@ -162,7 +168,7 @@ impl Replayer {
             time_us: decoded.time_us,
             units: decoded.units(),
         };
-        let applied = apply(&mut batch, &self.catalog, &record)?;
+        let applied = apply(&mut batch, &self.catalog, &record, Occasion::Again)?;
         let outcome = Outcome::of(&record, &applied, bytes.len());
         if applied.changed > 0 {
             batch.commit()?;
@@ -180,3 +186,6 @@ fn unusable(position: u64, error: &str) -> Failure {
         detail: format!("record {position} cannot be executed: {error}"),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod range;
+pub(crate) mod ready;
 
 pub(crate) use range::NumberRange;
 

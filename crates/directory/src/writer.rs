@@ -16,7 +16,7 @@ mod notes;
 mod reclaim;
 mod rehearsal;
 
-use crate::apply::apply;
+use crate::apply::{Occasion, apply};
 use crate::catalog::Catalog;
 use crate::changes::{Keeper, Outcome};
 use crate::clock::Clock;
@@ -382,7 +382,7 @@ impl Desk {
         if ahead {
             self.journal.append(&self.encoded, true)?;
         }
-        let applied = match apply(&mut batch, before, record) {
+        let applied = match apply(&mut batch, before, record, Occasion::First) {
             Ok(applied) => applied,
             Err(failure) => {
                 drop(batch);

@@ -18,6 +18,10 @@ use store::{DATABASE_FILE, Journal, Store};
 
 /// Bytes of pages that a record leaves behind, about: what asks for a checkpoint now and then.
 const RECORD_CHURN_BYTES: u64 = 256 << 10;
+/// Entries that are indexed at a time.
+const INDEX_SLICE: usize = 10_000;
+/// What an entry leaves behind when it is indexed: a page, of which it shares those above.
+const INDEXED_CHURN_BYTES: u64 = 12 << 10;
 
 /// What is read of a stream at once.
 const STREAM_BYTES: usize = 128 << 10;
@@ -130,6 +134,7 @@ fn go_on(
     let mut execution = Execution {
         journal: Journal::new(&store),
         replayer: &mut replayer,
+        meter,
         until,
         records: 0,
         over: false,
@@ -151,6 +156,10 @@ fn go_on(
             meter.add_bytes(frame.bytes());
             execution.take(&store, &frame)?;
         }
+    }
+    if execution.records > 0 {
+        // What is served, or checked, next needs it too.
+        execution.build_for_rules(&store)?;
     }
     let Execution {
         mut journal,
@@ -180,6 +189,7 @@ fn go_on(
 struct Execution<'r> {
     journal: Journal,
     replayer: &'r mut Replayer,
+    meter: &'r Meter,
     until: Option<Point>,
     records: u64,
     /// The moment has been reached.
@@ -196,9 +206,22 @@ impl Execution<'_> {
         if self.records == 0 {
             self.journal.begin(SystemClock.uuid())?;
         }
+        self.build_for_rules(store)?;
         self.replayer.execute(store, &frame.content)?;
         self.records += 1;
         self.journal.committed(RECORD_CHURN_BYTES)?;
+        Ok(())
+    }
+
+    /// The node had the index that a rule needs when it took the writes that come now; here it may
+    /// have to be built. Without it they would be executed as rightly, each with a look at all
+    /// entries.
+    fn build_for_rules(&mut self, store: &Store) -> Result<(), Failure> {
+        while self.replayer.waits() && !self.replayer.build_indexes(store, INDEX_SLICE)? {
+            let churn = INDEX_SLICE as u64 * INDEXED_CHURN_BYTES;
+            self.journal.committed(churn)?;
+            self.meter.check()?;
+        }
         Ok(())
     }
 }

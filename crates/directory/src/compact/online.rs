@@ -70,9 +70,18 @@ impl Ready {
             compaction.go_on()?;
             // The copy was begun after the log was held: it has the first records already.
             if record::position_of(&bytes).is_none_or(|it| it > self.replayer.position) {
+                self.build_for_rules(compaction)?;
                 self.replayer.execute(&self.copy, &bytes)?;
             }
             compaction.executed(bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// The database had the index that a rule needs when it took the writes that come now.
+    fn build_for_rules(&mut self, compaction: &Compaction) -> Result<(), Failure> {
+        while self.replayer.waits() && !self.replayer.build_indexes(&self.copy, INDEX_SLICE)? {
+            compaction.go_on()?;
         }
         Ok(())
     }

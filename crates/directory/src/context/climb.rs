@@ -183,11 +183,14 @@ impl Context<'_> {
         for found in candidates.entries_after(*self.snapshot, asked.after) {
             let (id, view) = found?;
             self.look(1)?;
-            climb.looked += 1;
-            self.require_short(climb.looked)?;
-            if self.holds_link(id, &view, selector, &named)?
-                || self.holds(&view, selector, &asked.name, &asked.spelled)
-            {
+            let holds = self.holds_link(id, &view, selector, &named)?
+                || self.holds(&view, selector, &asked.name, &asked.spelled);
+            // What execution refuses must not depend on whether an index found the candidates.
+            if holds || !self.executes {
+                climb.looked += 1;
+                self.require_short(climb.looked)?;
+            }
+            if holds {
                 self.add_group(climb, id)?;
             }
             asked.after = id;

@@ -53,8 +53,11 @@ impl Context<'_> {
             .collect()
     }
 
-    /// Whether holders of values of these attributes are found by an index.
+    /// Whether holders of values of these attributes are found by an index, or have to be found.
     pub fn can_follow(&self, followed: &[Selector]) -> bool {
+        if self.executes {
+            return true;
+        }
         let (schema, indexes) = (&self.catalog.schema, &self.catalog.indexes);
         let types = followed.iter().flat_map(|it| &it.numbers);
         types

@@ -33,6 +33,7 @@ use store::{Batch, EntryId, EntryView, Lookup};
 pub(crate) use holder::other_match;
 pub(crate) use leaving::DeletedMembers;
 pub(crate) use numbers::{GivenNumber, counter_key, exhausted};
+pub(crate) use options::name_afterwards;
 pub(crate) use unique::held;
 pub(crate) use unit::Done;
 

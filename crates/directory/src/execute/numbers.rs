@@ -105,7 +105,6 @@ impl<'x> Execution<'x, '_> {
     /// The next number of the ranges that was never given and that no entry holds, with what is to
     /// be kept with it: how far its range is given away, and that those before it are.
     fn next_number(&self, rule: &Numbers, counters: &mut Vec<Counter>) -> Result<u128, Stop> {
-        self.refuse_unready(rule.type_id)?;
         let attribute = self.schema.type_of(rule.type_id).name();
         let catalog = self.catalog_now();
         let (snapshot, server) = (self.batch.snapshot(), Subject::server());

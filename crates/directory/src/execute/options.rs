@@ -1,8 +1,9 @@
 //! What controls ask of a write beside its change: conditions before it, copies of the entry.
 //!
-//! Everything here is decided by the record and the state: the subject is made again from the
-//! write, and filters and selections are resolved under the schema as it stands at this place of
-//! the order.
+//! Conditions are decided by the record and the state: the subject is made again from the write,
+//! and filters are resolved under the schema as it stands at this place of the order. Copies are
+//! for the client, and nothing depends on them: what they show of computed attributes, and whether
+//! they can be made, is each node's own affair.
 
 use super::Execution;
 use crate::catalog::Catalog;
@@ -14,7 +15,7 @@ use policy::{Authentication, Subject};
 use protocol::{OwnedControl, oid};
 use schema::Name;
 use std::borrow::Cow;
-use store::{EntryView, Lookup};
+use store::{EntryId, EntryView, Lookup};
 
 impl Execution<'_, '_> {
     /// What must be so before the change, and a copy of the entry as it still is. An add has no
@@ -32,13 +33,13 @@ impl Execution<'_, '_> {
         let id = self.locate(write)?;
         let (subject, catalog) = (self.subject(write, options), self.catalog_now());
         let snapshot = self.batch.snapshot();
-        let context = Context::new(&snapshot, &catalog, &subject);
         if let Some(condition) = &options.assertion {
+            let context = Context::of_execution(&snapshot, &catalog, &subject);
             assertion::require(&context, id, condition, &|| self.second())?;
         }
-        if let (Some(selection), Some(entry)) = (&options.pre_read, context.entry(id)?) {
-            let control = read_entry::control(&context, &entry, oid::PRE_READ, selection)?;
-            controls.push(control);
+        if let Some(selection) = &options.pre_read {
+            let context = Context::new(&snapshot, &catalog, &subject);
+            controls.extend(copy(&context, id, oid::PRE_READ, selection)?);
         }
         Ok(())
     }
@@ -61,7 +62,7 @@ impl Execution<'_, '_> {
         let (subject, catalog) = (self.subject(write, options), self.catalog_now());
         let snapshot = self.batch.snapshot();
         let view = EntryView::new(row)?;
-        let context = Context::new(&snapshot, &catalog, &subject);
+        let context = Context::of_execution(&snapshot, &catalog, &subject);
         let entry = context.unstored(view);
         assertion::require_of(&catalog, &entry, condition, &|| self.second())
     }
@@ -82,10 +83,7 @@ impl Execution<'_, '_> {
         let (subject, catalog) = (self.subject(write, options), self.catalog_now());
         let snapshot = self.batch.snapshot();
         let context = Context::new(&snapshot, &catalog, &subject);
-        if let Some(entry) = context.entry(id)? {
-            let control = read_entry::control(&context, &entry, oid::POST_READ, selection)?;
-            controls.push(control);
-        }
+        controls.extend(copy(&context, id, oid::POST_READ, selection)?);
         Ok(())
     }
 
@@ -118,8 +116,26 @@ impl Execution<'_, '_> {
     }
 }
 
+/// A copy of an entry. None when it costs more than a response may: the write is done all the same,
+/// as it is wherever the record is executed again.
+fn copy(
+    context: &Context<'_>,
+    id: EntryId,
+    oid: &'static str,
+    selection: &[u8],
+) -> Result<Option<OwnedControl>, Stop> {
+    let Some(entry) = context.entry(id)? else {
+        return Ok(None);
+    };
+    match read_entry::control(context, &entry, oid, selection) {
+        Ok(control) => Ok(Some(control)),
+        Err(Stop::Refused(_)) => Ok(None),
+        Err(failed) => Err(failed),
+    }
+}
+
 /// The name the entry has once the write is executed.
-pub(super) fn name_afterwards(write: &Write) -> Name {
+pub(crate) fn name_afterwards(write: &Write) -> Name {
     match &write.change {
         Change::Rename(renaming) => {
             let superior = renaming

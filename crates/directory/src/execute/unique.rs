@@ -7,7 +7,7 @@ use crate::rules::Unique;
 use crate::stop::{Refusal, Stop};
 use protocol::{Filter, ResultCode};
 use schema::{AttributeNumber, Name, TypeId};
-use store::{EntryId, IndexKind};
+use store::EntryId;
 
 /// Entries that one move may bring under a rule: each of their values has to be looked up.
 const MOVED_MAX: usize = 10_000;
@@ -147,7 +147,6 @@ impl Execution<'_, '_> {
         bases: &[EntryId],
         own: Option<EntryId>,
     ) -> Result<(), Stop> {
-        self.refuse_unready(of)?;
         let attribute = self.schema.type_of(of).name();
         let filter = self
             .schema
@@ -157,21 +156,6 @@ impl Execution<'_, '_> {
         };
         let text = held(attribute, value, &self.spelled_name(holder)?);
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
-    }
-
-    /// Rules need an equality index, and it must know all entries.
-    pub(super) fn refuse_unready(&self, of: TypeId) -> Result<(), Stop> {
-        if self.catalog.indexes.is_ready(of, IndexKind::Equality) {
-            return Ok(());
-        }
-        Stop::refuse(
-            ResultCode::BUSY,
-            format!(
-                "the equality index of {} is being built, and a rule in cn=rules,cn=config needs \
-                 it; try again when `pando index status` says that it is ready",
-                self.schema.type_of(of).name()
-            ),
-        )
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::catalog::Catalog;
 use crate::context::Context;
+use crate::operation::links;
 use crate::stop::{Refusal, Stop};
+use crate::write::Write;
 use protocol::{ResultCode, control};
-use schema::{Truth, ValueSource};
+use schema::{Filter, Truth, ValueSource};
 use store::EntryId;
 
 /// Refuses with `assertionFailed` unless the entry matches the filter, a control value. `now_s` is
@@ -25,6 +27,17 @@ pub(crate) fn require(
     }
 }
 
+/// Refuses a write whose assertion is about groups that no index leads to here. Asked before the
+/// write has its place in the order: its execution looks at all entries instead, since it must not
+/// depend on how far indexes are built.
+pub(crate) fn require_indexes(context: &Context<'_>, write: &Write) -> Result<(), Stop> {
+    let condition = write.options.as_deref();
+    let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
+        return Ok(());
+    };
+    links::require(context, &filter(context.catalog, condition, &|| 0)?)
+}
+
 /// The same for an entry at hand. What the subject may not see looks absent, as in the
 /// filter of a search (RFC 4528 §4).
 pub(crate) fn require_of(
@@ -33,19 +46,22 @@ pub(crate) fn require_of(
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
-    let decoded = match control::Assertion::decode(condition) {
-        Ok(decoded) => decoded,
-        Err(error) => {
-            let text = format!("assertion control: expected a filter: {error}");
-            return Stop::refuse(ResultCode::PROTOCOL_ERROR, text);
-        }
-    };
-    let schema = &catalog.schema;
-    let filter = schema.resolve_filter_with(&decoded.filter, now_s);
+    let filter = filter(catalog, condition, now_s)?;
     let mut scratch = Vec::new();
-    match filter.evaluate(schema, entry, &mut scratch) {
+    match filter.evaluate(&catalog.schema, entry, &mut scratch) {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(failed()),
+    }
+}
+
+/// The filter in a control value.
+fn filter(catalog: &Catalog, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
+    match control::Assertion::decode(condition) {
+        Ok(decoded) => Ok(catalog.schema.resolve_filter_with(&decoded.filter, now_s)),
+        Err(error) => {
+            let text = format!("assertion control: expected a filter: {error}");
+            Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
+        }
     }
 }
 

@@ -38,6 +38,33 @@ pub(crate) fn follow<'f>(
     replace(context, filter, which)
 }
 
+/// Refuses a filter with an assertion about links that no index leads along.
+pub(crate) fn require(context: &Context<'_>, filter: &Filter) -> Result<(), Stop> {
+    let asserted = match filter {
+        Filter::And(parts) => return parts.iter().try_for_each(|it| require(context, it)),
+        Filter::Or(parts) => return parts.iter().try_for_each(|it| require(context, it)),
+        Filter::Not(part) => return require(context, part),
+        Filter::Equality(it)
+        | Filter::GreaterOrEqual(it)
+        | Filter::LessOrEqual(it)
+        | Filter::Approx(it) => &it.selector,
+        Filter::Substrings(it) => &it.selector,
+        Filter::Present(it) => it,
+        Filter::Extensible(it) => match it.selectors.first() {
+            Some(first) if it.attribute_named && context.reach_of(first.type_id).is_some() => first,
+            _ if it.rule.family == Family::InChain => {
+                return context.require_follow(&it.selectors, "an assertion in chain");
+            }
+            _ => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    match context.reach_of(asserted.type_id) {
+        Some(_) => require_groups(context, asserted),
+        None => Ok(()),
+    }
+}
+
 /// Which assertions to replace; all of them are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {

@@ -31,8 +31,8 @@ impl Desk {
         self.committed(progress.taken as u64 * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES);
         self.publish_indexes(&states)?;
         if is_complete(&before.indexes, &states) {
-            // Rules refuse writes until their index is ready, and the log says nothing of builds:
-            // it must not be executed again on a state in which the index was not ready yet.
+            // The log says nothing of builds. Were the writes that come now executed again on a
+            // state without the index, each would look at all entries.
             self.journal.checkpoint()?;
         }
         Ok(!progress.is_finished())

@@ -2,7 +2,7 @@
 //! of their own, which is dropped. They get no place in the order and reach no log.
 
 use super::Desk;
-use crate::apply::apply;
+use crate::apply::{Occasion, apply};
 use crate::commit::Record;
 use crate::execute::Done;
 use crate::stop::Failure;
@@ -19,7 +19,7 @@ impl Desk {
             time_us: self.clock.now_us(),
             units: vec![std::slice::from_ref(write)],
         };
-        let applied = apply(&mut batch, &catalog, &record)?;
+        let applied = apply(&mut batch, &catalog, &record, Occasion::First)?;
         let refusals = applied.results.into_iter();
         let mut refusals = refusals.filter(|it| it.outcome.result.code != ResultCode::SUCCESS);
         let text = "nothing was found wrong, and nothing was changed";

@@ -6,6 +6,7 @@
 mod kit;
 
 mod imports;
+mod indexes;
 mod numbers;
 mod unique;
 

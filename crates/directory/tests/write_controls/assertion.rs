@@ -29,6 +29,37 @@ fn a_modify_tests_and_sets() {
 }
 
 #[test]
+fn a_condition_about_groups_needs_their_index() {
+    let mut client = with_ada();
+    let group: [(&str, &[&str]); 2] = [("objectClass", &["groupOfNames"]), ("member", &[ADA])];
+    let name = format!("cn=group,{BASE}");
+    assert_eq!(client.add(&name, &group).code, ResultCode::SUCCESS);
+    let conditions = [
+        format!("(memberOf={name})"),
+        format!("(|(cn=nobody)(isMemberOf={name}))"),
+        format!("(memberOf:1.2.840.113556.1.4.1941:={name})"),
+    ];
+    for condition in &conditions {
+        assert_eq!(set(&mut client, "1", condition), ResultCode::SUCCESS);
+    }
+    for attribute in ["member", "uniqueMember"] {
+        let index = format!("cn={attribute},cn=indexes,cn=config");
+        let gone = client.delete_with(&index, &[]).result;
+        assert_eq!(gone.code, ResultCode::SUCCESS);
+    }
+    for condition in &conditions {
+        let change = (REPLACE, "description", &["2"][..]);
+        let refused = client.modify_with(ADA, &[change], &[assertion(condition)]);
+        let result = refused.result;
+        assert_eq!(result.code, ResultCode::UNWILLING_TO_PERFORM, "{condition}");
+        let said = "needs an equality index on member";
+        assert!(result.diagnostic.contains(said), "{}", result.diagnostic);
+    }
+    // What is not about groups needs none.
+    assert_eq!(set(&mut client, "2", "(cn=Ada)"), ResultCode::SUCCESS);
+}
+
+#[test]
 fn a_condition_may_be_about_the_present_time() {
     let mut client = with_ada();
     let recent = "(createTimestamp:relativeTimeGTOrderingMatch:=-1h)";
