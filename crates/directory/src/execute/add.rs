@@ -31,7 +31,7 @@ impl Execution<'_, '_> {
             );
         }
         self.add_naming_values(addition, &mut draft)?;
-        let counters = self.give_numbers(&due, &mut draft, true)?;
+        let counters = self.give_numbers(&due, &write.name, &mut draft, true)?;
         let known = self.catalog.known.clone();
         let naming: Vec<TypeId> = addition
             .rdn
@@ -48,7 +48,7 @@ impl Execution<'_, '_> {
         if relaxed {
             self.check_given(&draft, &numbers, None)?;
         }
-        self.refuse_held(&write.name, &draft, None, None)?;
+        self.refuse_held(&write.name, &draft, None)?;
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;

@@ -3,6 +3,8 @@
 use super::Execution;
 use super::draft::{Draft, DraftValues, position_of};
 use super::links::{self, Given};
+use super::numbers::Counter;
+use super::unique::Own;
 use crate::operation::values::normal;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Modification, Write};
@@ -49,7 +51,7 @@ impl Execution<'_, '_> {
             }
             draft.drop_empty();
             let gets_class = numbers.contains(&object_class);
-            counters = self.give_numbers(&due, &mut draft, gets_class)?;
+            counters = self.give_numbers(&due, &write.name, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
             self.refuse_other_lifetime(&view, &draft, &numbers)?;
             let same_shape = draft.attributes.len() == types_before
@@ -70,8 +72,8 @@ impl Execution<'_, '_> {
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
-            numbers.extend(due.iter().map(|(_, number)| *number));
-            self.refuse_held(&write.name, &draft, Some(&numbers), Some(id))?;
+            numbers.extend(counters.iter().filter_map(Counter::gave_to));
+            self.refuse_held(&write.name, &draft, Some(Own::changed(id, &view, &numbers)))?;
             self.refuse_held_links(&write.name, &draft, changes, id)?;
             end = self.changed_end(&draft, &numbers);
             let bytes = draft.encode(&self.schema, self.position);

@@ -10,11 +10,14 @@ use crate::rules::{NumberRange, Numbers};
 use crate::stop::Stop;
 use policy::Subject;
 use protocol::{Filter, ResultCode};
-use schema::{AttributeNumber, Name, Schema};
+use schema::{AttributeNumber, Name, Schema, TypeId};
 use store::EntryId;
 
 /// A rule that an entry falls under, with the number of its attribute.
 pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
+
+/// A type, and the entries at or below which values of it are looked for.
+type Look = (TypeId, Vec<EntryId>);
 
 /// How far a range is given away, to be kept when the write succeeds.
 pub(super) struct Counter {
@@ -22,6 +25,14 @@ pub(super) struct Counter {
     last: u128,
     /// The attribute that got the last one, unless the range was only passed over.
     given: Option<String>,
+    number: AttributeNumber,
+}
+
+impl Counter {
+    /// The attribute that got a number.
+    pub fn gave_to(&self) -> Option<AttributeNumber> {
+        self.given.is_some().then_some(self.number)
+    }
 }
 
 /// A number that an entry was given, which the request does not say.
@@ -55,6 +66,7 @@ impl<'x> Execution<'x, '_> {
     pub(super) fn give_numbers(
         &self,
         due: &[Due<'x>],
+        name: &Name,
         draft: &mut Draft<'_>,
         missing: bool,
     ) -> Result<Vec<Counter>, Stop> {
@@ -70,7 +82,7 @@ impl<'x> Execution<'x, '_> {
             if !asks || !self.is_of(rule, draft) {
                 continue;
             }
-            let next = self.next_number(rule, &mut counters)?;
+            let next = self.next_number((*rule, *number), name, &mut counters)?;
             draft.stamp(&self.schema, *number, next.to_string().into_bytes());
         }
         Ok(counters)
@@ -104,18 +116,29 @@ impl<'x> Execution<'x, '_> {
 
     /// The next number of the ranges that was never given and that no entry holds, with what is to
     /// be kept with it: how far its range is given away, and that those before it are.
-    fn next_number(&self, rule: &Numbers, counters: &mut Vec<Counter>) -> Result<u128, Stop> {
+    fn next_number(
+        &self,
+        (rule, number): Due<'_>,
+        name: &Name,
+        counters: &mut Vec<Counter>,
+    ) -> Result<u128, Stop> {
         let attribute = self.schema.type_of(rule.type_id).name();
         let catalog = self.catalog_now();
         let (snapshot, server) = (self.batch.snapshot(), Subject::server());
         let context = Context::new(&snapshot, &catalog, &server);
+        let looks = self.looks_for(rule, name)?;
         let mut is_held = |number: u128| -> Result<bool, Stop> {
             let value = number.to_string();
-            let filter = self.schema.resolve_filter(&Filter::Equality {
-                attribute,
-                value: value.as_bytes(),
-            });
-            Ok(other_match(&context, &filter, &[EntryId::ROOT], None)?.is_some())
+            for (of, bases) in &looks {
+                let filter = self.schema.resolve_filter(&Filter::Equality {
+                    attribute: self.schema.type_of(*of).name(),
+                    value: value.as_bytes(),
+                });
+                if other_match(&context, &filter, bases, None)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         };
         for range in &rule.ranges {
             let key = counter_key(attribute, range);
@@ -130,15 +153,35 @@ impl<'x> Execution<'x, '_> {
             // What has nothing left is not searched again by each write that comes.
             let last = found.unwrap_or(range.high);
             let given = found.map(|_| attribute.to_owned());
-            counters.push(Counter { key, last, given });
-            if let Some(number) = found {
-                return Ok(number);
+            counters.push(Counter {
+                key,
+                last,
+                given,
+                number,
+            });
+            if let Some(found) = found {
+                return Ok(found);
             }
         }
         Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             exhausted(&self.schema, rule),
         )
+    }
+
+    /// Where a number for an entry of this name must not be found: in the attribute itself,
+    /// anywhere, and in those that share their values with it. Or it would be refused once given.
+    fn looks_for(&self, rule: &Numbers, name: &Name) -> Result<Vec<Look>, Stop> {
+        let mut looks = vec![(rule.type_id, vec![EntryId::ROOT])];
+        let shared = self.catalog.rules.unique.iter().filter(|it| {
+            it.types.len() > 1 && it.place.covers(name) && it.covers(&self.schema, rule.type_id)
+        });
+        for unique in shared {
+            let bases = unique.bases(&self.batch.snapshot())?;
+            let others = unique.types.iter().filter(|it| **it != rule.type_id);
+            looks.extend(others.map(|it| (*it, bases.clone())));
+        }
+        Ok(looks)
     }
 }
 

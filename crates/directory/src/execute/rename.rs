@@ -3,6 +3,7 @@
 use super::Execution;
 use super::draft::{Draft, position_of};
 use super::options::name_afterwards;
+use super::unique::Own;
 use crate::stop::Stop;
 use crate::write::{Renaming, Write};
 use protocol::ResultCode;
@@ -87,7 +88,8 @@ impl Execution<'_, '_> {
             write.has(|it| it.relaxed),
         )?;
         let new = name_afterwards(write);
-        self.refuse_held_after_move(id, (&write.name, &new), &draft, numbers)?;
+        let own = Own::changed(id, &view, numbers);
+        self.refuse_held_after_move(own, (&write.name, &new), &draft)?;
         self.stamp(&mut draft, &write.by, &[]);
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }

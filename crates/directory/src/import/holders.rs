@@ -1,11 +1,11 @@
 //! Who holds which value, and which number comes next: decided in the order of the import.
 
-use super::rulebook::{Claim, Rulebook, key};
+use super::rulebook::{Claim, Look, Rulebook, key};
 use super::table::NameTable;
 use crate::execute::{counter_key, exhausted};
 use crate::rules::NumberRange;
 use crate::stop::Failure;
-use schema::{Schema, TypeId};
+use schema::Schema;
 use std::path::Path;
 use store::{EntryId, FieldReader, Fields, Snapshot};
 
@@ -85,19 +85,20 @@ impl Holders {
         }
     }
 
-    /// The next number of a rule; nobody holds it and nobody ever will have got it before. To be
-    /// [given](Holders::give) when it is given away.
+    /// The next number of a rule for an entry under these rules of unique values; nobody holds it
+    /// and nobody ever will have got it before. To be [given](Holders::give) when it is given away.
     pub fn next_number(
         &self,
         rulebook: Rulebook<'_>,
         schema: &Schema,
-        rule: u16,
+        (rule, unique): (u16, &[u16]),
         scratch: &mut Vec<u8>,
     ) -> Result<Given, String> {
         let numbers = rulebook.numbers(rule);
         let counters = &self.counters[usize::from(rule)];
+        let looks = rulebook.looks_for(schema, numbers.type_id, unique);
         for (range, (of, (_, last))) in numbers.ranges.iter().zip(counters).enumerate() {
-            let last = self.past_held(schema, (numbers.type_id, of), *last, scratch);
+            let last = self.past_held(schema, (&looks, of), *last, scratch);
             if let Some(number) = after(last, of) {
                 return Ok(Given {
                     rule,
@@ -115,8 +116,9 @@ impl Holders {
         let mut counters = std::mem::take(&mut self.counters);
         for (rule, counters) in (0..).zip(&mut counters) {
             let numbers = rulebook.numbers(rule);
+            let looks = rulebook.looks_for(schema, numbers.type_id, &[]);
             for (of, (_, last)) in numbers.ranges.iter().zip(counters) {
-                *last = self.past_held(schema, (numbers.type_id, of), *last, scratch);
+                *last = self.past_held(schema, (&looks, of), *last, scratch);
             }
         }
         self.counters = counters;
@@ -126,14 +128,18 @@ impl Holders {
     fn past_held(
         &self,
         schema: &Schema,
-        (type_id, of): (TypeId, &NumberRange),
+        (looks, of): (&[Look], &NumberRange),
         mut last: Option<u128>,
         scratch: &mut Vec<u8>,
     ) -> Option<u128> {
         while let Some(number) = after(last, of) {
             let text = number.to_string();
-            let key = key(schema, None, type_id, text.as_bytes(), scratch);
-            if key.is_none_or(|key| self.held.get(key).is_none()) {
+            let mut keys = looks.iter();
+            let is_held = keys.any(|(unique, type_id)| {
+                let key = key(schema, *unique, *type_id, text.as_bytes(), scratch);
+                key.is_some_and(|key| self.held.get(key).is_some())
+            });
+            if !is_held {
                 break;
             }
             last = Some(number);

@@ -28,6 +28,9 @@ pub(super) struct Claim {
     pub holds: bool,
 }
 
+/// Where a number is looked for: the rule of unique values, if it is one's, and the type.
+pub(super) type Look = (Option<u16>, TypeId);
+
 /// The rules.
 #[derive(Clone, Copy)]
 pub(super) struct Rulebook<'p> {
@@ -75,6 +78,20 @@ impl<'p> Rulebook<'p> {
             .filter(|(_, rule)| rule.place.covers(name))
             .map(|(at, _)| at)
             .collect()
+    }
+
+    /// Where a number of a type must not be found: in the type itself, and in those that share
+    /// their values with it under one of these rules.
+    pub fn looks_for(self, schema: &Schema, type_id: TypeId, unique: &[u16]) -> Vec<Look> {
+        let mut looks = vec![(None, type_id)];
+        for at in unique {
+            let rule = self.unique(*at);
+            if rule.covers(schema, type_id) {
+                let others = rule.types.iter().filter(|it| **it != type_id);
+                looks.extend(others.map(|it| (Some(*at), *it)));
+            }
+        }
+        looks
     }
 
     /// Whether one of the object classes is the rule's or below it.

@@ -191,6 +191,33 @@ fn numbers_that_entries_bring_count_as_given_where_a_range_stands() {
 }
 
 #[test]
+fn numbers_that_share_their_values_with_others_are_passed_over() {
+    let mut client = Client::admin();
+    unit(&mut client, "People");
+    let numbers: [(&str, &[&str]); 4] = [
+        ("objectClass", &["pandoNumbers"]),
+        ("pandoNumberAttribute", &["uidNumber"]),
+        ("pandoNumberClass", &["posixAccount"]),
+        ("pandoNumberRange", &["1000-1999"]),
+    ];
+    rule(&mut client, "numbers", &numbers).unwrap();
+    let shared: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["uidNumber", "uid"]),
+    ];
+    rule(&mut client, "shared", &shared).unwrap();
+    let ldif = [
+        person("p", "People", "uid: 1000\n"),
+        account("a", ""),
+        account("b", ""),
+    ];
+    let (mut client, imported, rejects) = run(client, &ldif.join("\n"));
+    assert_eq!((imported.entries, imported.rejected), (3, 0), "{rejects}");
+    assert_eq!(number(&mut client, "a"), "1001");
+    assert_eq!(number(&mut client, "b"), "1002");
+}
+
+#[test]
 fn when_no_number_is_left_entries_are_rejected() {
     let mut client = Client::admin();
     unit(&mut client, "People");

@@ -165,6 +165,49 @@ fn an_entry_that_gets_the_class_gets_a_number() {
 }
 
 #[test]
+fn numbers_that_share_their_values_with_others_are_passed_over() {
+    let mut client = with_rule(&["1000-1999"]);
+    let unique: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["uidNumber", "gidNumber"]),
+    ];
+    rule(&mut client, "both", &unique).unwrap();
+    let group: [(&str, &[&str]); 3] = [
+        ("objectClass", &["namedObject", "posixGroup"]),
+        ("cn", &["staff"]),
+        ("gidNumber", &["1000"]),
+    ];
+    assert_eq!(client.add(&format!("cn=staff,{BASE}"), &group).code, OK);
+    let attributes: [(&str, &[&str]); 4] = [
+        ("objectClass", &["account", "posixAccount"]),
+        ("cn", &["x"]),
+        ("gidNumber", &["7"]),
+        ("homeDirectory", &["/home"]),
+    ];
+    let added = client.add(&format!("uid=a,{BASE}"), &attributes);
+    assert_eq!(added.code, OK, "{}", added.diagnostic);
+    assert_eq!(uid_number(&mut client, "a"), "1001");
+}
+
+#[test]
+fn a_number_from_before_the_rules_is_no_obstacle_to_other_changes() {
+    let mut client = Client::admin();
+    for name in ["a", "b"] {
+        let added = account(&mut client, name, &[("uidNumber", &["1000"])]);
+        assert_eq!(added.code, OK, "{}", added.diagnostic);
+    }
+    numbers(&mut client, "uidNumber", &["1000-1999"], &[]).unwrap();
+    let unique: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["uidNumber"]),
+    ];
+    rule(&mut client, "uidNumber", &unique).unwrap();
+    let change = (Replace, "description", &["changed"][..]);
+    let changed = client.modify(&format!("uid=a,{BASE}"), &[change]);
+    assert_eq!(changed.code, OK, "{}", changed.diagnostic);
+}
+
+#[test]
 fn rules_that_make_no_sense_are_refused() {
     let mut client = with_rule(&["1000-1999"]);
     let mut refused = |attribute: &str, ranges: &[&str], part: &str| {

@@ -214,6 +214,66 @@ fn a_subtree_that_moves_is_looked_at_as_a_whole() {
     assert_eq!(back.result.code, OK, "{}", back.result.diagnostic);
 }
 
+fn group(client: &mut Client, name: &str, member: &str) {
+    let attributes: [(&str, &[&str]); 2] =
+        [("objectClass", &["groupOfNames"]), ("member", &[member])];
+    let added = client.add(&format!("cn={name},{BASE}"), &attributes);
+    assert_eq!(added.code, OK, "{}", added.diagnostic);
+}
+
+#[test]
+fn members_of_groups_that_move_are_looked_at() {
+    let mut client = Client::admin();
+    for name in ["People", "Guests", "Team,ou=Guests"] {
+        unit(&mut client, name);
+    }
+    let people = format!("ou=People,{BASE}");
+    let unique: [(&str, &[&str]); 3] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["member"]),
+        ("pandoBase", &[&people]),
+    ];
+    rule(&mut client, "member", &unique).unwrap();
+    let (ada, bob) = (format!("cn=ada,{BASE}"), format!("cn=bob,{BASE}"));
+    group(&mut client, "a,ou=People", &ada);
+    group(&mut client, "b,ou=Guests", &ada);
+    group(&mut client, "c,ou=Team,ou=Guests", &ada);
+    group(&mut client, "d,ou=Guests", &bob);
+    let mut into = |rdn: &str| {
+        let from = format!("{rdn},ou=Guests,{BASE}");
+        let moved = client.rename_with(&from, rdn, Some(&people), &[]);
+        moved.result.code
+    };
+    assert_eq!(into("cn=b"), REFUSED);
+    assert_eq!(into("ou=Team"), REFUSED);
+    assert_eq!(into("cn=d"), OK);
+}
+
+#[test]
+fn members_share_their_values_with_unique_members() {
+    let mut client = Client::admin();
+    let unique: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["member", "uniqueMember"]),
+    ];
+    rule(&mut client, "members", &unique).unwrap();
+    let (ada, bob) = (format!("cn=ada,{BASE}"), format!("cn=bob,{BASE}"));
+    group(&mut client, "a", &ada);
+    let other: [(&str, &[&str]); 2] = [
+        ("objectClass", &["groupOfUniqueNames"]),
+        ("uniqueMember", &[&bob]),
+    ];
+    let name = format!("cn=b,{BASE}");
+    assert_eq!(client.add(&name, &other).code, OK);
+    let mut add = |member: &str| {
+        client
+            .modify(&name, &[(Add, "uniqueMember", &[member])])
+            .code
+    };
+    assert_eq!(add(&ada), REFUSED);
+    assert_eq!(add(&format!("cn=carl,{BASE}")), OK);
+}
+
 #[test]
 fn a_rule_needs_an_index() {
     let mut client = Client::admin();
@@ -250,6 +310,32 @@ fn rules_hold_after_a_restart() {
     assert_eq!(client.bind(ADMIN, PASSWORD).code, OK);
     assert_eq!(person(&mut client, "ada,ou=People", &["a@x"]).code, OK);
     assert_eq!(person(&mut client, "bob,ou=People", &["a@x"]).code, REFUSED);
+}
+
+#[test]
+fn what_was_there_before_the_rule_is_no_obstacle_to_other_changes() {
+    let mut client = Client::admin();
+    unit(&mut client, "People");
+    let twice: [(&str, &[&str]); 2] = [("ada", &["a@x", "b@x"]), ("bob", &["a@x", "c@x"])];
+    for (name, mails) in twice {
+        let place = format!("{name},ou=People");
+        assert_eq!(person(&mut client, &place, mails).code, OK);
+    }
+    let unique: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoUnique"]),
+        ("pandoUniqueAttribute", &["mail"]),
+    ];
+    rule(&mut client, "mail", &unique).unwrap();
+    let bob = format!("uid=bob,ou=People,{BASE}");
+    let mut modify = |changes: &[_]| client.modify(&bob, changes).code;
+    // a@x stays as it is, whatever becomes of the values beside it.
+    assert_eq!(modify(&[(Delete, "mail", &["c@x"])]), OK);
+    assert_eq!(modify(&[(Add, "mail", &["d@x"])]), OK);
+    assert_eq!(modify(&[(Add, "mail", &["b@x"])]), REFUSED);
+    assert_eq!(modify(&[(Replace, "mail", &["A@x", "d@x"])]), REFUSED);
+    assert_eq!(modify(&[(Replace, "mail", &["d@x"])]), OK);
+    // Once it was given up, it is another's.
+    assert_eq!(modify(&[(Add, "mail", &["a@x"])]), REFUSED);
 }
 
 #[test]

@@ -99,9 +99,10 @@ impl<'s> Sequencer<'s> {
         let mut given = Vec::new();
         for rule in waiting.ruled.numbers.clone() {
             let rulebook = self.rulebook();
+            let of = (rule, waiting.ruled.unique.as_slice());
             let next = self
                 .holders
-                .next_number(rulebook, schema, rule, &mut self.scratch);
+                .next_number(rulebook, schema, of, &mut self.scratch);
             let next = match next {
                 Ok(next) => next,
                 Err(reason) => return Ok(Err(reason)),
