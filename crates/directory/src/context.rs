@@ -337,6 +337,11 @@ impl<'a> Context<'a> {
 
     /// Goes on collecting candidates for a slice; true when all are there.
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
+        if !candidates.are_indexed(&self.catalog.indexes) {
+            // An index that they were to come from is being removed: it may be any entry.
+            *candidates = Candidates::Scan;
+            return Ok(true);
+        }
         Ok(self.snapshot.gather(candidates)?)
     }
 

@@ -8,6 +8,7 @@ use schema::AttributeNumber;
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;
+use crate::index_set::IndexSet;
 use crate::plan::Gathering;
 use crate::snapshot::{Sight, Snapshot};
 
@@ -49,6 +50,15 @@ impl Candidates {
             Candidates::Set(set) => Some(set.len()),
             Candidates::Listed(set) => Some(set.len()),
             Candidates::Scan | Candidates::Gathering(_) | Candidates::Members { .. } => None,
+        }
+    }
+
+    /// Whether what is not collected yet still can be: not when an index that it is to come from
+    /// was dropped meanwhile.
+    pub fn are_indexed(&self, indexes: &IndexSet) -> bool {
+        match self {
+            Candidates::Gathering(gathering) => gathering.is_indexed(indexes),
+            _ => true,
         }
     }
 

@@ -61,6 +61,12 @@ fn what_has_very_many_rows_is_collected_in_slices() {
         assert_eq!(candidates.next(EntryId::ROOT), Some(first));
         assert_eq!(candidates.count(), Some(NUMBERED as u64 + 3 - first.0));
     }
+    // Not when the index was dropped in between.
+    let one = plan("(uidNumber>=30000)", &everywhere);
+    let found = snapshot.begin_candidates(&one, EntryId::ROOT).unwrap();
+    let mut dropped = indexes.clone();
+    dropped.definitions.clear();
+    assert!(found.are_indexed(&indexes) && !found.are_indexed(&dropped));
     // For a page it is not worth it to collect them, unless they are far away.
     let many = plan("(uidNumber>=30000)", &everywhere);
     let page = |after, wanted| snapshot.begin_page(&many, EntryId(after), wanted).unwrap();

@@ -8,6 +8,7 @@ use crate::operation::slice::Slice;
 use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
 use crate::operation::unindexed;
 use crate::stop::Stop;
+use protocol::ResultCode;
 use schema::AttributeNumber;
 use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
@@ -25,8 +26,16 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Goes on collecting what need be looked at; true when that is done.
-    fn gather(&mut self, context: &Context<'_>) -> Result<bool, Stop> {
+    /// Goes on collecting what need be looked at; true when that is done. Refuses to go on without
+    /// the index.
+    fn gather(&mut self, context: &Context<'_>, sorted: &Sorted) -> Result<bool, Stop> {
+        if base(context, sorted) != Some(self.base) {
+            return Stop::refuse(
+                ResultCode::BUSY,
+                "the ordering index that this sorted search went along was dropped meanwhile; \
+                 search again",
+            );
+        }
         match &mut self.candidates {
             Some(candidates) => context.gather(candidates),
             None => Ok(true),
@@ -126,7 +135,7 @@ pub(super) fn walk(
     slice: &mut Slice,
     out: &mut Vec<u8>,
 ) -> Result<Progress, Stop> {
-    if !it.gather(context)? {
+    if !it.gather(context, sorted)? {
         return Ok(Progress::Paused(Phase::Walk(it)));
     }
     let start = match (&it.id, &it.start) {

@@ -35,6 +35,8 @@ pub struct Client {
     pub most_at_once: usize,
     /// Slices behind the first that the last request took.
     pub slices: usize,
+    /// What others do between two slices of a search.
+    pub between: Option<Box<dyn FnMut()>>,
 }
 
 #[derive(Default)]
@@ -148,6 +150,7 @@ impl Client {
             follower: None,
             most_at_once: 0,
             slices: 0,
+            between: None,
         }
     }
 
@@ -214,7 +217,12 @@ impl Client {
                     self.worker
                         .complete(&mut self.session, completion, &mut out)
                 }
-                Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
+                Flow::More(cursor) => {
+                    if let Some(between) = &mut self.between {
+                        between();
+                    }
+                    self.worker.resume(&mut self.session, cursor, &mut out)
+                }
                 Flow::Follow(mut follower) => {
                     self.follow(&mut follower, &mut out);
                     self.follower = Some(follower);

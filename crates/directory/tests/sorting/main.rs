@@ -4,6 +4,8 @@
 
 #[path = "../kit/mod.rs"]
 mod kit;
+
+mod dropped;
 mod limits;
 mod not_stored;
 

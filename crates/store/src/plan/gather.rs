@@ -15,6 +15,7 @@ use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::order;
+use crate::index_set::{IndexKind, IndexSet};
 use crate::snapshot::Snapshot;
 
 /// Rows that are walked at a time: some milliseconds.
@@ -111,6 +112,11 @@ impl Snapshot<'_> {
 }
 
 impl Gathering {
+    /// Whether the indexes that are still to be read are there.
+    pub(crate) fn is_indexed(&self, indexes: &IndexSet) -> bool {
+        self.step.is_indexed(indexes)
+    }
+
     fn go_on(&mut self, snapshot: &Snapshot<'_>) -> Result<Option<Candidates>, Error> {
         let mut rows = ROWS;
         let after = self.after;
@@ -138,6 +144,19 @@ impl Gathering {
 }
 
 impl Step {
+    fn is_indexed(&self, indexes: &IndexSet) -> bool {
+        match self {
+            Step::Order { type_id, .. } => indexes.is_ready(*type_id, IndexKind::Ordering),
+            Step::Bucket { key, type_id, .. } | Step::Posting { key, type_id, .. } => {
+                indexes.is_ready(*type_id, key.kind)
+            }
+            Step::Union(parts) | Step::Intersection(parts) => {
+                parts.iter().all(|it| it.is_indexed(indexes))
+            }
+            _ => true,
+        }
+    }
+
     /// Whether its candidates take so many rows that they must be collected in slices.
     pub(super) fn is_slow(&self) -> bool {
         match self {
