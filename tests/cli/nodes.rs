@@ -224,6 +224,23 @@ fn indexes_come_and_go() {
         .pando(&["index", "status", "node"])
         .expect(0)
         .says("equality,substring");
+    // Kinds are added to those that there are, and go one by one.
+    let kinds = |now: &str| {
+        let status = shell.pando(&["index", "status", "node"]).expect(0).out;
+        let mut lines = status.lines();
+        let own = lines.find(|it| it.starts_with("description"));
+        let own = own.unwrap_or_default().split_whitespace().nth(1);
+        assert_eq!(own, Some(now), "{status}");
+    };
+    for (action, given, now) in [
+        ("add", "presence", "equality,presence,substring"),
+        ("drop", "equality,presence", "substring"),
+    ] {
+        shell
+            .pando(&["index", action, "node", "description", given])
+            .expect(0);
+        kinds(now);
+    }
     shell.pando(&["check", "node"]).expect(0);
     shell
         .pando(&["index", "drop", "node", "description"])
@@ -283,6 +300,15 @@ fn an_index_is_built_while_it_serves() {
     ] {
         let found = tools.search(&["-b", SUFFIX, filter, "1.1"]).expect(0);
         assert_eq!(found.entries().len(), count, "{filter}");
+    }
+    // A definition of another client may have another name.
+    let rooms = "dn: cn=of rooms,cn=indexes,cn=config\nobjectClass: pandoIndex\n\
+                 pandoIndexAttribute: roomNumber\npandoIndexKind: equality\n";
+    tools.run("ldapadd", &[], rooms).expect(0);
+    for action in ["rebuild", "drop"] {
+        pando
+            .run_on_node(&["index", action], &["roomNumber"])
+            .expect(0);
     }
     pando.stop();
     pando.assert_clean();

@@ -212,7 +212,7 @@ pub enum IndexAction {
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
-    /// Add an index, or change its kinds; it is built while the server serves
+    /// Add an index, or kinds to one there is; it is built while the server serves
     Add {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -240,13 +240,16 @@ pub enum IndexAction {
         /// The attribute type
         attribute: String,
     },
-    /// Drop an index
+    /// Drop an index, or some of its kinds
     Drop {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// The attribute type
         attribute: String,
+        /// The kinds to drop; without, all
+        #[arg(value_delimiter = ',')]
+        kinds: Vec<String>,
     },
 }
 

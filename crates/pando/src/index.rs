@@ -9,7 +9,7 @@ use crate::init::parse_kinds;
 use crate::report::{Problem, say};
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, ModifyRequest,
-    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
+    PartialAttribute, Request, Response, ResponseMessage, Scope, SearchRequest,
     put_partial_attribute,
 };
 use std::path::Path;
@@ -27,7 +27,11 @@ pub fn index(action: &IndexAction) -> Result<(), Problem> {
         } => add(dir, attribute, kinds),
         IndexAction::Advise { dir, format } => advise::advise(dir, *format),
         IndexAction::Rebuild { dir, attribute } => rebuild(dir, attribute),
-        IndexAction::Drop { dir, attribute } => drop_from(&mut Channel::open(dir)?, attribute),
+        IndexAction::Drop {
+            dir,
+            attribute,
+            kinds,
+        } => drop_from(dir, attribute, kinds),
     }
 }
 
@@ -40,52 +44,63 @@ fn add(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
     add_to(&mut Channel::open(dir)?, attribute, kinds)
 }
 
-fn drop_from(channel: &mut Channel, attribute: &str) -> Result<(), Problem> {
-    let entry = entry_name(attribute);
-    channel.succeed(&Request::Delete(DeleteRequest { entry: &entry }))
+fn drop_from(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Problem> {
+    let dropped = parse_kinds(kinds.iter().map(String::as_str))?;
+    let mut channel = Channel::open(dir)?;
+    let found = existing(&mut channel, attribute)?;
+    let left = found.kinds()? - dropped;
+    if dropped.is_empty() || left.is_empty() {
+        let entry = &found.name;
+        return channel.succeed(&Request::Delete(DeleteRequest { entry }));
+    }
+    replace(&mut channel, &found.name, &encode_kinds(left))
 }
 
 /// Gives the definition another mark: the index is built anew as it stands.
 fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
-    let found = definitions(&mut channel)?;
-    let own = found
-        .iter()
-        .find(|it| it[0].eq_ignore_ascii_case(attribute));
-    if own.is_none() {
-        return Err(Problem::failed(format_args!(
-            "{attribute}: expected an attribute that has an index; pando index status shows them"
-        )));
-    }
+    let entry = existing(&mut channel, attribute)?.name;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mark = now.unwrap_or_default().as_micros().to_string();
     let encoded = encode("pandoIndexRebuild", &[mark.as_bytes()]);
-    replace(&mut channel, &entry_name(attribute), &encoded)
+    replace(&mut channel, &entry, &encoded)
 }
 
-/// Adds an index, or gives the one there is these kinds.
+/// The definition of an attribute's index, whatever it is called.
+fn existing(channel: &mut Channel, attribute: &str) -> Result<Definition, Problem> {
+    find(channel, attribute)?.ok_or_else(|| {
+        Problem::failed(format_args!(
+            "{attribute}: expected an attribute that has an index; pando index status shows them"
+        ))
+    })
+}
+
+fn find(channel: &mut Channel, attribute: &str) -> Result<Option<Definition>, Problem> {
+    let mut found = definitions(channel)?.into_iter();
+    Ok(found.find(|it| it.shown[0].eq_ignore_ascii_case(attribute)))
+}
+
+/// Adds an index, or these kinds to the one there is.
 pub fn add_to(channel: &mut Channel, attribute: &str, kinds: IndexKinds) -> Result<(), Problem> {
-    let names: Vec<&[u8]> = kinds.iter().map(|kind| kind.name().as_bytes()).collect();
+    if let Some(found) = find(channel, attribute)? {
+        let kinds = found.kinds()? | kinds;
+        return replace(channel, &found.name, &encode_kinds(kinds));
+    }
     let encoded = [
         encode("objectClass", &[b"pandoIndex"]),
         encode("cn", &[attribute.as_bytes()]),
         encode("pandoIndexAttribute", &[attribute.as_bytes()]),
-        encode("pandoIndexKind", &names),
+        encode_kinds(kinds),
     ];
     let attributes: Vec<PartialAttribute<'_>> = encoded
         .iter()
         .filter_map(|it| PartialAttribute::from_checked(it))
         .collect();
     let entry = entry_name(attribute);
-    let result = channel.result(&Request::Add(AddRequest {
+    channel.succeed(&Request::Add(AddRequest {
         entry: &entry,
         attributes,
-    }))?;
-    match result.code {
-        ResultCode::SUCCESS => Ok(()),
-        ResultCode::ENTRY_ALREADY_EXISTS => replace(channel, &entry, &encoded[3]),
-        _ => Err(crate::channel::refused(&result)),
-    }
+    }))
 }
 
 /// Replaces an attribute of a definition.
@@ -101,6 +116,11 @@ fn replace(channel: &mut Channel, entry: &str, encoded: &[u8]) -> Result<(), Pro
     }))
 }
 
+fn encode_kinds(kinds: IndexKinds) -> Vec<u8> {
+    let names: Vec<&[u8]> = kinds.iter().map(|kind| kind.name().as_bytes()).collect();
+    encode("pandoIndexKind", &names)
+}
+
 fn encode(attribute: &str, values: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     put_partial_attribute(&mut out, attribute, values.iter().copied());
@@ -110,14 +130,30 @@ fn encode(attribute: &str, values: &[&[u8]]) -> Vec<u8> {
 fn status(dir: &Path) -> Result<(), Problem> {
     let found = definitions(&mut Channel::open(dir)?)?;
     let heads = ["ATTRIBUTE", "KINDS", "STATE"].map(str::to_owned);
-    for [attribute, kinds, state] in std::iter::once(&heads).chain(&found) {
+    let shown = found.iter().map(|it| &it.shown);
+    for [attribute, kinds, state] in std::iter::once(&heads).chain(shown) {
         say(format_args!("{attribute:<28} {kinds:<32} {state}"))?;
     }
     Ok(())
 }
 
-/// The attribute of each index, its kinds with commas between them, and its state.
-fn definitions(channel: &mut Channel) -> Result<Vec<[String; 3]>, Problem> {
+/// The definition of an index.
+struct Definition {
+    /// The DN of its entry.
+    name: String,
+    /// The attribute, the kinds with commas between them, and the state.
+    shown: [String; 3],
+}
+
+impl Definition {
+    fn kinds(&self) -> Result<IndexKinds, Problem> {
+        let names = self.shown[1].split(',');
+        parse_kinds(names.filter(|it| !it.is_empty()))
+    }
+}
+
+/// All indexes.
+fn definitions(channel: &mut Channel) -> Result<Vec<Definition>, Problem> {
     let wanted = ["pandoIndexAttribute", "pandoIndexKind", "pandoIndexState"];
     let answers = channel.call(&Request::Search(SearchRequest {
         base: "cn=indexes,cn=config",
@@ -132,13 +168,13 @@ fn definitions(channel: &mut Channel) -> Result<Vec<[String; 3]>, Problem> {
     let mut found = Vec::new();
     for answer in &answers {
         let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-        let Response::SearchEntry { attributes, .. } = message.response else {
+        let Response::SearchEntry { name, attributes } = message.response else {
             continue;
         };
-        let values = |name: &str| {
+        let values = |wanted: &str| {
             let found = attributes
                 .iter()
-                .find(|it| it.description.eq_ignore_ascii_case(name));
+                .find(|it| it.description.eq_ignore_ascii_case(wanted));
             let texts = found.map(|it| {
                 it.values
                     .into_iter()
@@ -148,7 +184,10 @@ fn definitions(channel: &mut Channel) -> Result<Vec<[String; 3]>, Problem> {
                 .map(|it| it.collect::<Vec<_>>().join(","))
                 .unwrap_or_default()
         };
-        found.push(wanted.map(values));
+        found.push(Definition {
+            name: name.to_owned(),
+            shown: wanted.map(values),
+        });
     }
     Ok(found)
 }

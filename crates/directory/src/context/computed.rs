@@ -149,10 +149,13 @@ impl VisibleEntry<'_, '_> {
         let Some(attribute) = attribute.values().into_iter().next() else {
             return Ok(None);
         };
+        // It may be given by another of its names, or its OID.
+        let schema = &self.context.catalog.schema;
+        let given = std::str::from_utf8(attribute).unwrap_or_default();
+        let known = schema.attribute_type(given);
+        let name = known.map_or(given, |it| schema.type_of(it).name());
         let states = self.context.snapshot.index_states()?;
-        let state = states
-            .iter()
-            .find(|it| it.attribute.as_bytes().eq_ignore_ascii_case(attribute));
+        let state = states.iter().find(|it| it.attribute == name);
         let text = match state {
             None => "unknown".to_owned(),
             Some(it) => index_progress::text(it, self.context.snapshot.last_id()?.0),

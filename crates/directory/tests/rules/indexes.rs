@@ -74,6 +74,21 @@ fn await_ready(client: &mut Client, index: &str) {
     }
 }
 
+#[test]
+fn an_index_is_told_of_by_whatever_name_it_is_defined() {
+    let mut client = Client::admin();
+    let index: Attributes<'_> = &[
+        ("objectClass", &["pandoIndex"]),
+        ("pandoIndexAttribute", &["surname"]),
+        ("pandoIndexKind", &["equality"]),
+    ];
+    let name = "cn=surname,cn=indexes,cn=config";
+    assert_eq!(client.add(name, index).code, OK);
+    let wanted = ["pandoIndexState"];
+    let found = client.search(name, Scope::BaseObject, "(objectClass=*)", &wanted);
+    assert_ne!(found.values("pandoIndexState"), ["unknown"]);
+}
+
 /// Adds somebody with one more attribute.
 fn person(client: &mut Client, name: &str, attribute: &str, value: &str) -> (ResultCode, String) {
     let attributes: Attributes<'_> = &[
