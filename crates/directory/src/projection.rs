@@ -161,9 +161,9 @@ impl Projection {
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
         let plain = plain && self.numbers.is_empty() && self.ranges.is_empty();
-        match entry.user_attributes() {
-            Some(encoded) if plain => out.extend_from_slice(encoded),
-            _ => self.write_one_by_one(catalog, entry, out),
+        match plain {
+            true => entry.write_user_attributes(out),
+            false => self.write_one_by_one(catalog, entry, out),
         }
         if entry.has_links() {
             self.write_linked(catalog, entry, (None, members_max), out)?;

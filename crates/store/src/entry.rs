@@ -11,6 +11,7 @@ pub(crate) use builder::{state_term, with_parent};
 
 use protocol::ber::Values;
 use schema::AttributeNumber;
+use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::id::EntryId;
@@ -147,12 +148,31 @@ impl<'a> EntryView<'a> {
     /// The attribute of a number.
     #[inline]
     pub fn attribute(&self, number: AttributeNumber) -> Option<StoredAttribute<'a>> {
+        self.at(self.find(number)?)
+    }
+
+    /// Where an attribute stands in the directory.
+    #[inline]
+    fn find(&self, number: AttributeNumber) -> Option<usize> {
         let numbers = self
             .bytes
             .get(self.directory..self.directory + 2 * self.count)?;
         let wanted = number.0.to_le_bytes();
-        let at = numbers.chunks_exact(2).position(|it| it == wanted)?;
-        self.at(at)
+        numbers.chunks_exact(2).position(|it| it == wanted)
+    }
+
+    /// Appends the user attributes, one PartialAttribute after the other, but for those of these
+    /// numbers, which are few.
+    pub fn write_user_attributes(&self, without: &[AttributeNumber], out: &mut Vec<u8>) {
+        let span = |number: &AttributeNumber| self.span(self.find(*number)?);
+        let mut left_out: SmallVec<[(usize, usize); 4]> = without.iter().filter_map(span).collect();
+        left_out.sort_unstable();
+        let (mut from, end) = (self.area(), self.operational_start());
+        for (start, after) in left_out.into_iter().take_while(|(start, _)| *start < end) {
+            out.extend_from_slice(self.bytes.get(from..start).unwrap_or_default());
+            from = after;
+        }
+        out.extend_from_slice(self.bytes.get(from..end).unwrap_or_default());
     }
 
     /// The user attributes, one PartialAttribute after the other.
@@ -184,17 +204,24 @@ impl<'a> EntryView<'a> {
     #[inline]
     fn at(&self, at: usize) -> Option<StoredAttribute<'a>> {
         let number = u16_at(self.bytes, self.directory + 2 * at)?;
+        let (start, end) = self.span(at)?;
+        let encoded = self.bytes.get(start..end)?;
+        Some(StoredAttribute {
+            number: AttributeNumber(number),
+            encoded,
+        })
+    }
+
+    /// From where to where the attribute at a place of the directory goes.
+    #[inline]
+    fn span(&self, at: usize) -> Option<(usize, usize)> {
         let offsets = self.directory + 2 * self.count;
         let start = u32_at(self.bytes, offsets + 4 * at)? as usize;
         let end = match at + 1 {
             next if next < self.count => u32_at(self.bytes, offsets + 4 * next)? as usize,
             _ => self.bytes.len(),
         };
-        let encoded = self.bytes.get(start..end)?;
-        Some(StoredAttribute {
-            number: AttributeNumber(number),
-            encoded,
-        })
+        Some((start, end))
     }
 }
 

@@ -64,17 +64,9 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.context.shows(number)
     }
 
-    /// Whether something of this entry is hidden from the subject.
-    fn hides_some(&self) -> bool {
-        self.context
-            .hidden
-            .iter()
-            .any(|number| self.view.attribute(*number).is_some())
-    }
-
-    /// All user attributes as they go on the wire, when the subject may see every one of them.
-    pub fn user_attributes(&self) -> Option<&'a [u8]> {
-        (self.context.hidden.is_empty() || !self.hides_some()).then(|| self.view.user_attributes())
+    /// Appends the user attributes that the subject may see, as they go on the wire.
+    pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
+        self.view.write_user_attributes(&self.context.hidden, out);
     }
 
     /// The stored attributes the subject may see.

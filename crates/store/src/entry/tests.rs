@@ -91,6 +91,7 @@ proptest! {
         rdn in "[a-z]{1,8}=[ -~]{0,40}",
         user in prop::collection::vec(prop::collection::vec(any::<Vec<u8>>(), 0..4), 0..6),
         operational in prop::collection::vec(prop::collection::vec(any::<Vec<u8>>(), 0..4), 0..6),
+        without in prop::collection::vec(prop_oneof![0..7u16, 99..103u16], 0..4),
     ) {
         let mut builder = EntryBuilder::new(EntryId(5), &rdn, 6);
         for (at, it) in user.iter().enumerate() {
@@ -117,6 +118,13 @@ proptest! {
             prop_assert!(found.values().iter().eq(values(it)));
         }
         prop_assert!(view.attribute(AttributeNumber(99)).is_none());
+        let without: Vec<_> = without.into_iter().map(AttributeNumber).collect();
+        let shown = |it: &StoredAttribute<'_>| it.number.0 < 99 && !without.contains(&it.number);
+        let some = view.attributes().filter(shown);
+        let some: Vec<u8> = some.flat_map(|it| it.encoded.to_vec()).collect();
+        let mut written = b"before".to_vec();
+        view.write_user_attributes(&without, &mut written);
+        prop_assert_eq!(written, [&b"before"[..], &some].concat());
     }
 
     #[test]
@@ -135,6 +143,8 @@ proptest! {
                 let _ = attribute.values().iter().count();
             }
             let _ = view.user_attributes().len() + view.operational_attributes().len();
+            let all: Vec<_> = view.attributes().map(|it| it.number).collect();
+            view.write_user_attributes(&all, &mut Vec::new());
         }
     }
 }
