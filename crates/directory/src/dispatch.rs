@@ -556,6 +556,7 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
     Needs {
         key: parts.cookie_key,
         last_name: parts.last_name,
+        scratch: parts.scratch,
         shared: parts.shared,
         limits,
         settings: &parts.catalog.limits,

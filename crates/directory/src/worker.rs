@@ -32,6 +32,7 @@ pub struct Worker {
     reader: Reader,
     mailbox: Arc<dyn Mailbox>,
     last_name: RefCell<LastName>,
+    scratch: RefCell<Vec<u8>>,
     tls: bool,
     counters: Arc<Counters>,
     /// When the turn of a connection was first asked about.
@@ -47,6 +48,7 @@ impl Worker {
             reader,
             mailbox,
             last_name: RefCell::default(),
+            scratch: RefCell::default(),
             tls: false,
             turn_began: Instant::now(),
             _not_send: std::marker::PhantomData,
@@ -294,6 +296,7 @@ impl Worker {
             cookie_key: &self.shared.cookie_key,
             tls: self.tls,
             last_name: &self.last_name,
+            scratch: &self.scratch,
             counters: &self.counters,
             shared: &self.shared,
             mailbox: &self.mailbox,

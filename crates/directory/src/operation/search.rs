@@ -38,6 +38,9 @@ use schema::Truth;
 use std::cell::RefCell;
 use store::EntryId;
 
+/// More is not kept from one search to the next.
+const SCRATCH_BYTES_MAX: usize = 64 * 1024;
+
 /// What a search does next.
 pub(crate) enum Step {
     /// The final result is in the output.
@@ -53,6 +56,8 @@ pub(crate) struct Needs<'n> {
     /// The words for whom those limits are.
     pub settings: &'n LimitSettings,
     pub last_name: &'n RefCell<LastName>,
+    /// For names and normalised values, so that a short search need not allocate.
+    pub scratch: &'n RefCell<Vec<u8>>,
     /// What those are told who watch the server.
     pub shared: &'n Shared,
     /// Asked only by searches that follow aliases, are about the present time or take more than
@@ -67,6 +72,13 @@ impl Needs<'_> {
     /// Seconds of Unix time.
     pub fn now_s(&self) -> i64 {
         (self.clock.now_us() / 1_000_000) as i64
+    }
+
+    /// Keeps what a search was lent for the next one.
+    fn give_back(&self, scratch: Vec<u8>) {
+        if scratch.capacity() <= SCRATCH_BYTES_MAX {
+            self.scratch.replace(scratch);
+        }
     }
 }
 
@@ -124,21 +136,18 @@ pub(crate) fn search(
         permit: None,
         large: None,
         walks: None,
-        buffer: Vec::with_capacity(128),
+        buffer: needs.scratch.take(),
     };
-    if let Some(asked) = asked
-        && !begin_with(context, needs, request, (controls, asked), &mut cursor, out)?
-    {
+    if !begin_asked(context, needs, request, controls, &mut cursor, out)? {
         return Ok(None);
     }
-    let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
-    if let Some(asked) = controls.page.as_ref().filter(|_| is_plain)
-        && !begin_page(context, needs, request, (controls, asked), &mut cursor, out)?
-    {
-        return Ok(None);
+    match step(context, needs, &mut cursor, out)? {
+        Step::Parked => Ok(Some(Box::new(cursor))),
+        Step::Finished => {
+            needs.give_back(cursor.buffer);
+            Ok(None)
+        }
     }
-    let parked = matches!(step(context, needs, &mut cursor, out)?, Step::Parked);
-    Ok(if parked { Some(Box::new(cursor)) } else { None })
 }
 
 /// An assertion about a base that is not stored.
@@ -169,7 +178,29 @@ fn tell_position(
     Ok(())
 }
 
-/// Makes of a search what its controls ask for; false when it has been answered.
+/// Makes of a search what all of its controls ask for; false when it has been answered.
+#[inline(always)]
+fn begin_asked(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    if let Some(asked) = controls.search.as_deref()
+        && !begin_with(context, needs, request, (controls, asked), cursor, out)?
+    {
+        return Ok(false);
+    }
+    let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
+    match controls.page.as_ref().filter(|_| is_plain) {
+        Some(asked) => begin_page(context, needs, request, (controls, asked), cursor, out),
+        None => Ok(true),
+    }
+}
+
+/// The same for those that only searches have.
 fn begin_with(
     context: &Context<'_>,
     needs: &Needs<'_>,

@@ -30,6 +30,7 @@ pub(crate) struct Parts<'p> {
     pub cookie_key: &'p CookieKey,
     pub tls: bool,
     pub last_name: &'p RefCell<LastName>,
+    pub scratch: &'p RefCell<Vec<u8>>,
     pub counters: &'p Counters,
     pub shared: &'p Shared,
     pub(super) mailbox: &'p Arc<dyn Mailbox>,

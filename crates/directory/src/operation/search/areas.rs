@@ -22,6 +22,7 @@ pub(super) enum Found {
 
 /// The root DSE is no part of what lies below it (RFC 4512 §5.1); other entries that are not stored
 /// are looked for where nothing else is found, so that they cost other searches nothing.
+#[inline(always)]
 pub(super) fn areas_or_virtual(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -67,6 +68,7 @@ fn region_scope(scope: Scope) -> RegionScope {
 }
 
 /// Resolves the base and lists the regions to search.
+#[inline(always)]
 fn areas(
     context: &Context<'_>,
     needs: &Needs<'_>,
