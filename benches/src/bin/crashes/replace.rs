@@ -119,9 +119,10 @@ fn judge(
 
 /// What a replacement leads to: something else than what there is.
 fn wanted(way: Way, now: &Members, people: u64) -> Members {
+    let only = |one: u64| Members::of(people, |number| number == one);
     match way {
-        Way::ByOne if now.count == 1 => Members::of(people, |number| number == 2),
-        Way::ByOne => Members::of(people, |number| number == 1),
+        Way::ByOne if *now == only(1) => only(2),
+        Way::ByOne => only(1),
         _ if now.count == people => Members::of(people, |number| number % 3 != 0),
         _ => Members::of(people, |_| true),
     }
