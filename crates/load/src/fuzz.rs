@@ -95,28 +95,12 @@ fn is_small(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
+#[path = "../../../fuzz/damaged.rs"]
+mod damaged;
 
-    /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
-    fn run(target: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        let mut seeds = 0;
-        for file in std::fs::read_dir(folder.join(target)).expect("a corpus") {
-            let seed = std::fs::read(file.expect("a file").path()).expect("readable");
-            body(&seed);
-            for at in 0..seed.len() {
-                body(&seed[..at]);
-                let mut damaged = seed.clone();
-                for bits in [0x01, 0x80, 0xff] {
-                    damaged[at] = seed[at] ^ bits;
-                    body(&damaged);
-                }
-            }
-            seeds += 1;
-        }
-        assert!(seeds > 0, "{target} has no seeds");
-    }
+#[cfg(test)]
+mod tests {
+    use super::damaged::run;
 
     #[test]
     fn the_corpus_of_templates() {

@@ -117,26 +117,12 @@ pub fn certificate(bytes: &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
+#[path = "../../../fuzz/damaged.rs"]
+mod damaged;
 
-    /// The committed seeds, and each with every byte changed once and cut everywhere.
-    fn run(target: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        let mut seeds = 0;
-        for file in std::fs::read_dir(folder.join(target)).unwrap() {
-            let seed = std::fs::read(file.unwrap().path()).unwrap();
-            body(&seed);
-            for at in 0..seed.len() {
-                body(&seed[..at]);
-                let mut changed = seed.clone();
-                changed[at] = changed[at].wrapping_mul(7).wrapping_add(13);
-                body(&changed);
-            }
-            seeds += 1;
-        }
-        assert!(seeds > 0, "{target} has no seeds");
-    }
+#[cfg(test)]
+mod tests {
+    use super::damaged::run;
 
     #[test]
     fn certificates() {

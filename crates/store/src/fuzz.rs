@@ -90,30 +90,13 @@ pub fn links(bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[path = "../../../fuzz/damaged.rs"]
+mod damaged;
+
+#[cfg(test)]
 mod tests {
+    use super::damaged::run;
     use proptest::prelude::*;
-
-    use std::path::Path;
-
-    /// Every seed, every seed cut, and every seed with each byte damaged, in turn.
-    fn run(target: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        let mut seeds = 0;
-        for file in std::fs::read_dir(folder.join(target)).unwrap() {
-            let seed = std::fs::read(file.unwrap().path()).unwrap();
-            body(&seed);
-            for at in 0..seed.len() {
-                body(&seed[..at]);
-                for bits in [0x01, 0x80, 0xff] {
-                    let mut damaged = seed.clone();
-                    damaged[at] ^= bits;
-                    body(&damaged);
-                }
-            }
-            seeds += 1;
-        }
-        assert!(seeds > 0, "{target} has no seeds");
-    }
 
     #[test]
     fn the_corpora_are_read() {
