@@ -9,16 +9,18 @@ mod node;
 use directory::export::{ExportOptions, export};
 use directory::import::{Files, Format, ImportOptions, Meter, import};
 use directory::{Directory, InitOptions};
-use kit::{Client, PASSWORD};
+use kit::{Client, PASSWORD, success};
 use policy::password::Scheme;
 use protocol::control::{
-    MatchingEntryCountRequest, MatchingEntryCountResponse, ReadEntryRequest, ReadEntryResponse,
+    ChangeType, MatchingEntryCountRequest, MatchingEntryCountResponse, PersistentSearch,
+    ReadEntryRequest, ReadEntryResponse,
 };
 use protocol::extended::EndTransactionRequest;
 use protocol::{
     ChangeOperation, CompareRequest, DerefAliases, ExtendedRequest, OwnedControl, Request,
     ResultCode, Scope, oid, parse_filter,
 };
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,22 +68,27 @@ ou: alias
 aliasedObjectName: ou=top,dc=example,dc=com
 ";
 
-/// The same with people in the subtree.
-fn ldif() -> String {
+/// `AROUND` with `people` persons in the subtree.
+fn ldif(people: usize) -> String {
     let base = "ou=people,dc=example,dc=com\n";
-    let people = node::people(PEOPLE).replace(base, "ou=people,ou=top,dc=example,dc=com\n");
+    let people = node::people(people).replace(base, "ou=people,ou=top,dc=example,dc=com\n");
     people.replacen("version: 1\n", AROUND, 1)
 }
 
-/// A directory with all of that, and the administrator's session.
+/// A directory whose subtree has `PEOPLE` persons, and the administrator's session.
 fn world() -> Client {
+    world_of(PEOPLE)
+}
+
+/// A directory whose subtree has `people` persons, and the administrator's session.
+fn world_of(people: usize) -> Client {
     let folder = Arc::new(TempDir::new().unwrap());
     let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
     let init = InitOptions::new(BASE, password);
     Directory::create(folder.path(), &init).unwrap();
     let beside = TempDir::new().unwrap();
     let file = beside.path().join("input.ldif");
-    fs::write(&file, ldif()).unwrap();
+    fs::write(&file, ldif(people)).unwrap();
     let options = ImportOptions {
         threads: 2,
         ..ImportOptions::new(beside.path().join("rejects"))
@@ -118,6 +125,16 @@ fn unit(client: &mut Client, dn: &str, controls: &[OwnedControl]) {
 fn await_reclaim(client: &Client) {
     while client.directory.status().unwrap().deleted_subtrees > 0 {
         std::thread::yield_now();
+    }
+}
+
+/// Waits until one more part of the deleted subtree is reclaimed, or the whole.
+fn await_some_reclaim(client: &Client) {
+    let before = client.directory.status().unwrap();
+    let mut now = client.directory.status().unwrap();
+    while now.deleted_subtrees > 0 && now.position == before.position {
+        std::thread::yield_now();
+        now = client.directory.status().unwrap();
     }
 }
 
@@ -442,6 +459,38 @@ fn kept_names_are_shown_from_the_deletion_on() {
     let answer = client.search(&people[7], Scope::BaseObject, "(uid=*)", &["memberOf"]);
     assert_eq!(answer.values("memberOf"), [&group]);
     client.check();
+}
+
+/// A subtree is deleted while a persistent search learns which entries there are, and its entries
+/// are reclaimed while the search tells of them: an entry told as still stored is reclaimed before
+/// the next slice reads the history.
+#[test]
+fn entries_reclaimed_between_slices_are_told_once() {
+    const MANY: usize = 6_000;
+    let mut follower = world_of(MANY);
+    let mut other = follower.another();
+    success(&other.bind(kit::ADMIN, PASSWORD));
+    let mut deleted = false;
+    follower.between = Some(Box::new(move || {
+        if deleted {
+            await_some_reclaim(&other);
+        } else {
+            success(&other.delete_with(TOP, &[tree()]).result);
+            deleted = true;
+        }
+    }));
+    let asked = PersistentSearch {
+        change_types: ChangeType::Delete as u8,
+        changes_only: true,
+        return_entry_changes: false,
+    };
+    let control = OwnedControl::with_value(oid::PERSISTENT_SEARCH, true, |out| asked.encode(out));
+    let scope = Scope::WholeSubtree;
+    let told = follower.search_with(BASE, scope, "(uid=*)", &["1.1"], |_| (), &[control]);
+    let names: BTreeSet<&str> = told.names().into_iter().collect();
+    assert_eq!(told.entries.len(), names.len(), "an entry is told twice");
+    let persons = names.iter().filter(|it| it.starts_with("uid=")).count();
+    assert_eq!(persons, MANY);
 }
 
 #[test]

@@ -254,6 +254,9 @@ impl Client {
             if !matches!(followed, Followed::More | Followed::Inside) {
                 return followed;
             }
+            if let Some(between) = &mut self.between {
+                between();
+            }
         }
     }
 

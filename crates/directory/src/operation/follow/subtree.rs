@@ -1,6 +1,8 @@
 //! Telling that a subtree was deleted as one. The history has one change for it, so who follows
 //! looks for its entries itself: among those that are still stored, out of sight, and among those
-//! that the history says were reclaimed since. In one state an entry is among these or those.
+//! that the history says were reclaimed since. In one state an entry is among these or those; an entry
+//! that one slice found stored can be among the reclaimed ones of the next slice, so the ids of stored
+//! entries that were told are kept until the subtree is done.
 //!
 //! They are told before anything that happened later, what stands below others first: so the
 //! client never has an entry without its superior, and a name that was used again is free.
@@ -15,6 +17,9 @@ pub(super) struct Lost {
     /// What was reclaimed up to here has been told.
     read: Moment,
     rest: DetachedWalk,
+    /// Entries told while they were still stored: the history names them again once they are
+    /// reclaimed.
+    told: RoaringTreemap,
     /// It happened before the client's entries were known.
     unsure: bool,
     /// The number of the change.
@@ -34,6 +39,7 @@ impl Lost {
             top,
             read: moment,
             rest: DetachedWalk::of(top),
+            told: RoaringTreemap::new(),
             unsure: true,
             number: 0,
         }
@@ -74,6 +80,7 @@ impl Follower {
                 lost.read = occasion.moment;
                 if let Detail::Reclaimed { top, uuid, name } = change.detail
                     && top == lost.top
+                    && !lost.told.remove(change.entry.0)
                 {
                     let id = change.entry;
                     each(self, &lost, Fallen { id, uuid, name }, out);
@@ -90,6 +97,7 @@ impl Follower {
                 return Ok(true);
             };
             let name = name.as_str();
+            lost.told.insert(id.0);
             each(self, &lost, Fallen { id, uuid, name }, out);
         }
         if over {
