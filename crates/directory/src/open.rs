@@ -14,6 +14,7 @@ use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::monitor::{Front, Monitor};
 use crate::operation::add;
+use crate::operation::list::Lists;
 use crate::operation::spool::Spools;
 use crate::operation::unindexed::Running;
 use crate::paging::CookieKey;
@@ -181,6 +182,8 @@ pub(crate) struct Shared {
     pub monitor: Arc<Monitor>,
     pub unindexed: Arc<Running>,
     pub spools: Arc<Spools>,
+    /// Sorted lists that views and pages show parts of.
+    pub lists: Arc<Lists>,
     pub compaction: Arc<Compaction>,
     mailboxes: Arc<Mailboxes>,
 }
@@ -320,6 +323,7 @@ impl Directory {
             monitor,
             unindexed: Arc::default(),
             spools: Arc::new(Spools::new(data, options.spool_bytes_max)),
+            lists: Arc::new(Lists::new(data, options.spool_bytes_max)),
             compaction,
             mailboxes,
         };

@@ -14,8 +14,8 @@ pub(crate) struct CookieKey([u8; 32]);
 
 const VERSION: u8 = 1;
 /// Cookies of sorted searches, and context ids of views.
-const VERSION_SORTED: u8 = 2;
-const VERSION_CONTEXT: u8 = 3;
+const VERSION_SORTED: u8 = 4;
+const VERSION_CONTEXT: u8 = 5;
 const BODY_BYTES: usize = 1 + 2 + 8 + 8 + 8;
 const TAG_BYTES: usize = 16;
 
@@ -39,6 +39,8 @@ pub(crate) struct SortedPosition {
     pub after: Box<[u8]>,
     /// Entries sent by all pages so far.
     pub sent: u64,
+    /// The number of the list that the pages are parts of; 0: of none.
+    pub list: u64,
 }
 
 fn foreign<T>() -> Result<T, Stop> {
@@ -89,9 +91,10 @@ impl CookieKey {
 
     /// The cookie for a position in a sorted search.
     pub fn seal_sorted(&self, at: &SortedPosition, fingerprint: u64) -> Vec<u8> {
-        let mut body = Vec::with_capacity(1 + 8 + 8 + at.after.len() + TAG_BYTES);
+        let mut body = Vec::with_capacity(1 + 3 * 8 + at.after.len() + TAG_BYTES);
         body.push(VERSION_SORTED);
         body.extend_from_slice(&at.sent.to_be_bytes());
+        body.extend_from_slice(&at.list.to_be_bytes());
         body.extend_from_slice(&fingerprint.to_be_bytes());
         body.extend_from_slice(&at.after);
         self.sign(body)
@@ -102,29 +105,34 @@ impl CookieKey {
         let read = || {
             let (version, rest) = self.verified(cookie)?.split_first()?;
             let (sent, rest) = rest.split_first_chunk::<8>()?;
+            let (list, rest) = rest.split_first_chunk::<8>()?;
             let (of, after) = rest.split_first_chunk::<8>()?;
             let ours = *version == VERSION_SORTED && u64::from_be_bytes(*of) == fingerprint;
             ours.then(|| SortedPosition {
                 after: after.into(),
                 sent: u64::from_be_bytes(*sent),
+                list: u64::from_be_bytes(*list),
             })
         };
         read().map_or_else(foreign, Ok)
     }
 
-    /// The context id of a list that is viewed.
-    pub fn seal_context(&self, fingerprint: u64) -> Vec<u8> {
+    /// The context id of a list that is viewed, by its number.
+    pub fn seal_context(&self, fingerprint: u64, list: u64) -> Vec<u8> {
         let mut body = vec![VERSION_CONTEXT];
         body.extend_from_slice(&fingerprint.to_be_bytes());
+        body.extend_from_slice(&list.to_be_bytes());
         self.sign(body)
     }
 
-    /// Whether it is one of ours, of this list.
-    pub fn opens_context(&self, given: &[u8], fingerprint: u64) -> bool {
-        let body = self.verified(given).and_then(<[u8]>::split_first);
-        body.is_some_and(|(version, of)| {
-            *version == VERSION_CONTEXT && *of == fingerprint.to_be_bytes()
-        })
+    /// The number of the list that a context id of ours names, for the search with this
+    /// fingerprint; `None` when the context id was not made for this search.
+    pub fn open_context(&self, given: &[u8], fingerprint: u64) -> Option<u64> {
+        let (version, body) = self.verified(given)?.split_first()?;
+        let (of, list) = body.split_first_chunk::<8>()?;
+        let list = u64::from_be_bytes(list.try_into().ok()?);
+        let is_ours = *version == VERSION_CONTEXT && *of == fingerprint.to_be_bytes();
+        is_ours.then_some(list)
     }
 
     /// What we sign: no mutation of a cookie gets past its tag otherwise.
@@ -197,20 +205,22 @@ mod tests {
         let at = SortedPosition {
             after: Box::from(*b"key"),
             sent: 3,
+            list: 2,
         };
         let cookie = key.seal_sorted(&at, 5);
         assert_eq!(key.open_sorted(&cookie, 5).expect("ours"), at);
         assert!(key.open_sorted(&cookie, 6).is_err());
         assert!(key.open(&cookie, 5).is_err());
-        assert!(!key.opens_context(&cookie, 5));
-        let context = key.seal_context(5);
-        assert!(key.opens_context(&context, 5) && !key.opens_context(&context, 6));
+        assert_eq!(key.open_context(&cookie, 5), None);
+        let context = key.seal_context(5, 9);
+        assert_eq!(key.open_context(&context, 5), Some(9));
+        assert_eq!(key.open_context(&context, 6), None);
         assert!(key.open_sorted(&context, 5).is_err());
         for at in 0..cookie.len() {
             let mut bad = cookie.clone();
             bad[at] ^= 1;
             assert!(key.open_sorted(&bad, 5).is_err(), "byte {at}");
         }
-        assert!(!key.opens_context(b"", 5));
+        assert_eq!(key.open_context(b"", 5), None);
     }
 }

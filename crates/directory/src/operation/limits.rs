@@ -121,9 +121,8 @@ pub(crate) fn sort_text(
     attribute: &str,
 ) -> String {
     format!(
-        "limit of {} entries sorted in memory for {}, and of 64 MiB for their sort keys: have \
-         {attribute} indexed for ordering, narrow the filter, or use the simple paged results \
-         control (ldapsearch -E pr=500/noprompt)",
+        "limit of {} entries sorted for {}: have {attribute} indexed for ordering, narrow the \
+         filter, or use the simple paged results control (ldapsearch -E pr=500/noprompt)",
         limits.sort_entries_max,
         settings.describe(limits.whose)
     )

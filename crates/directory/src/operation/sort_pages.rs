@@ -14,6 +14,8 @@ pub(crate) struct Page {
     pub after: Box<[u8]>,
     /// Entries sent by the pages before.
     pub sent_before: u64,
+    /// The number of the list that the page is a part of; 0: of none.
+    pub list: u64,
     fingerprint: u64,
 }
 
@@ -35,6 +37,7 @@ pub(crate) fn begin(
         size,
         after: start.after,
         sent_before: start.sent,
+        list: start.list,
         fingerprint,
     }))
 }
@@ -45,6 +48,7 @@ impl Page {
         let at = SortedPosition {
             after: self.after.clone(),
             sent: self.sent_before + sent,
+            list: self.list,
         };
         key.seal_sorted(&at, self.fingerprint)
     }

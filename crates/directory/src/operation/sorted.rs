@@ -1,17 +1,22 @@
 //! Sorted searches (RFC 2891), whole, in pages or as a view.
 //!
 //! The order is made in one of two ways, which give the same: *collecting* looks at every
-//! candidate and keeps its key; *walking* follows an ordering index and looks at entries as they
-//! come, so it holds nothing back and stops when the page is full. Entries without a value are in
-//! no index: they are collected before or after the walk.
+//! candidate and sorts its key among the others; *walking* follows an ordering index and looks at
+//! entries as they come, so it holds nothing back and stops when the page is full. Entries without
+//! a value are in no index: they are collected before or after the walk.
+//!
+//! A view, and a page that is not walked to, is a part of a list that is kept for the next view or
+//! page (`list.rs`).
 
 use crate::context::Context;
 use crate::cursor::{Area, AreaKind, Cursor};
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::kept::{Kept, TooMany};
+use crate::operation::list::{ListWriter, Merge, Origin, Sorter};
 use crate::operation::search::{self, End, Needs, Step};
 use crate::operation::slice::Slice;
 use crate::operation::sort_key::{Order, Scratch, Unsorted};
+use crate::operation::sort_list::Part;
 use crate::operation::sort_result::{Asked, Failure};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
@@ -31,10 +36,14 @@ pub(crate) struct Sorted {
     pub(super) goal: Goal,
     pub(super) phases: VecDeque<Phase>,
     pub(super) kept: Kept,
+    /// Sorts what is collected, where all of it is of interest.
+    sorter: Option<Sorter>,
+    /// The list being made: what is delivered goes there, and then a part of it is shown.
+    pub(super) listing: Option<ListWriter>,
     pub(super) scratch: Scratch,
     /// The state of the directory the search began with: while it is the same, what was found to
     /// match still does.
-    version: u64,
+    pub(super) version: u64,
 }
 
 /// What is wanted of the order.
@@ -52,8 +61,10 @@ pub(super) enum Phase {
     Walk(Walk),
     /// Send these, in their order.
     Send(std::vec::IntoIter<Box<[u8]>>),
-    /// The same, where only ids are left.
-    SendIds(std::vec::IntoIter<EntryId>),
+    /// Deliver what was collected, in its order.
+    Merge(Merge),
+    /// Send a part of a list.
+    Show(Part),
 }
 
 /// Looking at every candidate.
@@ -81,7 +92,6 @@ pub(super) enum Ended {
     Limit(End),
     PageFull,
     TooMany,
-    NoView(NoView),
 }
 
 /// How a search with a sort control begins.
@@ -115,44 +125,74 @@ pub(crate) fn begin(
         }
     };
     let fingerprint = page::fingerprint(request, controls, context.subject, Some(sort));
-    let goal = match (&asked.view, &controls.page) {
-        (Some(view), _) => match View::of(schema, &order, view, needs.key, fingerprint) {
-            Ok(view) => Goal::View(view),
-            Err(none) => {
-                Failure::no_view(none).write(cursor.id, out);
-                return Ok(Begun::Answered);
-            }
-        },
-        (None, Some(paged)) => {
-            let size_max = needs.limits.0.page_entries_max;
-            let Some(page) = sort_pages::begin(needs.key, fingerprint, paged, size_max)? else {
-                let extras = cursor.extras.get_or_insert_default();
-                extras.done.push(page::response(&[]));
-                search::write_done(cursor, out);
-                return Ok(Begun::Answered);
-            };
-            Goal::Page(page)
+    let goal = match goal_of(context, needs, (controls, asked), &order, fingerprint)? {
+        Ok(Some(goal)) => goal,
+        Ok(None) => {
+            let extras = cursor.extras.get_or_insert_default();
+            extras.done.push(page::response(&[]));
+            search::write_done(cursor, out);
+            return Ok(Begun::Answered);
         }
-        (None, None) => Goal::All,
+        Err(none) => {
+            Failure::no_view(none).write(cursor.id, out);
+            return Ok(Begun::Answered);
+        }
     };
     let is_entries = |kind| kind == AreaKind::Entries;
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
     cursor.areas.retain(|it| !is_entries(it.kind));
+    let origin = Origin {
+        fingerprint,
+        subject: context.subject.dn.as_str().into(),
+        schema: schema.clone(),
+        version: context.version(),
+        begun_us: needs.clock.now_us(),
+    };
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
         regions,
         kept: Kept::new(None, 0),
+        sorter: None,
+        listing: None,
         goal,
         phases: VecDeque::new(),
         scratch: Scratch::default(),
-        version: context.version(),
+        version: origin.version,
     };
-    sorted.plan(context, needs, cursor)?;
+    if let Some(list) = sorted.kept_list(needs, &origin) {
+        if let Err(none) = sorted.show(list, needs, cursor)? {
+            Failure::no_view(none).write(cursor.id, out);
+            return Ok(Begun::Answered);
+        }
+    } else {
+        sorted.plan(context, needs, cursor, origin)?;
+    }
     explain::note_order(cursor, || sorted.words(context));
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
+}
+
+/// What a search wants of its order; `None` when it gives its pages up.
+fn goal_of(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    order: &Order,
+    fingerprint: u64,
+) -> Result<Result<Option<Goal>, NoView>, Stop> {
+    if let Some(view) = &asked.view {
+        let schema = &context.catalog.schema;
+        let view = View::of(schema, order, view, needs.key, fingerprint);
+        return Ok(view.map(|it| Some(Goal::View(it))));
+    }
+    let Some(paged) = &controls.page else {
+        return Ok(Ok(Some(Goal::All)));
+    };
+    let size_max = needs.limits.0.page_entries_max;
+    let page = sort_pages::begin(needs.key, fingerprint, paged, size_max)?;
+    Ok(Ok(page.map(Goal::Page)))
 }
 
 /// Runs one slice; the sorted part of the cursor was taken out of it.
@@ -171,21 +211,12 @@ pub(crate) fn step(
             Some(Phase::Collect(_)) | None
         ));
         let Some(phase) = sorted.phases.pop_front() else {
-            if let Goal::View(view) = &mut sorted.goal {
-                match view.window() {
-                    Ok((ids, control)) => {
-                        cursor.extras.get_or_insert_default().done.push(control);
-                        let phase = Phase::SendIds(ids.into_iter());
-                        sorted.phases.push_back(phase);
-                        // The window is sent like everything else.
-                        sorted.goal = Goal::All;
-                        continue;
-                    }
-                    Err(none) => {
-                        Failure::no_view(none).write(cursor.id, out);
-                        return Ok(Step::Finished);
-                    }
+            if let Some(listing) = sorted.listing.take() {
+                if let Err(none) = sorted.show(listing.keep()?, needs, cursor)? {
+                    Failure::no_view(none).write(cursor.id, out);
+                    return Ok(Step::Finished);
                 }
+                continue;
             }
             explain::slice_ends(cursor, needs.clock);
             finish(cursor, &sorted, None);
@@ -196,7 +227,8 @@ pub(crate) fn step(
             Phase::Collect(it) => sorted.collect(context, needs, cursor, it, &mut slice)?,
             Phase::Walk(it) => sort_walk::walk(context, cursor, &mut sorted, it, &mut slice, out)?,
             Phase::Send(it) => sorted.send(context, cursor, it, &slice, out)?,
-            Phase::SendIds(it) => sorted.send_ids(context, cursor, it, &slice, out)?,
+            Phase::Merge(it) => sorted.merge(context, cursor, it, &mut slice, out)?,
+            Phase::Show(it) => sorted.send_part(context, cursor, it, &slice, out)?,
         };
         match progress {
             Progress::Done => {}
@@ -222,6 +254,7 @@ impl Sorted {
         context: &Context<'_>,
         needs: &Needs<'_>,
         cursor: &mut Cursor,
+        origin: Origin,
     ) -> Result<(), Stop> {
         let wanted = self.wanted(cursor);
         self.kept = Kept::new(
@@ -229,6 +262,21 @@ impl Sorted {
             usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
         );
         let walk = sort_walk::plan(context, needs, cursor, self, wanted)?;
+        let lists = &needs.shared.lists;
+        let is_part = match self.goal {
+            Goal::View(_) => true,
+            // Without room for a list, each page looks at all entries and keeps its own.
+            Goal::Page(_) => walk.is_none() && lists.spools.has_room(),
+            Goal::All => false,
+        };
+        self.listing = is_part.then(|| ListWriter::new(lists, origin));
+        if is_part || wanted.is_none() {
+            let keys_max = match self.goal {
+                Goal::Page(_) => 0,
+                _ => cursor.limits.sort_entries_max,
+            };
+            self.sorter = Some(Sorter::new(&lists.spools, keys_max));
+        }
         let Some(walk) = walk else {
             self.phases.push_back(Phase::Collect(Collect::default()));
             return Ok(());
@@ -263,9 +311,12 @@ impl Sorted {
         let schema = &context.catalog.schema;
         let first = self.order.first_type().map(|it| schema.type_of(it).name());
         let first = first.unwrap_or_default();
-        match self.phases.iter().any(|it| matches!(it, Phase::Walk(_))) {
-            true => format!("in the order of the ordering index of {first}"),
-            false => format!("sorted in memory by {first}"),
+        match self.phases.front() {
+            Some(Phase::Show(_)) => format!("part of a list sorted by {first} that was kept"),
+            _ if self.phases.iter().any(|it| matches!(it, Phase::Walk(_))) => {
+                format!("in the order of the ordering index of {first}")
+            }
+            _ => format!("sorted by {first}"),
         }
     }
 
@@ -334,7 +385,7 @@ impl Sorted {
                 let schema = &context.catalog.schema;
                 let key = (self.order).key_of(schema, &entry, entry.id, &mut self.scratch);
                 let meant = !it.absent_only || self.order.first_value(&key).is_none();
-                if meant && self.is_due(&key) && self.kept.push(key) == Err(TooMany) {
+                if meant && self.is_due(&key) && !self.take(key)? {
                     return Ok(Progress::Ended(Ended::TooMany));
                 }
             }
@@ -346,14 +397,24 @@ impl Sorted {
             it.region += 1;
             it.after = EntryId(0);
         }
-        let keys = self.kept.take();
-        Ok(Progress::Then(Phase::Send(keys.into_iter())))
+        Ok(Progress::Then(match self.sorter.take() {
+            Some(sorter) => Phase::Merge(sorter.merge()?),
+            None => Phase::Send(self.kept.take().into_iter()),
+        }))
     }
 
-    /// Whether a key stands behind the page before.
+    /// Keeps a key to be sorted; false when there are more than may be.
+    fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
+        match &mut self.sorter {
+            Some(sorter) => sorter.push(key),
+            None => Ok(self.kept.push(key) != Err(TooMany)),
+        }
+    }
+
+    /// Whether a key stands behind the page before. A list is made of all keys.
     pub(super) fn is_due(&self, key: &[u8]) -> bool {
         match &self.goal {
-            Goal::Page(page) => key > &*page.after,
+            Goal::Page(page) if self.listing.is_none() => key > &*page.after,
             _ => true,
         }
     }
@@ -377,26 +438,27 @@ impl Sorted {
         Ok(Progress::Paused(Phase::Send(keys)))
     }
 
-    fn send_ids(
+    /// Delivers what was collected, as far as the slice goes.
+    fn merge(
         &mut self,
         context: &Context<'_>,
         cursor: &mut Cursor,
-        mut ids: std::vec::IntoIter<EntryId>,
-        slice: &Slice,
+        mut keys: Merge,
+        slice: &mut Slice,
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
-            let Some(id) = ids.next() else {
+        while slice.step(out) && cursor.large.is_none() && !context.is_tired() {
+            let Some(key) = keys.next()? else {
                 return Ok(Progress::Done);
             };
-            if let Some(end) = self.offer(context, cursor, id, out)? {
-                return Ok(Progress::Ended(Ended::Limit(end)));
+            if let Some(ended) = self.deliver(context, cursor, key, out)? {
+                return Ok(Progress::Ended(ended));
             }
         }
-        Ok(Progress::Paused(Phase::SendIds(ids)))
+        Ok(Progress::Paused(Phase::Merge(keys)))
     }
 
-    /// Takes the next key of the order: sends its entry, or notes it for the view.
+    /// Takes the next key of the order: puts it into the list, or sends its entry.
     pub(super) fn deliver(
         &mut self,
         context: &Context<'_>,
@@ -404,14 +466,17 @@ impl Sorted {
         key: Box<[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Ended>, Stop> {
+        if let Some(listing) = &mut self.listing {
+            listing.append(&key)?;
+            return Ok(None);
+        }
         let id = self.order.id_of(&key);
         match &mut self.goal {
-            Goal::View(view) => return Ok(view.note(&key, id).err().map(Ended::NoView)),
             Goal::Page(page) if cursor.sent >= u64::from(page.size) => {
                 return Ok(Some(Ended::PageFull));
             }
             Goal::Page(page) => page.after = key,
-            Goal::All => {}
+            Goal::View(_) | Goal::All => {}
         }
         Ok(self.offer(context, cursor, id, out)?.map(Ended::Limit))
     }
@@ -467,7 +532,6 @@ impl Sorted {
                 finish(cursor, self, Some(&cookie));
                 search::write_done(cursor, out);
             }
-            Ended::NoView(none) => Failure::no_view(none).write(cursor.id, out),
             Ended::TooMany => {
                 let unsorted = too_many(context, needs, cursor, &self.order);
                 if let Goal::View(_) = self.goal {

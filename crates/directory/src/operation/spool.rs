@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes kept in memory at most.
+/// Bytes kept in memory at most while more are collected …
 const MEMORY_BYTES: usize = 1 << 20;
+/// … and when no more will come.
+const SETTLED_BYTES: usize = 64 << 10;
 /// Files at a time.
 pub const FILES_MAX: u64 = 256;
 /// Room on the file system that is left in any case: for some segments of the log, and for what
@@ -27,17 +29,53 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(crate) struct Spools {
     folder: PathBuf,
+    words: &'static Words,
     /// Bytes in all files; 0 = no limit.
     bytes_max: u64,
     bytes: AtomicU64,
     files: AtomicU64,
 }
 
+/// How refusals for lack of room speak of what is collected.
+#[derive(Debug)]
+struct Words {
+    /// One spool.
+    one: &'static str,
+    /// All spools together.
+    all: &'static str,
+    /// What a client can do that is refused.
+    advice: &'static str,
+}
+
+static MEMBERS: Words = Words {
+    one: "all of the members take",
+    all: "large groups on their way to clients take",
+    advice: "read them in parts, with member;range=0-1499",
+};
+
+static LISTS: Words = Words {
+    one: "the sorted list takes",
+    all: "sorted lists take",
+    advice: "narrow the filter",
+};
+
 impl Spools {
-    /// Spools that make their files in this folder and have so many bytes there at most.
+    /// Spools of large groups that make their files in this folder and have so many bytes there at
+    /// most (0: no limit).
     pub fn new(folder: &Path, bytes_max: u64) -> Spools {
+        Spools::of(&MEMBERS, folder, bytes_max)
+    }
+
+    /// Spools of sorted lists that make their files in this folder and have so many bytes there at
+    /// most (0: no limit).
+    pub fn of_lists(folder: &Path, bytes_max: u64) -> Spools {
+        Spools::of(&LISTS, folder, bytes_max)
+    }
+
+    fn of(words: &'static Words, folder: &Path, bytes_max: u64) -> Spools {
         Spools {
             folder: folder.to_owned(),
+            words,
             bytes_max,
             bytes: AtomicU64::new(0),
             files: AtomicU64::new(0),
@@ -54,28 +92,37 @@ impl Spools {
         allowed
     }
 
+    /// Whether a spool may have a file now.
+    pub fn has_room(&self) -> bool {
+        self.require(self.bytes.load(Ordering::Relaxed), 0).is_ok()
+    }
+
     fn require(&self, all: u64, own: u64) -> Result<(), Stop> {
         let max = self.bytes_max;
+        let Words {
+            one,
+            all: many,
+            advice,
+        } = self.words;
         if max != 0 && own > max {
             let text = format!(
-                "all of the members take more than the {} MiB on the disk that they may \
-                 (database.spool_mib_max): {IN_PARTS}",
+                "{one} more than {} MiB on the disk (database.spool_mib_max): {advice}",
                 max >> 20
             );
             return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
         }
         if max != 0 && all > max {
             let text = format!(
-                "large groups on their way to clients take the {} MiB on the disk that they may \
-                 (database.spool_mib_max): try again later, or {IN_PARTS}",
+                "{many} all of the {} MiB on the disk (database.spool_mib_max): try again later, \
+                 or {advice}",
                 max >> 20
             );
             return Stop::refuse(ResultCode::BUSY, text);
         }
         let found = rustix::fs::statvfs(&self.folder);
-        let found = found.map_err(|error| failed(error.into()))?;
+        let found = found.map_err(|error| self.failed(error.into()))?;
         match found.f_bavail.saturating_mul(found.f_frsize) < SPARE_BYTES {
-            true => Err(no_room()),
+            true => Err(self.no_room()),
             false => Ok(()),
         }
     }
@@ -83,29 +130,35 @@ impl Spools {
     /// A new file.
     fn open(&self) -> Result<File, Stop> {
         let file = match self.files.fetch_add(1, Ordering::Relaxed) < FILES_MAX {
-            true => nameless(&self.folder).map_err(failed),
-            false => Err(too_many()),
+            true => nameless(&self.folder).map_err(|error| self.failed(error)),
+            false => Err(self.too_many()),
         };
         if file.is_err() {
             self.files.fetch_sub(1, Ordering::Relaxed);
         }
         file
     }
-}
 
-/// What a client can do that is refused a whole group.
-const IN_PARTS: &str = "read them in parts, with member;range=0-1499";
+    fn too_many(&self) -> Stop {
+        let Words { all, advice, .. } = self.words;
+        let text = format!("{all} as many files as there may be: try again later, or {advice}");
+        Refusal::new(ResultCode::BUSY, text).into()
+    }
 
-fn too_many() -> Stop {
-    let text = format!(
-        "too many large groups are on their way to clients: try again later, or {IN_PARTS}"
-    );
-    Refusal::new(ResultCode::BUSY, text).into()
-}
+    fn no_room(&self) -> Stop {
+        let Words { one, advice, .. } = self.words;
+        let text = format!("{one} more room than is left on the disk: {advice}");
+        Refusal::new(ResultCode::BUSY, text).into()
+    }
 
-fn no_room() -> Stop {
-    let text = format!("too little room is left on the disk for all of the members: {IN_PARTS}");
-    Refusal::new(ResultCode::BUSY, text).into()
+    /// What is short may be there later.
+    fn failed(&self, error: std::io::Error) -> Stop {
+        match Errno::from_io_error(&error) {
+            Some(Errno::NOSPC | Errno::DQUOT) => self.no_room(),
+            Some(Errno::MFILE | Errno::NFILE) => self.too_many(),
+            _ => failure(error).into(),
+        }
+    }
 }
 
 /// See the top of the file.
@@ -138,18 +191,35 @@ impl Spool {
     /// Appends what `fill` appends.
     pub fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), Stop> {
         fill(&mut self.memory);
-        if self.memory.len() < MEMORY_BYTES {
-            return Ok(());
+        match self.memory.len() < MEMORY_BYTES {
+            true => Ok(()),
+            false => self.write(),
         }
+    }
+
+    /// Nothing more will come: only few bytes stay in memory.
+    pub fn settle(&mut self) -> Result<(), Stop> {
+        match self.memory.len() <= SETTLED_BYTES {
+            true => self.memory.shrink_to_fit(),
+            false => self.write()?,
+        }
+        Ok(())
+    }
+
+    /// Puts what is in memory into the file; it stays in memory when there is no room.
+    fn write(&mut self) -> Result<(), Stop> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(self.spools.open()?),
         };
         let more = self.memory.len() as u64;
         self.spools.take(more, self.written)?;
-        let at = self.written;
+        let wrote = file.write_all_at(&self.memory, self.written);
+        if let Err(error) = wrote {
+            self.spools.bytes.fetch_sub(more, Ordering::Relaxed);
+            return Err(self.spools.failed(error));
+        }
         self.written += more;
-        file.write_all_at(&self.memory, at).map_err(failed)?;
         self.memory.clear();
         Ok(())
     }
@@ -199,17 +269,8 @@ fn nameless(folder: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// What is short may be there later.
-fn failed(error: std::io::Error) -> Stop {
-    match Errno::from_io_error(&error) {
-        Some(Errno::NOSPC | Errno::DQUOT) => no_room(),
-        Some(Errno::MFILE | Errno::NFILE) => too_many(),
-        _ => failure(error).into(),
-    }
-}
-
 fn failure(error: std::io::Error) -> Failure {
-    Failure::file("keeping a large entry until it is sent", error)
+    Failure::file("keeping bytes until they are sent", error)
 }
 
 #[cfg(test)]

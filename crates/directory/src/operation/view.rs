@@ -1,8 +1,8 @@
 //! Virtual list view (draft-ietf-ldapext-ldapv3-vlv-09): a window on a sorted list, and where in
 //! the list it lies.
 //!
-//! A view is made anew for each request, from the list as it is then: counts and positions are
-//! exact. The context id that clients send back only proves that they speak of the same list.
+//! Counts and positions are exact for the list: what matched while the list was made. The context
+//! id that clients send back names the list, so that they go on seeing the same one.
 
 use crate::operation::sort_key::Order;
 use crate::paging::CookieKey;
@@ -11,22 +11,34 @@ use protocol::control::{ViewTarget, VirtualListViewRequest, VirtualListViewRespo
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::Schema;
 use std::ops::Range;
-use store::EntryId;
 
-/// Entries of a list that can be viewed: what it takes is memory for their ids.
-const LIST_ENTRIES_MAX: usize = 16 << 20;
-
-/// A view being made.
+/// A view asked for.
 #[derive(Debug)]
 pub(crate) struct View {
     before: u32,
     after: u32,
     target: Target,
-    /// The list as far as it is known.
-    ids: Vec<EntryId>,
-    /// The place of the first entry that is great enough.
-    found: Option<usize>,
-    context_id: Vec<u8>,
+    /// The list that the client has seen before.
+    list: Option<u64>,
+}
+
+/// The part of a list that a view shows.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Places in the list, counted from 0.
+    pub places: Range<u32>,
+    /// The place of the target, counted from 1; one more than there are entries when the target is
+    /// behind the last.
+    position: u32,
+    length: u32,
+}
+
+impl Window {
+    /// The control that says where the window lies.
+    pub fn control(&self, context_id: &[u8]) -> OwnedControl {
+        let (position, length) = (self.position, self.length);
+        response(position, length, ResultCode::SUCCESS, Some(context_id))
+    }
 }
 
 #[derive(Debug)]
@@ -72,9 +84,8 @@ impl View {
         key: &CookieKey,
         fingerprint: u64,
     ) -> Result<View, NoView> {
-        if let Some(given) = asked.context_id
-            && !key.opens_context(given, fingerprint)
-        {
+        let list = asked.context_id.map(|it| key.open_context(it, fingerprint));
+        if list == Some(None) {
             let text = "this context id was not issued for this list: ask again without one";
             return Err(NoView::new(ResultCode::PROTOCOL_ERROR, text));
         }
@@ -102,45 +113,44 @@ impl View {
             before: asked.before_count,
             after: asked.after_count,
             target,
-            ids: Vec::new(),
-            found: None,
-            context_id: key.seal_context(fingerprint),
+            list: list.flatten(),
         })
     }
 
-    /// Takes the next entry of the list.
-    pub fn note(&mut self, key: &[u8], id: EntryId) -> Result<(), NoView> {
-        if let Target::Value(bound) = &self.target
-            && self.found.is_none()
-            && key >= &**bound
-        {
-            self.found = Some(self.ids.len());
-        }
-        if self.ids.len() >= LIST_ENTRIES_MAX {
-            let text = format!("the list has more than {LIST_ENTRIES_MAX} entries");
-            return Err(NoView::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
-        }
-        self.ids.push(id);
-        Ok(())
+    /// The number of the list that the client has seen before.
+    pub fn list(&self) -> Option<u64> {
+        self.list
     }
 
-    /// The entries in the window, and the control that says where it lies. The list is complete.
-    pub fn window(&mut self) -> Result<(Vec<EntryId>, OwnedControl), NoView> {
-        let ids = std::mem::take(&mut self.ids);
-        let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        let position = self.position(count)?;
-        let range = self.range(position, ids.len());
-        let control = response(position, count, ResultCode::SUCCESS, Some(&self.context_id));
-        Ok((ids[range].to_vec(), control))
+    /// The least sort key that the target can have; `None` when the target is given by its place.
+    pub fn bound(&self) -> Option<&[u8]> {
+        match &self.target {
+            Target::Offset { .. } => None,
+            Target::Value(bound) => Some(bound),
+        }
+    }
+
+    /// The window on a list of so many entries. `found` is the place of the first key that is not
+    /// less than the bound, counted from 0, if there is a bound.
+    ///
+    /// # Errors
+    /// The list is shorter than the offset.
+    pub fn window(&self, length: u32, found: Option<u32>) -> Result<Window, NoView> {
+        let position = self.position(length, found)?;
+        let target = position.saturating_sub(1);
+        let start = target.saturating_sub(self.before);
+        let end = target.saturating_add(self.after).saturating_add(1);
+        Ok(Window {
+            places: start.min(length)..end.min(length),
+            position,
+            length,
+        })
     }
 
     /// The target's place in a list of so many entries, counted from 1 (§5).
-    fn position(&self, length: u32) -> Result<u32, NoView> {
+    fn position(&self, length: u32, found: Option<u32>) -> Result<u32, NoView> {
         let (offset, count) = match self.target {
-            Target::Value(_) => {
-                let found = self.found.and_then(|at| u32::try_from(at).ok());
-                return Ok(found.unwrap_or(length).saturating_add(1));
-            }
+            Target::Value(_) => return Ok(found.unwrap_or(length).saturating_add(1)),
             Target::Offset { offset, count } => (offset, count),
         };
         if length == 0 {
@@ -160,13 +170,6 @@ impl View {
         let exact = u128::from(length) * u128::from(offset);
         let rounded = (2 * exact + u128::from(of)) / (2 * u128::from(of));
         Ok(u32::try_from(rounded).unwrap_or(length).clamp(1, length))
-    }
-
-    fn range(&self, position: u32, length: usize) -> Range<usize> {
-        let target = (position as usize).saturating_sub(1);
-        let start = target.saturating_sub(self.before as usize);
-        let end = target.saturating_add(self.after as usize).saturating_add(1);
-        start.min(length)..end.min(length)
     }
 }
 
@@ -197,16 +200,15 @@ mod tests {
             before,
             after,
             target,
-            ids: Vec::new(),
-            found: None,
-            context_id: Vec::new(),
+            list: None,
         }
     }
 
     #[test]
     fn offsets_are_ratios() {
-        let at =
-            |offset, count, length| view(Target::Offset { offset, count }, 0, 0).position(length);
+        let at = |offset, count, length| {
+            view(Target::Offset { offset, count }, 0, 0).position(length, None)
+        };
         assert_eq!(at(1, 0, 100), Ok(1));
         assert_eq!(at(1, 50, 100), Ok(1));
         assert_eq!(at(1, 1, 100), Ok(100), "equal numbers are the end");
@@ -228,36 +230,16 @@ mod tests {
 
     #[test]
     fn windows_end_where_the_list_does() {
-        let range = |before, after, position, length| {
-            view(
-                Target::Offset {
-                    offset: 1,
-                    count: 0,
-                },
-                before,
-                after,
-            )
-            .range(position, length)
+        let places = |before, after, found, length| {
+            let value = Target::Value(Box::from(*b"m"));
+            let window = view(value, before, after).window(length, Some(found));
+            window.expect("any value has its place").places
         };
-        assert_eq!(range(0, 19, 1, 78_564), 0..20);
-        assert_eq!(range(19, 0, 78_564, 78_564), 78_544..78_564);
-        assert_eq!(range(10, 10, 3, 100), 0..13);
-        assert_eq!(range(5, 5, 101, 100), 95..100, "no entry is great enough");
-        assert_eq!(range(u32::MAX, u32::MAX, 2, 3), 0..3);
-        assert_eq!(range(1, 1, 0, 0), 0..0);
-    }
-
-    #[test]
-    fn the_first_entry_that_is_great_enough_is_the_target() {
-        let mut by_value = view(Target::Value(Box::from(*b"m")), 1, 1);
-        for (at, key) in [b"a", b"k", b"m", b"m", b"z"].iter().enumerate() {
-            by_value.note(*key, EntryId(at as u64)).expect("few");
-        }
-        assert_eq!(by_value.position(5), Ok(3));
-        let (ids, _) = by_value.window().expect("in range");
-        assert_eq!(ids, [1, 2, 3].map(EntryId));
-        let mut beyond = view(Target::Value(Box::from(*b"zz")), 1, 1);
-        beyond.note(b"z", EntryId(0)).expect("few");
-        assert_eq!(beyond.position(1), Ok(2));
+        assert_eq!(places(0, 19, 0, 78_564), 0..20);
+        assert_eq!(places(19, 0, 78_563, 78_564), 78_544..78_564);
+        assert_eq!(places(10, 10, 2, 100), 0..13);
+        assert_eq!(places(5, 5, 100, 100), 95..100, "no entry is great enough");
+        assert_eq!(places(u32::MAX, u32::MAX, 1, 3), 0..3);
+        assert_eq!(places(1, 1, 0, 0), 0..0);
     }
 }

@@ -53,7 +53,8 @@ pub(super) fn list<'n>(
                 if let Some(view) = &asked.view {
                     let fingerprint = page::fingerprint(request, controls, context.subject, sort);
                     let view = View::of(schema, &order, view, needs.key, fingerprint);
-                    if let Err(none) = view.and_then(|it| listed.look_at(it, &keys)) {
+                    let id = needs.key.seal_context(fingerprint, 0);
+                    if let Err(none) = view.and_then(|it| listed.look_at(&it, &keys, &id)) {
                         return Ok(Err(Failure::no_view(none)));
                     }
                 }
@@ -89,15 +90,22 @@ impl Listed<'_> {
         keys
     }
 
-    /// Leaves what is in the window of a view.
-    fn look_at(&mut self, mut view: View, keys: &[Box<[u8]>]) -> Result<(), NoView> {
-        for (at, key) in keys.iter().enumerate() {
-            view.note(key, EntryId(at as u64))?;
-        }
-        let (window, control) = view.window()?;
-        let nodes = window.into_iter().map(|it| self.nodes[it.0 as usize]);
-        self.nodes = nodes.collect();
-        self.controls.push(control);
+    /// Leaves the entries in the window of a view. The list has few entries and is made anew each
+    /// time, so the context id names no kept list.
+    fn look_at(
+        &mut self,
+        view: &View,
+        keys: &[Box<[u8]>],
+        context_id: &[u8],
+    ) -> Result<(), NoView> {
+        let length = keys.len() as u32;
+        let found = view
+            .bound()
+            .map(|bound| keys.partition_point(|it| **it < *bound) as u32);
+        let window = view.window(length, found)?;
+        self.controls.push(window.control(context_id));
+        self.nodes.truncate(window.places.end as usize);
+        self.nodes.drain(..window.places.start as usize);
         Ok(())
     }
 

@@ -48,7 +48,7 @@ fn limits_on_sorting_are_clear() {
     let no_view = search(
         &mut client,
         EVERYBODY,
-        &[sort("title"), view(0, 0, offset(1, 0))],
+        &[sort("title/cn"), view(0, 0, offset(1, 0))],
     );
     assert_eq!(viewed(&no_view).code, code);
     // An index needs none.

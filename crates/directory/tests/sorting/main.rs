@@ -6,6 +6,7 @@
 mod kit;
 
 mod dropped;
+mod kept;
 mod limits;
 mod not_stored;
 

@@ -185,7 +185,7 @@ const SETTINGS: &[Setting] = &[
         "limits",
         "sort_entries_max",
         "100000",
-        "Entries one search sorts in memory, where no ordering index helps. 0: no limit.",
+        "Entries one search sorts, where no ordering index helps. 0: no limit.",
     ),
     row(
         "limits",
@@ -322,7 +322,8 @@ const SETTINGS: &[Setting] = &[
         "spool_mib_max",
         "4096",
         "Mebibytes that groups of very many members may take on the disk while they are sent to\n\
-         clients. 0: no limit, as long as 256 MiB are left there.",
+         clients; sorted lists may take as many again. 0: no limit, as long as 256 MiB are left\n\
+         there.",
     ),
 ];
 

@@ -1,8 +1,8 @@
 //! Telling that a subtree was deleted as one. The history has one change for it, so who follows
 //! looks for its entries itself: among those that are still stored, out of sight, and among those
-//! that the history says were reclaimed since. In one state an entry is among these or those; an entry
-//! that one slice found stored can be among the reclaimed ones of the next slice, so the ids of stored
-//! entries that were told are kept until the subtree is done.
+//! that the history says were reclaimed since. In one state an entry is among these or those; an
+//! entry that one slice found stored can be among the reclaimed ones of the next slice, so the ids
+//! of stored entries that were told are kept until the subtree is done.
 //!
 //! They are told before anything that happened later, what stands below others first: so the
 //! client never has an entry without its superior, and a name that was used again is free.

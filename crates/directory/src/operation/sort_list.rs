@@ -1,0 +1,106 @@
+//! Views and pages as parts of sorted lists that are kept (`list.rs`).
+
+use crate::context::Context;
+use crate::cursor::Cursor;
+use crate::operation::list::{self, List, Origin};
+use crate::operation::search::Needs;
+use crate::operation::slice::Slice;
+use crate::operation::sorted::{Goal, Phase, Progress, Sorted};
+use crate::operation::view::NoView;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// A part of a list that is being sent.
+#[derive(Debug)]
+pub(crate) struct Part {
+    list: Arc<List>,
+    reader: list::Place,
+    /// Keys still to be sent.
+    left: u32,
+}
+
+impl Sorted {
+    /// Sends entries of a part of a list, as far as the slice goes.
+    pub(super) fn send_part(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        mut part: Part,
+        slice: &Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Stop> {
+        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
+            if part.left == 0 {
+                return Ok(Progress::Done);
+            }
+            part.left -= 1;
+            let Some(key) = part.list.next(&mut part.reader)? else {
+                return Ok(Progress::Done);
+            };
+            if !self.is_due(key) {
+                continue;
+            }
+            if let Some(ended) = self.deliver(context, cursor, key.into(), out)? {
+                return Ok(Progress::Ended(ended));
+            }
+        }
+        Ok(Progress::Paused(Phase::Show(part)))
+    }
+
+    /// The kept list that the page or view is a part of, if there is one.
+    pub(super) fn kept_list(&self, needs: &Needs<'_>, origin: &Origin) -> Option<Arc<List>> {
+        let number = match &self.goal {
+            Goal::View(view) => view.list(),
+            // Further pages of a walk go on walking.
+            Goal::Page(page) if page.list == 0 && !page.after.is_empty() => return None,
+            Goal::Page(page) => Some(page.list),
+            Goal::All => return None,
+        };
+        needs.shared.lists.find(&list::Asked {
+            fingerprint: origin.fingerprint,
+            schema: &origin.schema,
+            number,
+            version: origin.version,
+            now_us: origin.begun_us,
+        })
+    }
+
+    /// Goes on with the part of a list that is asked for.
+    pub(super) fn show(
+        &mut self,
+        list: Arc<List>,
+        needs: &Needs<'_>,
+        cursor: &mut Cursor,
+    ) -> Result<Result<(), NoView>, Stop> {
+        let places = match &mut self.goal {
+            Goal::View(view) => {
+                let found = match view.bound() {
+                    Some(bound) => Some(list.first_from(bound)?),
+                    None => None,
+                };
+                let window = match view.window(list.length(), found) {
+                    Ok(window) => window,
+                    Err(none) => return Ok(Err(none)),
+                };
+                let context_id = needs.key.seal_context(list.fingerprint(), list.number());
+                let done = &mut cursor.extras.get_or_insert_default().done;
+                done.push(window.control(&context_id));
+                // The window is sent like everything else.
+                self.goal = Goal::All;
+                window.places
+            }
+            Goal::Page(page) => {
+                page.list = list.number();
+                list.first_from(&page.after)?..list.length()
+            }
+            Goal::All => 0..list.length(),
+        };
+        self.version = list.version();
+        self.phases.push_back(Phase::Show(Part {
+            reader: list.reader(places.start)?,
+            left: places.end - places.start,
+            list,
+        }));
+        Ok(Ok(()))
+    }
+}
