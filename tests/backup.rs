@@ -432,3 +432,45 @@ fn a_backup_may_be_one_file_or_a_stream() {
         .run_on_node(&["backup", "--incremental"], &[&text(&stream)])
         .expect(1);
 }
+
+/// The processes that have a place in LMDB's table of readers, dead or alive: 64 bytes for each
+/// reader, its process in bytes 8 to 11.
+fn readers_of(pando: &Pando) -> Vec<u32> {
+    let table = fs::read(pando.node().join("data/pando.mdb-lock")).expect("the table of readers");
+    let process = |slot: &[u8]| u32::from_ne_bytes(slot[8..12].try_into().expect("four bytes"));
+    table.chunks_exact(64).map(process).collect()
+}
+
+#[test]
+fn a_reader_that_was_killed_is_forgotten() {
+    let pando = served();
+    let mut admin = pando.admin();
+    let photo = "x".repeat(8_000);
+    for number in 0..300 {
+        let name = people::person(&format!("user{number}")).name;
+        let large = Modification::replace("description", &[&photo]);
+        admin.modify(&name, &[large]).expect_success();
+    }
+    // Nobody reads its output, which does not fit a pipe: it stays where it is with its snapshot.
+    let mut export = std::process::Command::new(kit::pando::program())
+        .arg("export")
+        .arg(pando.node())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    until("the export is a reader", || {
+        readers_of(&pando).contains(&export.id()).then_some(())
+    });
+    export.kill().expect("killed");
+    export.wait().expect("it ended");
+    assert!(readers_of(&pando).contains(&export.id()));
+    let name = people::person("user0").name;
+    let mut count = 0_u32;
+    until("the dead reader is forgotten", || {
+        count += 1;
+        let change = Modification::replace("description", &[&count.to_string()]);
+        admin.modify(&name, &[change]).expect_success();
+        (!readers_of(&pando).contains(&export.id())).then_some(())
+    });
+}

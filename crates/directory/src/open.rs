@@ -23,7 +23,7 @@ use crate::rules::RULES_NAME;
 use crate::stop::{Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
-use crate::writer::{Desk, Reclaiming, Writer};
+use crate::writer::{Desk, ReaderWatch, Reclaiming, Writer};
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
@@ -301,6 +301,7 @@ impl Directory {
             feed: Arc::clone(&feed),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::default(),
+            readers: ReaderWatch::default(),
             name: cookie_key.log(),
             monitor: Arc::clone(&monitor),
             compaction: Arc::clone(&compaction),

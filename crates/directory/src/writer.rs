@@ -13,6 +13,7 @@ mod answer;
 mod building;
 mod compaction;
 mod notes;
+mod readers;
 mod reclaim;
 mod rehearsal;
 
@@ -34,6 +35,7 @@ use answer::answer;
 use arc_swap::ArcSwap;
 pub(crate) use notes::Notes;
 use protocol::control::Position;
+pub(crate) use readers::ReaderWatch;
 pub(crate) use reclaim::Reclaiming;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -103,6 +105,8 @@ pub(crate) struct Desk {
     pub expiry: Schedule,
     /// Entries of deleted subtrees, still to be removed.
     pub reclaiming: Reclaiming,
+    /// When readers of old states were looked at.
+    pub readers: ReaderWatch,
     /// What the order is called, in positions.
     pub name: [u8; 16],
     /// Who is told how commits and builds go.
@@ -497,6 +501,7 @@ impl Desk {
             tracing::error!(%error, "writes are refused from now on; restart the server");
         }
         self.tell_of_log();
+        self.look_after_readers();
     }
 
     fn keep_up(&mut self) {

@@ -31,14 +31,38 @@ impl Store {
         // Before this function becomes a reader itself.
         let held = environment.readers()?;
         let newest = environment.newest()?;
+        let oldest = held.iter().map(|(_, snapshot)| *snapshot).min();
+        let oldest = oldest.unwrap_or(newest).min(newest);
         let free_pages = ReadTransaction::begin(environment)?.free_pages()?;
         let page_bytes = environment.page_bytes().unwrap_or_default() as u64;
         Ok(Usage {
             bytes: environment.sizes()?.0,
             free_bytes: free_pages * page_bytes,
             readers: held.len() as u64,
-            oldest: in_use.versions_from + held.iter().copied().min().unwrap_or(newest).min(newest),
+            oldest: in_use.versions_from + oldest,
             newest: in_use.versions_from + newest,
         })
+    }
+    /// The process whose snapshot is the oldest one held, and its version. `None` when no reader
+    /// holds a snapshot older than the newest one.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn oldest_reader(&self) -> Result<Option<(u32, u64)>, Error> {
+        let in_use = self.shared.current.get();
+        let held = in_use.environment.readers()?;
+        let newest = in_use.environment.newest()?;
+        let oldest = held.into_iter().min_by_key(|(_, snapshot)| *snapshot);
+        let oldest = oldest.filter(|(_, snapshot)| *snapshot < newest);
+        Ok(oldest.map(|(process, snapshot)| (process, in_use.versions_from + snapshot)))
+    }
+
+    /// Removes the readers of processes that died from LMDB's table: what they held may be used
+    /// again. Returns how many there were.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn clear_dead_readers(&self) -> Result<u32, Error> {
+        self.shared.environment().clear_dead_readers()
     }
 }

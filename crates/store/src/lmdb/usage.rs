@@ -10,11 +10,11 @@ use super::transaction::{ReadTransaction, Table};
 use crate::error::Error;
 
 impl Environment {
-    /// The snapshots that readers hold, of this process and of others.
+    /// The processes that read, this one among them, each with a snapshot that it holds.
     ///
     /// # Errors
     /// What LMDB says.
-    pub fn readers(&self) -> Result<Vec<u64>, Error> {
+    pub fn readers(&self) -> Result<Vec<(u32, u64)>, Error> {
         let mut lines: Vec<u8> = Vec::new();
         // SAFETY: the handle is open; `take_line` gets the context given here, which outlives the
         // call.
@@ -31,8 +31,11 @@ impl Environment {
         }
         // A line for each slot: process, thread, snapshot; `-` for a slot that holds none.
         let text = String::from_utf8_lossy(&lines);
-        let snapshot = |line: &str| line.split_whitespace().nth(2)?.parse().ok();
-        Ok(text.lines().filter_map(snapshot).collect())
+        let reader = |line: &str| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.parse().ok()?, words.nth(1)?.parse().ok()?))
+        };
+        Ok(text.lines().filter_map(reader).collect())
     }
 
     /// The newest snapshot there is.

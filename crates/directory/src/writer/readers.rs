@@ -1,0 +1,100 @@
+//! Readers that hold old states of the directory, which keep the pages of all later states from
+//! being used again: those of processes that died are forgotten, the others are warned of.
+
+use super::Desk;
+use crate::stop::Failure;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the least. A look costs a system call for each process that reads.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Age in seconds from which on a reader is warned of. An export or a backup of some million
+/// entries is done by then.
+const OLD_AGE_S: u64 = 600;
+/// Time between two warnings.
+const WARNING_INTERVAL: Duration = Duration::from_secs(600);
+
+/// When readers were looked at.
+#[derive(Debug, Default)]
+pub(crate) struct ReaderWatch {
+    looked: Option<Instant>,
+    warned: Option<Instant>,
+}
+
+impl ReaderWatch {
+    /// Whether it is time for a look, which is noted as done.
+    fn is_due(&mut self, now: Instant) -> bool {
+        let due = has_passed(self.looked, now, LOOK_INTERVAL);
+        if due {
+            self.looked = Some(now);
+        }
+        due
+    }
+
+    /// Whether a reader of this age in seconds is to be warned of, which is noted as done.
+    fn warns(&mut self, age_s: u64, now: Instant) -> bool {
+        let warns = age_s >= OLD_AGE_S && has_passed(self.warned, now, WARNING_INTERVAL);
+        if warns {
+            self.warned = Some(now);
+        }
+        warns
+    }
+}
+
+fn has_passed(since: Option<Instant>, now: Instant, interval: Duration) -> bool {
+    since.is_none_or(|since| now.saturating_duration_since(since) >= interval)
+}
+
+impl Desk {
+    /// Looks after readers once in a while. Called after commits: without them nothing is kept.
+    pub(super) fn look_after_readers(&mut self) {
+        if !self.readers.is_due(Instant::now()) {
+            return;
+        }
+        if let Err(failure) = self.try_look_after_readers() {
+            tracing::warn!(%failure, "the readers of the database could not be looked at");
+        }
+    }
+
+    fn try_look_after_readers(&mut self) -> Result<(), Failure> {
+        let dead = self.store.clear_dead_readers()?;
+        if dead > 0 {
+            tracing::info!(
+                readers = dead,
+                "readers of processes that died were removed"
+            );
+        }
+        let Some((process, version)) = self.store.oldest_reader()? else {
+            return Ok(());
+        };
+        let now_us = self.clock.now_us();
+        let age_s = self.monitor.commits.age_s(version, now_us);
+        if self.readers.warns(age_s, Instant::now()) {
+            tracing::warn!(
+                process,
+                age_s,
+                "a reader has held an old state of the database for {} minutes: until it ends, \
+                 the file grows with each write",
+                age_s / 60
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_and_warnings_keep_their_intervals() {
+        let mut watch = ReaderWatch::default();
+        let start = Instant::now();
+        assert!(watch.is_due(start));
+        assert!(!watch.is_due(start + Duration::from_millis(999)));
+        assert!(watch.is_due(start + Duration::from_secs(1)));
+        assert!(!watch.warns(OLD_AGE_S - 1, start));
+        assert!(watch.warns(OLD_AGE_S, start));
+        assert!(!watch.warns(OLD_AGE_S + 599, start + Duration::from_secs(599)));
+        assert!(watch.warns(OLD_AGE_S + 600, start + Duration::from_secs(600)));
+    }
+}
