@@ -144,6 +144,12 @@ pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
             "the server takes no more writes until it is restarted; see its log",
         );
     }
+    if let Failure::Store(store::Error::DamagedEntry { .. }) = failure {
+        return LdapResult::new(
+            ResultCode::OTHER,
+            "an entry is damaged and not answered; see the server's log",
+        );
+    }
     LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")
 }
 

@@ -329,7 +329,9 @@ impl Desk {
                 answer(group, results.into_iter(), at);
             }
             // One of them met something that should not be; the others are not to suffer from it.
-            Err(Failure::Store(store::Error::Corrupt { .. })) if group.len() > 1 => {
+            Err(Failure::Store(
+                store::Error::Corrupt { .. } | store::Error::DamagedEntry { .. },
+            )) if group.len() > 1 => {
                 for one in group.chunks(1) {
                     self.write(one);
                 }

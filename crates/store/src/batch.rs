@@ -29,7 +29,7 @@ use crate::lmdb::{Put, WriteTransaction};
 use crate::snapshot::{Pending, Snapshot};
 use crate::state::{STATE_KEY, State, encode_index, index_key, value_key};
 use crate::store::Shared;
-use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value};
+use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name, name_value};
 
 /// One write transaction. Dropping it changes nothing.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl<'s> Batch<'s> {
         let key = NameKey::new(parent, rdn_normal);
         if !self
             .transaction
-            .put_new(self.tables.name, key.bytes(), &id.packed())?
+            .put_new(self.tables.name, key.bytes(), &name_value(key.bytes(), id))?
         {
             return Err(Error::conflict("the name is taken"));
         }
@@ -193,10 +193,11 @@ impl<'s> Batch<'s> {
             return Err(Error::conflict("an entry cannot move below itself"));
         }
         if old_key.bytes() != new_key.bytes() {
-            if !self
-                .transaction
-                .put_new(self.tables.name, new_key.bytes(), &id.packed())?
-            {
+            if !self.transaction.put_new(
+                self.tables.name,
+                new_key.bytes(),
+                &name_value(new_key.bytes(), id),
+            )? {
                 return Err(Error::conflict("the name is taken"));
             }
             self.transaction.delete(self.tables.name, old_key.bytes())?;
@@ -471,7 +472,7 @@ impl<'s> Batch<'s> {
     /// Checks that a name row leads to this entry.
     pub(crate) fn check_name(&self, id: EntryId, key: &[u8]) -> Result<(), Error> {
         let row = self.transaction.get(self.tables.name, key)?;
-        match row.map(|value| id_of_value(value, "name")).transpose()? {
+        match row.map(|value| id_of_name(key, value)).transpose()? {
             Some(found) if found == id => Ok(()),
             _ => Err(Error::conflict(format!(
                 "entry {id} does not have this name"

@@ -37,7 +37,7 @@ use crate::index_set::{IndexKind, IndexSet, IndexState};
 use crate::lmdb::{Put, ReadTransaction, WriteTransaction};
 use crate::state::{State, encode_index, index_key, value_key};
 use crate::store::{DATABASE_FILE, Store, StoreOptions};
-use crate::tables::NameKey;
+use crate::tables::{NameKey, name_value};
 
 /// Bytes of entries written in one transaction: few enough that its dirty pages stay in the cache
 /// of the machine, many enough that commits cost nothing.
@@ -260,7 +260,7 @@ impl BulkLoader {
         let key = key.bytes();
         self.names
             .0
-            .add(parent.0, &[key, &id.packed()], key.len(), 8);
+            .add(parent.0, &[key, &name_value(key, id)], key.len(), 8);
         self.last = id;
         self.state.entries += 1;
         self.state.next_id = id.0 + 1;

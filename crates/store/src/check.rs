@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
-use crate::tables::{NameKey, count_of_value, id_of_key, id_of_value, parent_of_name_key};
+use crate::tables::{NameKey, count_of_value, id_of_key, id_of_name, parent_of_name_key};
 use sums::Sum;
 
 /// Problems kept in words; all are counted.
@@ -76,8 +76,11 @@ pub fn check(
         let (id, view) = match row {
             Ok(row) => row,
             Err(error) => {
-                report.add(|| format!("an entry cannot be read: {error}"));
-                break;
+                report.add(|| error.to_string());
+                match error {
+                    Error::DamagedEntry { .. } => continue,
+                    _ => break,
+                }
             }
         };
         check_entry(id, &view, &indexes.schema, &mut report);
@@ -92,11 +95,13 @@ pub fn check(
         }
     }
     if !rows.check_tables(&mut report)? {
-        for (id, view) in snapshot
-            .stored_entries_from(EntryId(1))
-            .map_while(Result::ok)
-        {
-            rows.find_missing(id, &view, &mut report)?;
+        for row in snapshot.stored_entries_from(EntryId(1)) {
+            match row {
+                Ok((id, view)) => rows.find_missing(id, &view, &mut report)?,
+                // Told above.
+                Err(Error::DamagedEntry { .. }) => {}
+                Err(_) => break,
+            }
         }
     }
     digest = digest.wrapping_add(links::check(snapshot, &mut report)?);
@@ -141,7 +146,7 @@ fn sum_names(snapshot: &Snapshot<'_>, report: &mut Report) -> Result<Names, Erro
     };
     let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
     while let Some((key, value)) = cursor.next()? {
-        let (Some(parent), Ok(id)) = (parent_of_name_key(key), id_of_value(value, "name")) else {
+        let (Some(parent), Ok(id)) = (parent_of_name_key(key), id_of_name(key, value)) else {
             report.add(|| "a name row cannot be read".to_owned());
             continue;
         };
@@ -156,7 +161,7 @@ fn sum_names(snapshot: &Snapshot<'_>, report: &mut Report) -> Result<Names, Erro
 fn find_names(snapshot: &Snapshot<'_>, schema: &Schema, report: &mut Report) -> Result<(), Error> {
     let mut cursor = snapshot.transaction.cursor(snapshot.tables.name)?;
     while let Some((key, value)) = cursor.next()? {
-        let Ok(id) = id_of_value(value, "name") else {
+        let Ok(id) = id_of_name(key, value) else {
             continue;
         };
         match snapshot.stored_entry(id) {
@@ -211,7 +216,7 @@ fn check_counts(
         report.expect(counted == stored, || {
             format!("entry {parent} has {counted} children, its count says {stored}")
         });
-        let exists = !parent.is_entry() || snapshot.stored_entry(parent)?.is_some();
+        let exists = !parent.is_entry() || is_stored(snapshot, parent)?;
         report.expect(exists, || {
             format!("{parent} has children but does not exist")
         });
@@ -220,6 +225,15 @@ fn check_counts(
         report.add(|| format!("entry {parent} has {counted} children but no count"));
     }
     Ok(())
+}
+
+/// Whether an entry has a row, which may be damaged.
+fn is_stored(snapshot: &Snapshot<'_>, id: EntryId) -> Result<bool, Error> {
+    match snapshot.stored_entry(id) {
+        Ok(stored) => Ok(stored.is_some()),
+        Err(Error::DamagedEntry { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 fn check_dictionary(

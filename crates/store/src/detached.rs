@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::Cursor;
 use crate::snapshot::Snapshot;
-use crate::tables::{NameKey, id_of_value, parent_of_name_key};
+use crate::tables::{NameKey, id_of_name, parent_of_name_key};
 
 /// A detached entry whose turn it is to be reclaimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl<'a> NameRows<'a> {
         };
         self.begun = true;
         let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
-        row.map(|(key, value)| Ok((key, id_of_value(value, "name")?)))
+        row.map(|(key, value)| Ok((key, id_of_name(key, value)?)))
             .transpose()
     }
 }
@@ -204,7 +204,7 @@ impl DetachedWalk {
             };
             let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(*parent));
             if let Some((key, value)) = row {
-                let id = id_of_value(value, "name")?;
+                let id = id_of_name(key, value)?;
                 *last = key.to_vec();
                 self.levels
                     .push((id, NameKey::new(id, &[]).bytes().to_vec()));

@@ -16,8 +16,10 @@ use smallvec::SmallVec;
 use crate::error::Error;
 use crate::id::EntryId;
 
-/// The version byte of the row.
-pub(crate) const VERSION: u8 = 1;
+/// The version byte of the row, which is stored with a checksum behind it.
+pub(crate) const VERSION: u8 = 2;
+/// The version byte of rows that were stored without a checksum. All else is equal.
+pub(crate) const VERSION_UNSUMMED: u8 = 1;
 /// The flag of a row whose entry may own sets of links.
 pub(crate) const LINKED: u8 = 1;
 /// Where the flags stand.
@@ -69,7 +71,7 @@ impl<'a> EntryView<'a> {
 
     #[inline]
     fn parse(bytes: &'a [u8]) -> Option<EntryView<'a>> {
-        if bytes.len() < HEADER_BYTES || bytes[0] != VERSION {
+        if bytes.len() < HEADER_BYTES || !matches!(bytes[0], VERSION | VERSION_UNSUMMED) {
             return None;
         }
         let count = usize::from(u16_at(bytes, 2)?);
@@ -83,7 +85,7 @@ impl<'a> EntryView<'a> {
         })
     }
 
-    /// The whole row.
+    /// The whole row, without its checksum.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -193,6 +195,19 @@ impl<'a> EntryView<'a> {
         self.bytes.get(self.area()..).unwrap_or_default()
     }
 
+    /// Whether the attributes of the directory lie one behind the other and reach to the end of the
+    /// row, each a PartialAttribute of the length that the directory gives it.
+    pub(crate) fn directory_covers_attributes(&self) -> bool {
+        let mut length = 0;
+        let sound = self.attributes().all(|attribute| {
+            length += attribute.encoded.len();
+            let mut reader = protocol::ber::Reader::new(attribute.encoded);
+            let decoded = protocol::ber::PartialAttribute::decode(&mut reader);
+            decoded.and_then(|_| reader.finish()).is_ok()
+        });
+        sound && length == self.all_attributes().len()
+    }
+
     fn area(&self) -> usize {
         self.directory + 6 * self.count
     }
@@ -239,7 +254,7 @@ impl schema::filter::ValueSource for EntryView<'_> {
 #[cold]
 fn unreadable(bytes: &[u8]) -> Error {
     match bytes.first() {
-        Some(&found) if found != VERSION => Error::Format {
+        Some(&found) if found > VERSION => Error::Format {
             what: "an entry",
             found: found.into(),
             expected: VERSION.into(),

@@ -1,5 +1,13 @@
 //! Where entry rows are kept: the seam behind which another layout can take the place of the tree.
+//!
+//! Invariant: a row that comes out is the row that was put in under this id. It is stored with a
+//! checksum, which is compared whenever it is read; of rows from before there were checksums, the
+//! digest is compared, and that attributes lie where the directory says.
 
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::entry::{EntryView, VERSION, VERSION_UNSUMMED};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::{Cursor, Put, Table, Transaction, WriteTransaction};
@@ -47,7 +55,10 @@ impl EntryStore for EntryTree {
         transaction: &'t Transaction,
         id: EntryId,
     ) -> Result<Option<&'t [u8]>, Error> {
-        transaction.get(self.0, &id_key(id))
+        match transaction.get(self.0, &id_key(id))? {
+            Some(row) => verified(id, row).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn put(
@@ -57,7 +68,20 @@ impl EntryStore for EntryTree {
         parts: &[&[u8]],
         put: Put,
     ) -> Result<(), Error> {
-        transaction.put_parts(self.0, &id_key(id), parts, put)
+        let mut hash = Xxh3::new();
+        let checksum;
+        let mut all: SmallVec<[&[u8]; 4]> = SmallVec::new();
+        // Rows that are copied may be of the version without a checksum.
+        let mut rest = parts;
+        if let Some(([_, first @ ..], others)) = parts.split_first() {
+            all.extend([&[VERSION][..], first]);
+            rest = others;
+        }
+        all.extend_from_slice(rest);
+        all.iter().for_each(|part| hash.update(part));
+        checksum = (hash.digest() ^ id.0).to_le_bytes();
+        all.push(&checksum);
+        transaction.put_parts(self.0, &id_key(id), &all, put)
     }
 
     fn delete(&self, transaction: &mut WriteTransaction, id: EntryId) -> Result<bool, Error> {
@@ -92,6 +116,106 @@ impl<'t> Iterator for TreeScan<'t> {
             Ok(row) => row?,
             Err(error) => return Some(Err(error)),
         };
-        Some(id_of_key(key, "entry").map(|id| (id, value)))
+        let id = match id_of_key(key, "entry") {
+            Ok(id) => id,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(verified(id, value).map(|row| (id, row)))
+    }
+}
+
+/// Bytes of the checksum behind a row.
+const CHECKSUM_BYTES: usize = 8;
+
+/// The row of an entry without its checksum, which is compared.
+#[inline]
+fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
+    if let Some((content, checksum)) = row.split_last_chunk::<CHECKSUM_BYTES>()
+        && content.first() == Some(&VERSION)
+        && xxh3_64(content) ^ id.0 == u64::from_le_bytes(*checksum)
+    {
+        return Ok(content);
+    }
+    verified_unsummed(id, row)
+}
+
+/// A row from before there were checksums.
+#[cold]
+fn verified_unsummed(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
+    let sound = |view: &EntryView<'_>| {
+        view.computed_digest() == view.digest() && view.directory_covers_attributes()
+    };
+    match row.first() {
+        Some(&VERSION_UNSUMMED) if EntryView::new(row).is_ok_and(|view| sound(&view)) => Ok(row),
+        // A later release's, or damaged: which of the two is not to be told apart.
+        Some(&found) if found > VERSION => EntryView::new(row).map(|_| row),
+        _ => Err(Error::DamagedEntry { id }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entry::EntryBuilder;
+
+    const ID: EntryId = EntryId(7);
+
+    /// A row as it is stored, and as releases before checksums stored it.
+    fn rows() -> (Vec<u8>, Vec<u8>) {
+        let mut builder = EntryBuilder::new(EntryId(2), "uid=ada", 9);
+        let values = [&b"ada"[..], b"lovelace"];
+        builder.user(schema::AttributeNumber(3), "cn", values.into_iter());
+        builder.operational(
+            schema::AttributeNumber(4),
+            "etag",
+            std::iter::once(&b"1"[..]),
+        );
+        let mut row = Vec::new();
+        builder.finish(&mut row);
+        let mut old = row.clone();
+        old[0] = VERSION_UNSUMMED;
+        let checksum = xxh3_64(&row) ^ ID.0;
+        row.extend_from_slice(&checksum.to_le_bytes());
+        (row, old)
+    }
+
+    #[test]
+    fn rows_of_both_versions_are_read() {
+        let (row, old) = rows();
+        assert_eq!(
+            verified(ID, &row).unwrap(),
+            &row[..row.len() - CHECKSUM_BYTES]
+        );
+        assert_eq!(verified(ID, &old).unwrap(), old);
+        let of_another = verified(EntryId(8), &row);
+        assert!(matches!(
+            of_another,
+            Err(Error::DamagedEntry { id: EntryId(8) })
+        ));
+        assert!(matches!(verified(ID, &[]), Err(Error::DamagedEntry { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_row_is_read(bytes in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..4)) {
+            let (row, old) = rows();
+            let damage = |row: &[u8]| {
+                let mut damaged = row.to_vec();
+                for (at, bits) in &bytes {
+                    damaged[at % row.len()] ^= bits;
+                }
+                damaged
+            };
+            let damaged = damage(&row);
+            prop_assert!(damaged == row || verified(ID, &damaged).is_err());
+            // The digest of an old row covers its name and its attributes.
+            let damaged = damage(&old);
+            if let Ok(read) = verified(ID, &damaged) {
+                let attributes = |row| EntryView::new(row).map(|it| it.all_attributes().to_vec());
+                prop_assert_eq!(attributes(read).ok(), attributes(&old).ok());
+            }
+        }
     }
 }

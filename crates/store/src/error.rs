@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::id::EntryId;
+
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
 pub enum Error {
@@ -45,6 +47,11 @@ pub enum Error {
         found: u32,
         /// The version this build reads.
         expected: u32,
+    },
+    /// The row of an entry is not the one that was written: the disk or this program is broken.
+    DamagedEntry {
+        /// The entry.
+        id: EntryId,
     },
     /// Rows contradict each other or cannot be read: the disk or this program is broken.
     Corrupt {
@@ -155,6 +162,11 @@ impl fmt::Display for Error {
                     "{what} has format {found}, this build reads format {expected}"
                 )
             }
+            Error::DamagedEntry { id } => write!(
+                f,
+                "entry {id} is damaged: its checksum does not fit what is stored; `pando check` \
+                 finds all damage, `pando restore` brings a backup back"
+            ),
             Error::Corrupt { table, detail } => write!(f, "table {table} is damaged: {detail}"),
             Error::Conflict { detail } => f.write_str(detail),
             Error::Cancelled => f.write_str("given up before its end"),

@@ -18,7 +18,7 @@ use crate::index::posting;
 use crate::index_set::IndexState;
 use crate::lmdb::{Statistics, Transaction};
 use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
-use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_value};
+use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name};
 use walk::{Children, Entries};
 
 /// A state of the directory. Cheap to copy; everything it returns lies in the map.
@@ -134,7 +134,9 @@ impl<'a> Snapshot<'a> {
     pub fn child(&self, parent: EntryId, rdn: &[u8]) -> Result<Option<EntryId>, Error> {
         let key = NameKey::new(parent, rdn);
         let value = self.transaction.get(self.tables.name, key.bytes())?;
-        value.map(|value| id_of_value(value, "name")).transpose()
+        value
+            .map(|value| id_of_name(key.bytes(), value))
+            .transpose()
     }
 
     /// Where a name leads. With the superior remembered this is one search of one tree.

@@ -2,10 +2,10 @@
 //!
 //! The layout of every key and value stands in docs/formats/database.md.
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use crate::error::Error;
-use crate::id::EntryId;
+use crate::id::{EntryId, ID_BYTES};
 use crate::lmdb::{Table, TableOptions};
 
 /// The handles of all tables.
@@ -129,10 +129,32 @@ pub(crate) fn id_of_key(key: &[u8], table: &'static str) -> Result<EntryId, Erro
     Ok(EntryId(u64::from_be_bytes(bytes)))
 }
 
-/// The id in the value of a name row.
+/// Bytes of the value of a name row.
+const NAME_VALUE_BYTES: usize = ID_BYTES + 4;
+
+/// The value of a name row: the id, and a checksum of key and id.
+pub(crate) fn name_value(key: &[u8], id: EntryId) -> [u8; NAME_VALUE_BYTES] {
+    let mut value = [0; NAME_VALUE_BYTES];
+    value[..ID_BYTES].copy_from_slice(&id.packed());
+    value[ID_BYTES..].copy_from_slice(&name_checksum(key, id).to_le_bytes());
+    value
+}
+
+/// The id in the value of a name row, whose checksum is compared. Rows from before there were
+/// checksums have none.
 #[inline]
-pub(crate) fn id_of_value(value: &[u8], table: &'static str) -> Result<EntryId, Error> {
-    EntryId::unpack(value).ok_or_else(|| Error::corrupt(table, "a value is not six bytes"))
+pub(crate) fn id_of_name(key: &[u8], value: &[u8]) -> Result<EntryId, Error> {
+    let (id, checksum) = value.split_at(value.len().min(ID_BYTES));
+    let unreadable = || Error::corrupt("name", "a value is not an id with a checksum");
+    let id = EntryId::unpack(id).ok_or_else(unreadable)?;
+    if checksum.is_empty() || checksum == name_checksum(key, id).to_le_bytes() {
+        return Ok(id);
+    }
+    Err(Error::corrupt("name", "a checksum does not fit its row"))
+}
+
+fn name_checksum(key: &[u8], id: EntryId) -> u32 {
+    (xxh3_64_with_seed(key, id.0) >> 32) as u32
 }
 
 /// A child count.

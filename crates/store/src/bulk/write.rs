@@ -7,11 +7,11 @@ use super::groups::append_group;
 use super::runs::{Runs, TakeRow};
 use super::{BulkLoader, Finished, Loaded, group_slot};
 use crate::error::Error;
-use crate::id::EntryId;
 use crate::index_set::IndexKind;
 use crate::lmdb::Put;
 use crate::state::STATE_KEY;
 use crate::store::DATABASE_FILE;
+use crate::tables::id_of_name;
 
 /// Rows written in one transaction.
 pub(super) const TRANSACTION_ROWS: usize = 200_000;
@@ -136,7 +136,7 @@ fn append_names(loader: &mut BulkLoader, names: ByteKeys, runs: Runs) -> Result<
     let mut rows = 0;
     let mut put = |key: &[u8], value: &[u8]| {
         if last == key {
-            let id = EntryId::unpack(value).unwrap_or_default();
+            let id = id_of_name(key, value)?;
             return Err(Error::conflict(format!(
                 "entry {id} has the name of another entry"
             )));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::Report;
+use super::{Report, is_stored};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::link::chunk::Chunk;
@@ -74,7 +74,7 @@ fn check_member(
     report.expect(found == Some(&item), || {
         format!("member {member} does not know that it is in set {}", set.0)
     });
-    let exists = snapshot.stored_entry(member)?.is_some() || snapshot.text(member)?.is_some();
+    let exists = is_stored(snapshot, member)? || snapshot.text(member)?.is_some();
     report.expect(exists, || {
         format!("set {} has the member {member}, which is missing", set.0)
     });
@@ -135,8 +135,13 @@ fn check_owned(
     set: &LinkedSet,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let view = snapshot.stored_entry(id)?;
-    report.expect(view.is_some_and(|view| view.has_links()), || {
+    let knows = match snapshot.stored_entry(id) {
+        Ok(view) => view.is_some_and(|view| view.has_links()),
+        // That the entry is damaged is told where entries are checked.
+        Err(Error::DamagedEntry { .. }) => true,
+        Err(error) => return Err(error),
+    };
+    report.expect(knows, || {
         format!("entry {id} has a set of links and does not know it")
     });
     let key = rows::owner_key(set.set);

@@ -21,7 +21,7 @@ fn the_header_is_as_documented() {
     );
     let mut row = Vec::new();
     builder.finish(&mut row);
-    assert_eq!(row[..8], [1, 0, 2, 0, 4, 0, 0, 0]);
+    assert_eq!(row[..8], [2, 0, 2, 0, 4, 0, 0, 0]);
     assert_eq!(row[8..24], [2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0]);
     let attributes = 44 + 4 + 12;
     let user = b"\x30\x0d\x04\x02cn\x31\x07\x04\x01x\x04\x02yy";

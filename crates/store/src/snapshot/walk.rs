@@ -6,7 +6,7 @@ use crate::entry_store::{EntryStore, TreeScan};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::Cursor;
-use crate::tables::{NameKey, id_of_value, parent_of_name_key};
+use crate::tables::{NameKey, id_of_name, parent_of_name_key};
 
 /// See [`Snapshot::children`].
 pub(super) struct Children<'a> {
@@ -40,7 +40,7 @@ impl<'a> Children<'a> {
             }
         };
         let row = row.filter(|(key, _)| parent_of_name_key(key) == Some(self.parent));
-        row.map(|(_, value)| id_of_value(value, "name")).transpose()
+        row.map(|(key, value)| id_of_name(key, value)).transpose()
     }
 }
 
@@ -74,7 +74,7 @@ impl Snapshot<'_> {
         while let Some((key, value)) = row
             && parent_of_name_key(key) == Some(parent)
         {
-            if !take(key, id_of_value(value, "name")?) {
+            if !take(key, id_of_name(key, value)?) {
                 break;
             }
             row = cursor.next()?;

@@ -1,0 +1,120 @@
+//! A database file that is not what was written: bits flip, ends are missing.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use kit::random::Random;
+use kit::{Client, Entry, Pando, SUFFIX, people};
+use protocol::{ResultCode, Scope};
+
+/// How often the file is damaged while it is served.
+const DAMAGES: u64 = 40;
+
+const PEOPLE: usize = 200;
+
+/// A node with people that serves, whose file has few free pages.
+fn served() -> Pando {
+    let mut pando = Pando::start();
+    let mut admin = pando.admin();
+    admin.add(&people::unit("People")).expect_success();
+    for number in 0..PEOPLE {
+        let mut person = people::person(&format!("user{number}"));
+        person.push("description", vec![b'a' + (number % 26) as u8; 2_000]);
+        admin.add(&person).expect_success();
+    }
+    pando.stop();
+    pando.run_on_node(&["compact"], &[]).expect(0);
+    pando.serve();
+    pando
+}
+
+/// Every entry as it is before anything is damaged.
+fn truth(client: &mut Client) -> HashMap<String, Entry> {
+    let found = client.search(SUFFIX, Scope::WholeSubtree, "(objectClass=*)", &["*", "+"]);
+    found.outcome.clone().expect_success();
+    let entries = found.entries.into_iter();
+    entries.map(|it| (it.name.clone(), it)).collect()
+}
+
+/// What was answered: how many entries, and which of them were not as they were written.
+#[derive(Default)]
+struct Answers {
+    right: usize,
+    wrong: Vec<String>,
+    refused: usize,
+}
+
+impl Answers {
+    fn take(
+        &mut self,
+        truth: &HashMap<String, Entry>,
+        asked: Option<&str>,
+        found: kit::client::Found,
+    ) {
+        for entry in found.entries {
+            let sound = truth.get(&entry.name) == Some(&entry)
+                && asked.is_none_or(|asked| asked == entry.name);
+            match sound {
+                true => self.right += 1,
+                false => self.wrong.push(format!("asked for {asked:?}: {entry:?}")),
+            }
+        }
+        self.refused += usize::from(found.outcome.code == ResultCode::OTHER);
+    }
+}
+
+#[test]
+fn no_entry_is_answered_that_was_not_written() {
+    let mut random = Random::announced("no_entry_is_answered_that_was_not_written");
+    let damages = std::env::var("PANDO_TEST_DAMAGES");
+    let damages = damages.map_or(DAMAGES, |it| it.parse().expect("a number"));
+    let mut pando = served();
+    let mut client = pando.admin();
+    let truth = truth(&mut client);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(pando.node().join("data/pando.mdb"))
+        .expect("the database");
+    let length = file.metadata().expect("its size").len();
+    let mut answers = Answers::default();
+    for _ in 0..damages {
+        let at = random.below(length);
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).expect("read");
+        let damaged = byte[0] ^ (1 << random.below(8));
+        file.write_all_at(&[damaged], at).expect("written");
+        let before = answers.wrong.len();
+        let named = truth
+            .keys()
+            .map(|name| (Some(name.as_str()), Scope::BaseObject));
+        for (name, scope) in named.chain([(None, Scope::WholeSubtree)]) {
+            let base = name.unwrap_or(SUFFIX);
+            let id = client.send_search(base, scope, "(objectClass=*)", &["*", "+"], &[], |_| {});
+            match client.try_finish(id) {
+                Ok(found) => answers.take(&truth, name, found),
+                Err(error) => {
+                    answers.wrong.push(format!("asked for {name:?}: {error}"));
+                    client = pando.admin();
+                }
+            }
+        }
+        if answers.wrong.len() > before {
+            eprintln!(
+                "byte {at} of {length}: {} wrong: {:.300}",
+                answers.wrong.len() - before,
+                answers.wrong[before]
+            );
+        }
+        file.write_all_at(&byte, at).expect("written");
+    }
+    eprintln!(
+        "{} right, {} refused, {} wrong",
+        answers.right,
+        answers.refused,
+        answers.wrong.len()
+    );
+    assert!(answers.wrong.is_empty(), "{:#?}", &answers.wrong[..1]);
+    assert!(pando.process().is_alive());
+}
