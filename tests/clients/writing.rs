@@ -1,7 +1,11 @@
 //! `ldapadd`, `ldapmodify`, `ldapdelete` and `ldapmodrdn`.
 
+use std::time::{Duration, Instant};
+
+use kit::client::Modification;
 use kit::tools::Tools;
 use kit::{SUFFIX, Subject, ldif, people};
+use protocol::ResultCode;
 
 use super::{ADA, EDSGER, GRACE, code, names, read};
 
@@ -384,4 +388,38 @@ fn renames_that_fail_change_nothing() {
     grace
         .run("ldapmodrdn", &[ADA, "uid=x"], "")
         .expect(code::INSUFFICIENT_ACCESS_RIGHTS);
+}
+
+#[test]
+fn many_values_are_deleted_by_name_in_one_request() {
+    let subject = Subject::with_people();
+    let mut admin = subject.admin();
+    let values: Vec<String> = (0..150_000).map(|it| format!("value {it:06}")).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let all = Modification::replace("description", &values);
+    admin.modify(ADA, &[all]).expect_success();
+    // One after the other each would be looked for among all that are left, which took a minute.
+    let started = Instant::now();
+    let (first, rest) = values.split_at(75_000);
+    let backwards: Vec<&str> = rest.iter().rev().copied().collect();
+    let half = Modification::delete("description", &backwards);
+    admin.modify(ADA, &[half]).expect_success();
+    assert!(
+        started.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        started.elapsed()
+    );
+    let left = admin.read(ADA).expect("she is there");
+    assert_eq!(left.values("description").len(), first.len());
+    // Spelled otherwise they are the values all the same, and all or none are deleted.
+    let otherwise = Modification::delete("description", &["VALUE 000001", "value  000002"]);
+    admin.modify(ADA, &[otherwise]).expect_success();
+    let missing = Modification::delete("description", &["value 000003", "value 149999"]);
+    let refused = admin.modify(ADA, &[missing]);
+    assert_eq!(refused.code, ResultCode::NO_SUCH_ATTRIBUTE);
+    let twice = Modification::delete("description", &["value 000003", "VALUE 000003"]);
+    let refused = admin.modify(ADA, &[twice]);
+    assert_eq!(refused.code, ResultCode::NO_SUCH_ATTRIBUTE);
+    let left = admin.read(ADA).expect("she is there");
+    assert_eq!(left.values("description").len(), first.len() - 2);
 }

@@ -222,19 +222,45 @@ fn apply<'e>(
             if change.given.values.is_empty() {
                 values.clear();
             }
-            for wanted in &change.given.values {
-                match position_of(schema, type_id, values, wanted) {
-                    Some(at) => {
-                        values.remove(at);
-                    }
-                    None if permissive => {}
-                    None => return no_such(format!("{} has no such value", text())),
-                }
+            if !remove_values(schema, type_id, values, &change.given.values) && !permissive {
+                return no_such(format!("{} has no such value", text()));
             }
         }
         ChangeOperation::Increment => increment(schema, draft, change, number)?,
     }
     Ok(())
+}
+
+/// Removes these values, each as spelled if it stands there so, else one that is equal to it.
+/// Returns whether all of them were there. The work is linear in both numbers of values.
+fn remove_values(
+    schema: &Schema,
+    type_id: TypeId,
+    values: &mut Vec<Cow<'_, [u8]>>,
+    wanted: &[Vec<u8>],
+) -> bool {
+    if let [wanted] = wanted {
+        let at = position_of(schema, type_id, values, wanted);
+        at.map(|at| values.remove(at));
+        return at.is_some();
+    }
+    let mut spelled: HashSet<&[u8]> = HashSet::with_capacity(wanted.len());
+    let again: Vec<&[u8]> = wanted
+        .iter()
+        .map(Vec::as_slice)
+        .filter(|it| !spelled.insert(it))
+        .collect();
+    values.retain(|value| !spelled.remove(&**value));
+    let left = spelled.into_iter().chain(again);
+    let mut forms: HashSet<Vec<u8>> = HashSet::new();
+    let mut all = true;
+    for wanted in left {
+        all &= forms.insert(form(schema, type_id, wanted));
+    }
+    if !forms.is_empty() {
+        values.retain(|value| !forms.remove(&form(schema, type_id, value)));
+    }
+    all && forms.is_empty()
 }
 
 fn no_such<T>(text: String) -> Result<T, Stop> {
