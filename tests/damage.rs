@@ -1,8 +1,9 @@
 //! A database file that is not what was written: bits flip, ends are missing.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use kit::random::Random;
 use kit::{Client, Entry, Pando, SUFFIX, people};
@@ -117,4 +118,62 @@ fn no_entry_is_answered_that_was_not_written() {
     );
     assert!(answers.wrong.is_empty(), "{:#?}", &answers.wrong[..1]);
     assert!(pando.process().is_alive());
+}
+
+/// A stopped node whose database file is not damaged yet, and the path of that file.
+fn stopped() -> (Pando, PathBuf) {
+    let mut pando = served();
+    pando.stop();
+    let file = pando.node().join("data/pando.mdb");
+    (pando, file)
+}
+
+#[test]
+fn half_a_file_is_refused_with_words() {
+    let (pando, file) = stopped();
+    let whole = fs::read(&file).expect("the database");
+    let garbage = vec![0x5A; whole.len()];
+    let backup = pando.folder.join("backup").to_string_lossy().into_owned();
+    for damaged in [&whole[..whole.len() / 2], &whole[..5_000], &[], &garbage] {
+        fs::write(&file, damaged).expect("written");
+        for (command, args) in [
+            ("check", &[][..]),
+            ("serve", &["--listen", "ldap://127.0.0.1:0"]),
+            ("status", &[]),
+            ("export", &[]),
+            ("backup", &[backup.as_str()]),
+        ] {
+            let answer = pando.run_on_node(&[command], args).expect(1);
+            let said = format!("{}{}", answer.out, answer.err);
+            assert!(said.contains("pando.mdb"), "{command}: {said}");
+            assert!(said.contains("pando restore"), "{command}: {said}");
+            assert!(!said.contains("dn: "), "{command}: {said}");
+        }
+    }
+}
+
+#[test]
+fn no_damage_ends_a_check_without_words() {
+    let mut random = Random::announced("no_damage_ends_a_check_without_words");
+    let (pando, file) = stopped();
+    let whole = fs::read(&file).expect("the database");
+    let export = pando.export();
+    for _ in 0..12 {
+        let mut damaged = whole.clone();
+        for _ in 0..5 {
+            let at = random.below(whole.len() as u64 - 64) as usize;
+            damaged[at..at + 64].copy_from_slice(&random.bytes(64));
+        }
+        fs::write(&file, &damaged).expect("written");
+        let check = pando.run_on_node(&["check"], &[]);
+        assert!(matches!(check.status, 0 | 1), "{}: {}", check.status, check.err);
+        if check.status == 1 {
+            assert!(check.err.contains("pando restore"), "{}", check.err);
+        }
+        let again = pando.run_on_node(&["export"], &[]);
+        match again.status {
+            0 => assert_eq!(again.out, export),
+            _ => assert!(again.err.contains("pando restore"), "{}", again.err),
+        }
+    }
 }

@@ -26,6 +26,21 @@ pub struct CheckReport {
     pub recovered: Option<Recovered>,
 }
 
+impl CheckReport {
+    /// Of a database whose pages are damaged: nothing else was looked at, because walking over
+    /// such pages may end the process.
+    fn of_pages(problems: Vec<String>) -> CheckReport {
+        CheckReport {
+            problem_count: problems.len() as u64,
+            problems,
+            entries: 0,
+            deleted_subtrees: 0,
+            digest: String::new(),
+            recovered: None,
+        }
+    }
+}
+
 /// Compares every table of the database in a data folder with every other, reads the history and
 /// recomputes the digest. What a server that was not stopped has left in its log is executed first;
 /// nothing else is changed.
@@ -33,6 +48,10 @@ pub struct CheckReport {
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
 pub fn check(data: &Path) -> Result<CheckReport, Failure> {
+    let problems = Store::examine_pages(data)?;
+    if !problems.is_empty() {
+        return Ok(CheckReport::of_pages(problems));
+    }
     let (_, recovered) = recover::open_store(data)?;
     // Who only reads is read ahead for.
     let store = Store::read_only(data, false)?;
@@ -50,6 +69,10 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
 /// The database cannot be read, or was opened anew meanwhile.
 pub fn check_served(data: &Path) -> Result<CheckReport, Failure> {
     let store = Store::read_only(data, true)?;
+    let problems = store.examine_own_pages()?;
+    if !problems.is_empty() {
+        return Ok(CheckReport::of_pages(problems));
+    }
     let report = examine(&store)?;
     store.require_same_holder()?;
     Ok(report)

@@ -53,6 +53,13 @@ pub enum Error {
         /// The entry.
         id: EntryId,
     },
+    /// The database file is not one that can be read.
+    DamagedFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
     /// Rows contradict each other or cannot be read: the disk or this program is broken.
     Corrupt {
         /// The table.
@@ -166,6 +173,11 @@ impl fmt::Display for Error {
                 f,
                 "entry {id} is damaged: its checksum does not fit what is stored; `pando check` \
                  finds all damage, `pando restore` brings a backup back"
+            ),
+            Error::DamagedFile { file, detail } => write!(
+                f,
+                "{} is damaged: {detail}; bring a backup back with `pando restore`",
+                file.display()
             ),
             Error::Corrupt { table, detail } => write!(f, "table {table} is damaged: {detail}"),
             Error::Conflict { detail } => f.write_str(detail),

@@ -29,7 +29,9 @@ mod threads;
 pub use recovery::Recovery;
 pub use tail::LogTail;
 
-pub(crate) use checkpoint::{Checkpoint, META_BYTES, exists as is_open, meta_of, put_meta_back};
+pub(crate) use checkpoint::{
+    Checkpoint, META_BYTES, exists as is_open, meta as checkpoint_meta, meta_of, put_meta_back,
+};
 pub(crate) use recovery::go_back;
 
 use std::fs::File;

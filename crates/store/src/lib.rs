@@ -33,6 +33,7 @@ mod journal;
 mod link;
 mod lmdb;
 mod lock;
+mod page_file;
 mod plan;
 mod reader;
 mod replace;

@@ -20,6 +20,7 @@
 
 mod cursor;
 mod environment;
+mod faults;
 mod pages;
 mod transaction;
 mod trees;

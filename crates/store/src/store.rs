@@ -17,6 +17,7 @@ use crate::lmdb::{
     self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
 };
 use crate::lock::{self, Lock, Taken, lock_folder};
+use crate::page_file;
 use crate::reader::Reader;
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
@@ -135,10 +136,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub fn open_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
-        let file = folder.join(DATABASE_FILE);
-        if !file.is_file() {
-            return Err(Error::Missing { file });
-        }
+        whole_file(folder)?;
         let lock = lock_folder(folder)?;
         if journal::is_open(folder) {
             return Err(Error::Unrecovered {
@@ -155,10 +153,7 @@ impl Store {
     /// As [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not belong
     /// together.
     pub fn recover(folder: &Path) -> Result<(Store, Option<Recovery>), Error> {
-        let file = folder.join(DATABASE_FILE);
-        if !file.is_file() {
-            return Err(Error::Missing { file });
-        }
+        whole_file(folder)?;
         let lock = lock_folder(folder)?;
         let checkpoint = journal::go_back(folder)?;
         let (store, pin) = Store::open_pinned(folder, lock, &StoreOptions::default())?;
@@ -173,10 +168,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`]; [`Error::Locked`] only without `beside`.
     pub fn read_only(folder: &Path, beside: bool) -> Result<Store, Error> {
-        let file = folder.join(DATABASE_FILE);
-        if !file.is_file() {
-            return Err(Error::Missing { file });
-        }
+        let file = whole_file(folder)?;
         let (lock, (environment, tables)) = match lock_folder(folder) {
             Err(Error::Locked { .. }) if beside => {
                 let (holder, opened) = lock::beside(folder, || open_to_read(&file, false))?;
@@ -203,6 +195,38 @@ impl Store {
         };
         let shared = Arc::new(shared);
         Ok(Store { shared })
+    }
+
+    /// Looks at the pages of a folder's database, which nobody has open, before they are walked
+    /// over. Returns what is wrong with them, in words; nothing when they can be read safely.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], [`Error::Locked`], [`Error::DamagedFile`] when the file has no state
+    /// that could be looked at, or what the system says.
+    pub fn examine_pages(folder: &Path) -> Result<Vec<String>, Error> {
+        whole_file(folder)?;
+        let _lock = lock_folder(folder)?;
+        page_file::examine(folder, None)
+    }
+
+    /// The same of the newest state of this store, whose pages are kept meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::examine_pages`].
+    pub fn examine_own_pages(&self) -> Result<Vec<String>, Error> {
+        // A state is passed when two more are committed between two lines.
+        const TRIES_MAX: usize = 1_000;
+        let environment = self.shared.environment();
+        for _ in 1..TRIES_MAX {
+            let held = ReadTransaction::begin(&environment)?;
+            match page_file::examine(self.folder(), Some(held.id())) {
+                Err(Error::Conflict { .. }) => {}
+                examined => return examined,
+            }
+        }
+        Err(Error::conflict(
+            "writes came too fast to look at the pages of a state; try again",
+        ))
     }
 
     /// Whether a folder has the log of a database that was not closed, which belongs to no other.
@@ -234,10 +258,7 @@ impl Store {
         folder: &Path,
         options: &StoreOptions,
     ) -> Result<(Store, ReadTransaction), Error> {
-        let file = folder.join(DATABASE_FILE);
-        if !file.is_file() {
-            return Err(Error::Missing { file });
-        }
+        whole_file(folder)?;
         Store::open_pinned(folder, lock_folder(folder)?, options)
     }
 
@@ -431,6 +452,16 @@ impl Shared {
             _ => error,
         }
     }
+}
+
+/// The database file of a folder, which is there and as long as its pages need.
+fn whole_file(folder: &Path) -> Result<PathBuf, Error> {
+    let file = folder.join(DATABASE_FILE);
+    if !file.is_file() {
+        return Err(Error::Missing { file });
+    }
+    page_file::refuse_truncated(folder)?;
+    Ok(file)
 }
 
 /// Opens a database to read it. Tables that came with a later release are made first, if the

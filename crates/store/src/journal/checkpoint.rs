@@ -168,6 +168,11 @@ pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     })
 }
 
+/// The meta record that the next start goes back to, if the folder has a checkpoint.
+pub(crate) fn meta(folder: &Path) -> Result<Option<[u8; META_BYTES]>, Error> {
+    Ok(read(folder)?.map(|it| it.meta))
+}
+
 /// Removes the checkpoint: from now on the database file stands for itself.
 pub(super) fn remove(folder: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path(folder)) {

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use lmdb_master_sys as ffi;
 
-use super::check;
+use super::{check, faults};
 use crate::error::Error;
 
 /// How to open an environment.
@@ -56,6 +56,7 @@ impl Environment {
     /// What LMDB or the operating system says; an address space that is too small gives ENOMEM.
     pub fn open(path: &Path, options: &EnvironmentOptions) -> Result<Environment, Error> {
         let text = c_path(path)?;
+        faults::tell(path);
         let mut raw = std::ptr::null_mut();
         // SAFETY: `raw` is a valid place for the handle.
         check(unsafe { ffi::mdb_env_create(&mut raw) })?;

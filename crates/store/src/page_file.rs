@@ -1,0 +1,513 @@
+//! The database file read as a file: its pages are looked at before LMDB walks over them.
+//!
+//! LMDB believes what pages say. A page that is missing at the end of a truncated file, or whose
+//! offsets lead outside of it, ends the process with a signal. Here each page is read into memory,
+//! and whatever it says is compared with the page's bounds, so no file makes this crash.
+//!
+//! Invariant: a file without problems here is one that LMDB walks over without a fault: every page
+//! reachable lies within the file, is of the kind expected, and has its nodes within its bounds.
+//! Whether the rows say the right thing is for [`crate::check`].
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::journal;
+use crate::store::DATABASE_FILE;
+
+/// Problems told in words; what is behind them is not looked at.
+const PROBLEMS_MAX: usize = 20;
+/// Where LMDB's meta record stands in each of the first two pages.
+const META_AT: u64 = 16;
+/// Bytes of the meta record.
+const META_BYTES: usize = 136;
+const META_MAGIC: u32 = 0xBEEF_C0DE;
+/// In the meta record: page size, the two trees, the last page, the transaction.
+const PAGE_SIZE_AT: usize = 24;
+const FREE_TREE_AT: usize = 24;
+const MAIN_TREE_AT: usize = 72;
+const LAST_PAGE_AT: usize = 120;
+const TRANSACTION_AT: usize = 128;
+/// Bytes of a tree's record.
+const TREE_BYTES: usize = 48;
+/// Bytes of a page's header, and of a node's.
+const HEADER_BYTES: usize = 16;
+const NODE_BYTES: usize = 8;
+/// Levels of a tree at most (`CURSOR_STACK`).
+const DEPTH_MAX: usize = 32;
+/// The root of an empty tree (`P_INVALID`).
+const NO_PAGE: u64 = u64::MAX;
+
+const PAGE_BRANCH: u16 = 0x01;
+const PAGE_LEAF: u16 = 0x02;
+const PAGE_OVERFLOW: u16 = 0x04;
+const PAGE_FIXED_ITEMS: u16 = 0x20;
+/// A page inside a row, of several items of one key.
+const PAGE_INNER: u16 = 0x40;
+const KINDS: u16 = PAGE_BRANCH | PAGE_LEAF | PAGE_OVERFLOW | PAGE_FIXED_ITEMS | PAGE_INNER;
+const NODE_OVERFLOW: u16 = 0x01;
+const NODE_TREE: u16 = 0x02;
+const NODE_ITEMS: u16 = 0x04;
+
+/// Looks at the pages of a folder's database, in the state that its next start begins with, or in
+/// that of a transaction whose snapshot the caller holds. Returns what is wrong, in words; nothing
+/// for a file that can be read safely.
+///
+/// # Errors
+/// [`Error::DamagedFile`] when the file has no state that could be looked at, or what the system
+/// says.
+pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<Vec<String>, Error> {
+    let file = PageFile::open(folder, transaction)?;
+    let mut walk = Walk::new(&file);
+    walk.tree("free pages", &file.free, 0)?;
+    walk.tables()?;
+    Ok(walk.problems)
+}
+
+/// Refuses a database file that is empty, none of LMDB's, or shorter than its pages need. Costs
+/// nothing for a file that is as long as it says.
+///
+/// # Errors
+/// [`Error::DamagedFile`], or what the system says.
+pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
+    let file = PageFile::open(folder, None)?;
+    if file.length / file.page_bytes > file.last_page {
+        return Ok(());
+    }
+    // A transaction may have given up the last pages before it wrote them: then they are free.
+    let mut walk = Walk::new(&file);
+    walk.keeps_free = true;
+    walk.tree("free pages", &file.free, 0)?;
+    let missing = file.length / file.page_bytes..file.last_page + 1;
+    let missed = missing.clone().find(|page| !walk.free.contains(page));
+    if missed.is_none() && walk.problems.is_empty() {
+        return Ok(());
+    }
+    Err(file.damaged(format!(
+        "it has {} bytes instead of {}: its end is missing",
+        file.length,
+        missing.end * file.page_bytes
+    )))
+}
+
+/// A file and the state of it that is looked at.
+#[derive(Debug)]
+struct PageFile {
+    path: PathBuf,
+    file: File,
+    /// Bytes of the file, and of a page.
+    length: u64,
+    page_bytes: u64,
+    last_page: u64,
+    free: TreeRecord,
+    main: TreeRecord,
+}
+
+/// What LMDB keeps of a tree.
+#[derive(Debug, Clone, Copy)]
+struct TreeRecord {
+    root: u64,
+    depth: u16,
+}
+
+impl TreeRecord {
+    fn decode(bytes: &[u8]) -> Option<TreeRecord> {
+        let bytes = bytes.get(..TREE_BYTES)?;
+        Some(TreeRecord {
+            depth: u16_at(bytes, 6)?,
+            root: u64_at(bytes, 40)?,
+        })
+    }
+}
+
+impl PageFile {
+    fn open(folder: &Path, transaction: Option<u64>) -> Result<PageFile, Error> {
+        let path = folder.join(DATABASE_FILE);
+        let file = File::open(&path).map_err(Error::system("opening the database file"))?;
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(Error::system("reading a file's size"))?;
+        let damaged = |detail: &str| Error::DamagedFile {
+            file: path.clone(),
+            detail: detail.to_owned(),
+        };
+        let length = metadata.len();
+        if length == 0 {
+            return Err(damaged("it is empty"));
+        }
+        let none = "it does not begin with a meta page of LMDB";
+        let first = read_meta(&file, 0);
+        // The second one tells the page size as well, but where it stands depends on that.
+        let page_bytes = first.map(|it| page_size(&it)).unwrap_or(Some(4096));
+        let page_bytes = page_bytes.ok_or_else(|| damaged(none))?;
+        let second = read_meta(&file, page_bytes).filter(|it| page_size(it) == Some(page_bytes));
+        let of_checkpoint = journal::checkpoint_meta(folder).unwrap_or_default();
+        let newest = || {
+            let both = first.into_iter().chain(second);
+            both.max_by_key(|it| u64_at(it, TRANSACTION_AT))
+        };
+        let meta = match transaction {
+            Some(wanted) => {
+                let mut both = first.into_iter().chain(second);
+                both.find(|it| u64_at(it, TRANSACTION_AT) == Some(wanted))
+                    .ok_or_else(|| Error::conflict("the state to look at has been passed"))?
+            }
+            None => of_checkpoint.or_else(newest).ok_or_else(|| damaged(none))?,
+        };
+        let tree = |at: usize| TreeRecord::decode(meta.get(at..).unwrap_or_default());
+        let trees = tree(FREE_TREE_AT).zip(tree(MAIN_TREE_AT));
+        let (free, main) = trees.ok_or_else(|| damaged(none))?;
+        Ok(PageFile {
+            last_page: u64_at(&meta, LAST_PAGE_AT).unwrap_or_default(),
+            path,
+            file,
+            length,
+            page_bytes,
+            free,
+            main,
+        })
+    }
+
+    fn damaged(&self, detail: String) -> Error {
+        Error::DamagedFile {
+            file: self.path.clone(),
+            detail,
+        }
+    }
+}
+
+/// A walk over all pages of a state.
+struct Walk<'f> {
+    file: &'f PageFile,
+    problems: Vec<String>,
+    /// Pages met so far, one bit for each.
+    met: Vec<u64>,
+    /// Pages of the list of free ones, if they are wanted.
+    free: HashSet<u64>,
+    keeps_free: bool,
+    /// The trees that the table of tables leads to.
+    tables: Vec<(String, TreeRecord)>,
+}
+
+impl<'f> Walk<'f> {
+    fn new(file: &'f PageFile) -> Walk<'f> {
+        Walk {
+            file,
+            problems: Vec::new(),
+            met: Vec::new(),
+            free: HashSet::new(),
+            keeps_free: false,
+            tables: Vec::new(),
+        }
+    }
+
+    /// The table of tables, and each table.
+    fn tables(&mut self) -> Result<(), Error> {
+        self.tree(TABLE_OF_TABLES, &self.file.main.clone(), 0)?;
+        for (name, tree) in std::mem::take(&mut self.tables) {
+            self.tree(&name, &tree, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Walks over a tree. `inside` counts the trees around it: the items of a key may be one.
+    fn tree(&mut self, table: &str, tree: &TreeRecord, inside: usize) -> Result<(), Error> {
+        if tree.root == NO_PAGE {
+            return Ok(());
+        }
+        let mut waiting = vec![(tree.root, 1_usize)];
+        while let Some((number, level)) = waiting.pop() {
+            if self.problems.len() >= PROBLEMS_MAX {
+                return Ok(());
+            }
+            let Some(page) = self.page(table, number)? else {
+                continue;
+            };
+            let is_branch = page.flags() & PAGE_BRANCH != 0;
+            if level > DEPTH_MAX || is_branch != (level < usize::from(tree.depth)) {
+                let depth = tree.depth;
+                self.add(
+                    table,
+                    number,
+                    format!("is at level {level} of a tree of {depth}"),
+                );
+                continue;
+            }
+            match is_branch {
+                true => match page.children() {
+                    Some(children) => {
+                        waiting.extend(children.into_iter().rev().map(|it| (it, level + 1)));
+                    }
+                    None => self.add(table, number, "has nodes outside of itself".to_owned()),
+                },
+                false => self.leaf(table, &page, inside)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, table: &str, page: &Page, inside: usize) -> Result<(), Error> {
+        if page.flags() & PAGE_FIXED_ITEMS != 0 {
+            if page.fixed_items().is_none() {
+                self.add(table, page.number, "has items outside of itself".to_owned());
+            }
+            return Ok(());
+        }
+        for at in 0..page.count() {
+            let Some(node) = page.leaf_node(at) else {
+                self.add(table, page.number, "has nodes outside of itself".to_owned());
+                return Ok(());
+            };
+            let data = match node.flags {
+                NODE_OVERFLOW => self.overflow(table, page.number, &node)?,
+                0 => Some(node.data.to_vec()),
+                NODE_ITEMS if inner_is_sound(node.data) => None,
+                NODE_TREE if table == TABLE_OF_TABLES => {
+                    let name = String::from_utf8_lossy(node.key).into_owned();
+                    let tree = TreeRecord::decode(node.data);
+                    self.tables.extend(tree.map(|tree| (name, tree)));
+                    None
+                }
+                flags if flags == NODE_ITEMS | NODE_TREE && inside == 0 => {
+                    match TreeRecord::decode(node.data) {
+                        Some(tree) => self.tree(table, &tree, 1)?,
+                        None => self.add(table, page.number, "has half a tree".to_owned()),
+                    }
+                    None
+                }
+                _ => {
+                    self.add(table, page.number, "has a row of no known kind".to_owned());
+                    return Ok(());
+                }
+            };
+            if let Some(data) = data
+                && self.keeps_free
+            {
+                // A count, and as many numbers of pages.
+                let numbers = data.chunks_exact(8).skip(1).filter_map(|it| u64_at(it, 0));
+                self.free.extend(numbers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the pages that a large value lies in. Returns the value if it is wanted.
+    fn overflow(
+        &mut self,
+        table: &str,
+        of: u64,
+        node: &Node<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let first = u64_at(node.data, 0).unwrap_or(NO_PAGE);
+        let bytes = HEADER_BYTES as u64 + node.length as u64;
+        let pages = bytes.div_ceil(self.file.page_bytes);
+        let end = first.checked_add(pages).filter(|end| {
+            first >= 2
+                && *end <= self.file.last_page + 1
+                && *end * self.file.page_bytes <= self.file.length
+        });
+        let Some(end) = end else {
+            self.add(
+                table,
+                of,
+                format!("leads to page {first}, which is not in the file"),
+            );
+            return Ok(None);
+        };
+        let mut header = [0; HEADER_BYTES];
+        self.read(&mut header, first * self.file.page_bytes)?;
+        let held = u32_at(&header, 12).map_or(0, u64::from);
+        let sound = u64_at(&header, 0) == Some(first)
+            && u16_at(&header, 10).is_some_and(|it| it & KINDS == PAGE_OVERFLOW)
+            && held >= pages;
+        if !sound {
+            self.add(
+                table,
+                first,
+                "is not the large value it should be".to_owned(),
+            );
+            return Ok(None);
+        }
+        for page in first..end {
+            self.meet(table, page);
+        }
+        if !self.keeps_free {
+            return Ok(None);
+        }
+        let mut value = vec![0; node.length];
+        self.read(
+            &mut value,
+            first * self.file.page_bytes + HEADER_BYTES as u64,
+        )?;
+        Ok(Some(value))
+    }
+
+    /// A page of a tree, if it is one.
+    fn page(&mut self, table: &str, number: u64) -> Result<Option<Page>, Error> {
+        let page_bytes = self.file.page_bytes;
+        let inside = number >= 2
+            && number <= self.file.last_page
+            && number
+                .checked_add(1)
+                .is_some_and(|end| end * page_bytes <= self.file.length);
+        if !inside {
+            self.add(table, number, "is not in the file".to_owned());
+            return Ok(None);
+        }
+        let mut bytes = vec![0; page_bytes as usize];
+        self.read(&mut bytes, number * page_bytes)?;
+        let page = Page { number, bytes };
+        let kind = page.flags() & KINDS;
+        let known = matches!(kind, PAGE_BRANCH | PAGE_LEAF) || kind == PAGE_LEAF | PAGE_FIXED_ITEMS;
+        if !known || u64_at(&page.bytes, 0) != Some(number) || !page.bounds_hold() {
+            self.add(table, number, "is not a page of a tree".to_owned());
+            return Ok(None);
+        }
+        Ok(self.meet(table, number).then_some(page))
+    }
+
+    /// Notes that a page was met, which happens once.
+    fn meet(&mut self, table: &str, number: u64) -> bool {
+        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
+        if self.met.len() <= word {
+            self.met.resize(word + 1, 0);
+        }
+        let first = self.met[word] & bit == 0;
+        self.met[word] |= bit;
+        if !first {
+            self.add(table, number, "is in two places".to_owned());
+        }
+        first
+    }
+
+    fn read(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
+        let read = self.file.file.read_exact_at(bytes, at);
+        read.map_err(Error::system("reading the database file"))
+    }
+
+    fn add(&mut self, table: &str, number: u64, problem: String) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems
+                .push(format!("table {table}: page {number} {problem}"));
+        }
+    }
+}
+
+/// What the table of tables is called in problems.
+const TABLE_OF_TABLES: &str = "of tables";
+
+/// A page in memory.
+struct Page {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+/// A row of a leaf.
+struct Node<'p> {
+    flags: u16,
+    key: &'p [u8],
+    /// What stands in the page: the value, or where it is.
+    data: &'p [u8],
+    /// Bytes of the value.
+    length: usize,
+}
+
+impl Page {
+    fn u16(&self, at: usize) -> usize {
+        u16_at(&self.bytes, at).map_or(0, usize::from)
+    }
+
+    fn flags(&self) -> u16 {
+        self.u16(10) as u16
+    }
+
+    fn bounds_hold(&self) -> bool {
+        let (lower, upper) = (self.u16(12), self.u16(14));
+        lower >= HEADER_BYTES && lower <= upper && upper <= self.bytes.len()
+    }
+
+    fn count(&self) -> usize {
+        self.u16(12).saturating_sub(HEADER_BYTES) / 2
+    }
+
+    /// Where a node begins, and its key: within the part of the page that nodes take.
+    fn node(&self, at: usize) -> Option<(usize, &[u8])> {
+        let node = self.u16(HEADER_BYTES + 2 * at);
+        let key = node + NODE_BYTES;
+        let sound = node >= self.u16(14) && node % 2 == 0;
+        let length = usize::from(u16_at(&self.bytes, node + 6)?);
+        sound.then_some((node, self.bytes.get(key..key + length)?))
+    }
+
+    /// The pages that a branch page leads to. It has two at least.
+    fn children(&self) -> Option<Vec<u64>> {
+        let child = |at| {
+            let (node, _) = self.node(at)?;
+            Some(u64_at(&self.bytes, node)? & 0xFFFF_FFFF_FFFF)
+        };
+        let children: Option<Vec<u64>> = (0..self.count()).map(child).collect();
+        children.filter(|it| it.len() >= 2)
+    }
+
+    fn leaf_node(&self, at: usize) -> Option<Node<'_>> {
+        let (node, key) = self.node(at)?;
+        let length = usize::from(u16_at(&self.bytes, node)?)
+            | usize::from(u16_at(&self.bytes, node + 2)?) << 16;
+        let flags = u16_at(&self.bytes, node + 4)?;
+        let data = node + NODE_BYTES + key.len();
+        let here = match flags & NODE_OVERFLOW {
+            0 => length,
+            _ => 8,
+        };
+        Some(Node {
+            flags,
+            key,
+            data: self.bytes.get(data..data + here)?,
+            length,
+        })
+    }
+
+    /// The items of a page that holds nothing but items of one length.
+    fn fixed_items(&self) -> Option<&[u8]> {
+        let length = self.u16(8);
+        let end = HEADER_BYTES + length * self.count();
+        self.bytes.get(HEADER_BYTES..end).filter(|_| length > 0)
+    }
+}
+
+/// Whether a page inside a row, which has several items of one length, lies within the row.
+fn inner_is_sound(inner: &[u8]) -> bool {
+    let u16 = |at| u16_at(inner, at).map_or(0, usize::from);
+    let (lower, upper) = (u16(12), u16(14));
+    let items = lower.saturating_sub(HEADER_BYTES) / 2;
+    u16(10) as u16 & PAGE_FIXED_ITEMS != 0
+        && lower <= upper
+        && upper <= inner.len()
+        && HEADER_BYTES + items * u16(8) <= inner.len()
+}
+
+/// The meta record of the page that begins at this byte, if it is one.
+fn read_meta(file: &File, page: u64) -> Option<[u8; META_BYTES]> {
+    let mut meta = [0; META_BYTES];
+    file.read_exact_at(&mut meta, page + META_AT).ok()?;
+    meta.starts_with(&META_MAGIC.to_ne_bytes()).then_some(meta)
+}
+
+fn page_size(meta: &[u8; META_BYTES]) -> Option<u64> {
+    let bytes = u32_at(meta, PAGE_SIZE_AT)?;
+    let usual = bytes.is_power_of_two() && (512..=65_536).contains(&bytes);
+    usual.then_some(u64::from(bytes))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
