@@ -43,6 +43,24 @@ impl Pando {
         pando
     }
 
+    /// A node with an empty tree whose commands run under this umask.
+    pub fn init_under(umask: &str) -> Self {
+        let folder = Folder::new();
+        let node = folder.join("node");
+        let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+        let pando = Pando {
+            folder,
+            node,
+            prefix: vec!["sh".to_owned(), "-c".to_owned(), script],
+            running: None,
+            address: None,
+        };
+        pando
+            .run_on_node(&["init"], &["--suffix", SUFFIX])
+            .expect(0);
+        pando
+    }
+
     /// A node with an empty tree on a small disk.
     pub fn init_on(disk: &Disk) -> Self {
         let (node, prefix) = (disk.path().join("node"), disk.prefix());

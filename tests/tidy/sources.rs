@@ -150,6 +150,44 @@ fn banned_calls_are_absent() {
     findings.report();
 }
 
+/// Ways to make a file or a folder whose mode hangs on the umask, and where they are right.
+const OPEN_TO_OTHERS: &[&str] = &[
+    "fs::File::create(",
+    " File::create(",
+    "fs::write(",
+    "fs::copy(",
+    "fs::create_dir",
+    ".create(true)",
+    ".create_new(true)",
+];
+const FOR_EVERYBODY: &[&str] = &[
+    // It is the one place.
+    "crates/store/src/private.rs",
+    // Man pages and reports of measurements hold no entries.
+    "crates/pando/src/man.rs",
+    "crates/pando/src/bench.rs",
+];
+
+#[test]
+fn files_are_made_for_their_owner_alone() {
+    let mut findings = Findings::of("open-file");
+    for file in tree::files(&[".rs"]) {
+        let is_program = file.path.starts_with("crates/") && file.path.contains("/src/");
+        let is_test = file.path.contains("/tests");
+        if !is_program || is_test || FOR_EVERYBODY.contains(&&*file.path) {
+            continue;
+        }
+        let code = file.text.split("#[cfg(test)]\nmod ").next();
+        for (number, line) in code.unwrap_or("").lines().enumerate() {
+            if is_code(line) && OPEN_TO_OTHERS.iter().any(|call| line.contains(call)) {
+                let place = format!("{}:{}", file.path, number + 1);
+                findings.add(&place, "use `store::private`: others may read this file");
+            }
+        }
+    }
+    findings.report();
+}
+
 #[test]
 fn nothing_is_left_to_do() {
     let marks = [

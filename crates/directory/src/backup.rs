@@ -29,10 +29,11 @@ use crate::recover;
 use crate::stop::Failure;
 use hashing::{Hashed, HashingReader, HashingWriter};
 use manifest::Place;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use store::private;
 use store::{Error, Store};
 
 /// The compressed database in a backup.
@@ -157,13 +158,17 @@ impl Source {
         // Before the copy begins: it holds at least this.
         let place = Place::newest(&self.0)?;
         let path = folder.join(CONTENT_FILE);
-        let content = File::create(&path).map_err(file(&path))?;
+        let content = private::create(&path).map_err(file(&path))?;
         let (content, (database, stored)) = self.compress(content, &path, meter)?;
         content.sync_all().map_err(file(&path))?;
         if let Some(settings) = settings.filter(|it| it.is_file()) {
             let name = settings.file_name().unwrap_or_default();
             let copy = folder.join(name);
-            let copied = fs::copy(settings, &copy).and_then(|_| File::open(&copy)?.sync_all());
+            let copied = fs::read(settings).and_then(|text| {
+                let mut file = private::create(&copy)?;
+                file.write_all(&text)?;
+                file.sync_all()
+            });
             copied.map_err(file(settings))?;
         }
         let manifest = Manifest::new(made, place, database, stored);

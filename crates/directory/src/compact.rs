@@ -11,6 +11,7 @@ use crate::stop::Failure;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use store::private;
 use store::{DATABASE_FILE, Store};
 
 /// The folder, in the data folder, that the copy is made in.
@@ -58,8 +59,8 @@ fn copy_and_swap(data: &Path, folder: &Path) -> Result<Compacted, Failure> {
     // Held to the end: its lock keeps others out.
     let store = recover::open_to_read(data, false)?;
     let (path, copy) = (data.join(DATABASE_FILE), folder.join(DATABASE_FILE));
-    fs::create_dir_all(folder).map_err(wrong(folder))?;
-    let file = File::create(&copy).map_err(wrong(&copy))?;
+    private::create_folders(folder).map_err(wrong(folder))?;
+    let file = private::create(&copy).map_err(wrong(&copy))?;
     store.copy_to(file.as_fd())?;
     file.sync_all().map_err(wrong(&copy))?;
     {

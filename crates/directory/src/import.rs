@@ -51,6 +51,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use store::private;
 
 pub use meter::Meter;
 pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
@@ -240,8 +241,8 @@ impl Temporary {
     /// import up removes both.
     fn new(within: &Path, new: &Path) -> Result<Temporary, Failure> {
         let made = make_temporary(within).and_then(|own| {
-            std::fs::create_dir_all(new)?;
-            std::fs::write(new.join(TEMPORARY_NOTE), own.as_os_str().as_bytes())?;
+            private::create_folders(new)?;
+            private::write(&new.join(TEMPORARY_NOTE), own.as_os_str().as_bytes())?;
             Ok(own)
         });
         let failed =
@@ -260,12 +261,12 @@ impl Temporary {
 
 /// Makes a folder that nobody else has: process ids come again, in containers all the time.
 fn make_temporary(within: &Path) -> std::io::Result<PathBuf> {
-    std::fs::create_dir_all(within)?;
+    private::create_folders(within)?;
     let within = std::path::absolute(within)?;
     let mut number = 0_u64;
     loop {
         let own = within.join(format!("{TEMPORARY_NAME}{}-{number}", std::process::id()));
-        match std::fs::create_dir(&own) {
+        match private::create_folder(&own) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             made => return made.map(|()| own),
         }

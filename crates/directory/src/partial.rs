@@ -8,6 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// A file or a folder being made. It goes when this is dropped, unless it has taken its name.
 #[derive(Debug)]
@@ -119,11 +120,11 @@ impl Drop for Partial {
 
 fn open(path: &Path, is_folder: bool) -> io::Result<File> {
     if is_folder {
-        fs::create_dir_all(path)?;
+        private::create_folders(path)?;
         return File::open(path);
     }
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false).open(path)
+    let mut options = private::options();
+    options.write(true).truncate(false).open(path)
 }
 
 fn is_at(held: &File, path: &Path) -> bool {

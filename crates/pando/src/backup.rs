@@ -22,6 +22,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use store::private;
 
 /// Makes a backup of a node, served or not.
 pub fn backup(it: &Backup) -> Result<(), Problem> {
@@ -60,7 +61,7 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
 /// what killed runs left is gone.
 fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
     let above = above(to);
-    fs::create_dir_all(above).map_err(|error| Problem::file(above, error))?;
+    private::create_folders(above).map_err(|error| Problem::file(above, error))?;
     remove_stale(above);
     Partial::remove_leftover(to).map_err(Problem::failed)?;
     room::require_beside_others(above, bytes, "backup")
@@ -125,7 +126,7 @@ fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
 pub fn restore(it: &Restore) -> Result<(), Problem> {
     let origin = Origin::of(&it.backup)?;
     let existed = it.dir.exists();
-    fs::create_dir_all(&it.dir).map_err(|error| Problem::file(&it.dir, error))?;
+    private::create_folders(&it.dir).map_err(|error| Problem::file(&it.dir, error))?;
     let started = Instant::now();
     let data = it.dir.join("data");
     let restored = restore_from(&origin, it, &data).inspect_err(|_| {
@@ -138,7 +139,7 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     let (restored, kept) = restored?;
     let settings = it.dir.join(FILE_NAME);
     if !settings.exists() {
-        let written = fs::write(&settings, settings_to_begin_with(kept));
+        let written = private::write(&settings, settings_to_begin_with(kept));
         written.map_err(|error| Problem::file(&settings, error))?;
     }
     note(format_args!(

@@ -10,6 +10,7 @@ use load::template::{Defines, Generator, Template};
 use policy::password::{self, Scheme};
 use server::{Listen, Overrides};
 use std::path::{Path, PathBuf};
+use store::private;
 
 const TEMPLATE: &str = include_str!("../../../examples/demo.template");
 const SUFFIX: &str = "dc=example,dc=com";
@@ -53,12 +54,12 @@ fn serve(it: &Demo, dir: &Path) -> Result<(), Problem> {
 
 fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     let data = dir.join("data");
-    std::fs::create_dir_all(&data).map_err(|error| Problem::file(&data, error))?;
+    private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
     let hashed = password::hash(Scheme::Ssha512, PASSWORD.as_bytes()).map_err(Problem::failed)?;
     let options = InitOptions::new(SUFFIX, hashed.clone());
     Directory::create(&data, &options).map_err(Problem::failed)?;
     let settings = dir.join(server::settings::FILE_NAME);
-    std::fs::write(&settings, server::settings::sample())
+    private::write(&settings, server::settings::sample())
         .map_err(|error| Problem::file(&settings, error))?;
     let mut defines = Defines::new();
     defines.set("People", &it.people.to_string());
@@ -81,7 +82,7 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
 /// A folder of our own that no other process has.
 fn temporary_folder() -> Result<PathBuf, Problem> {
     let dir = std::env::temp_dir().join(format!("pando-demo-{}", std::process::id()));
-    std::fs::create_dir(&dir).map_err(|error| Problem::file(&dir, error))?;
+    private::create_folder(&dir).map_err(|error| Problem::file(&dir, error))?;
     Ok(dir)
 }
 

@@ -14,11 +14,11 @@ use directory::export::{
 };
 use directory::import::Meter;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use store::private;
 
 /// Writes the entries.
 pub fn export(it: &Export) -> Result<(), Problem> {
@@ -71,7 +71,7 @@ fn into(
         return write(&mut io::stdout().lock());
     };
     if path.exists() && !path.is_file() {
-        let mut file = File::create(path).map_err(|error| Problem::file(path, error))?;
+        let mut file = private::create(path).map_err(|error| Problem::file(path, error))?;
         return write(&mut file);
     }
     // Under another name until it is whole, so that nobody takes half an export for one.

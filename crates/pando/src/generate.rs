@@ -7,12 +7,12 @@ use load::output::{FilterKind, Format, Outputs, write_range};
 use load::template::{Defines, Generator, ParseOptions, Template};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use store::private;
 
 /// Columns after which generated LDIF is folded: never, since it is mostly read by programs.
 const FOLD_COLUMNS: usize = 0;
@@ -95,7 +95,7 @@ struct Job {
 
 impl Job {
     fn write_file(&self, from: u64, to: u64, threads: usize, path: &Path) -> Result<(), Problem> {
-        let written = File::create(path).and_then(|file| {
+        let written = private::create(path).and_then(|file| {
             let mut output = BufWriter::with_capacity(1 << 16, file);
             self.write(from, to, threads, &mut output)
         });

@@ -7,6 +7,7 @@ use directory::InitOptions;
 use policy::password::{self, Scheme};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use store::private;
 use store::{IndexKind, IndexKinds};
 
 /// The environment variable that may carry the administrator's password.
@@ -32,7 +33,7 @@ pub fn init(it: &Init) -> Result<(), Problem> {
     }
     let existed = it.dir.exists();
     let data = it.dir.join("data");
-    std::fs::create_dir_all(&data).map_err(|error| Problem::file(&data, error))?;
+    private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
     let done = directory::Directory::create(&data, &options)
         .map_err(Problem::failed)
         .and_then(|()| write_settings(&it.dir));
@@ -93,7 +94,7 @@ fn refuse_used(dir: &Path) -> Result<(), Problem> {
 
 fn write_settings(dir: &Path) -> Result<(), Problem> {
     let path = dir.join(server::settings::FILE_NAME);
-    std::fs::write(&path, server::settings::sample()).map_err(|error| Problem::file(&path, error))
+    private::write(&path, server::settings::sample()).map_err(|error| Problem::file(&path, error))
 }
 
 /// `ATTRIBUTE[:KIND[+KIND]…]`

@@ -4,6 +4,7 @@
 use crate::report::{Problem, note};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// Letters of the name of a backup, a GeneralizedTime to the second.
 const NAME_LETTERS: usize = 15;
@@ -21,9 +22,9 @@ impl Rotation<'_> {
     /// Makes the folder if it is missing, keeps others out until dropped, and removes what
     /// interrupted backups left, before the next one asks for room.
     pub fn begin(folder: &Path) -> Result<Rotation<'_>, Problem> {
-        fs::create_dir_all(folder).map_err(|error| Problem::file(folder, error))?;
+        private::create_folders(folder).map_err(|error| Problem::file(folder, error))?;
         let path = folder.join(LOCK_FILE);
-        let file = File::create(&path).map_err(|error| Problem::file(&path, error))?;
+        let file = private::create(&path).map_err(|error| Problem::file(&path, error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -37,7 +37,25 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     }
     config.stop_on_signals = true;
     server::logging::start(&config.log);
+    close_data(&config.data_folder());
     server::start(config).map_err(Problem::failed)
+}
+
+/// Closes what an earlier release, or somebody's `chmod`, left open in the folder of the database.
+fn close_data(data: &Path) {
+    match store::private::close_folder(data) {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(
+            "{count} files and folders in {} could be read by other users of this machine; they \
+             are for their owner alone now: change the passwords if somebody else has an account",
+            data.display()
+        ),
+        Err(error) => tracing::warn!(
+            %error,
+            "other users of this machine may read files in {}",
+            data.display()
+        ),
+    }
 }
 
 /// How many connections there is room for, then one line for each listener.

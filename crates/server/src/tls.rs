@@ -4,9 +4,9 @@
 //! began with.
 
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
@@ -15,8 +15,8 @@ use rustls::{ServerConfig, ServerConnection};
 
 use crate::settings::TlsFiles;
 
-/// When and how large a file was: it changes with the content.
-type Stamp = Option<(SystemTime, u64)>;
+/// When a file's content or mode last changed, in seconds and nanoseconds, and how large it was.
+type Stamp = Option<(i64, i64, u64)>;
 
 /// The certificate in use.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Certificate {
 fn stamps(files: &TlsFiles) -> [Stamp; 2] {
     [&files.certificate, &files.key].map(|path| {
         let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
+        Some((metadata.ctime(), metadata.ctime_nsec(), metadata.len()))
     })
 }
 
@@ -85,6 +85,7 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
     if certificates.is_empty() {
         return Err(wrong(&files.certificate, "a PEM certificate", &"none"));
     }
+    refuse_open(&files.key)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|it| wrong(&files.key, "a PEM private key", &it))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -92,6 +93,24 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
         .with_safe_default_protocol_versions()
         .and_then(|it| it.with_no_client_auth().with_single_cert(certificates, key))
         .map_err(|it| wrong(&files.certificate, "a certificate that fits the key", &it))
+}
+
+/// Refuses a private key that others may read or write. The group may read a key of root's, as
+/// systems that share keys between services have it (`root:ssl-cert`, mode 0640).
+fn refuse_open(key: &Path) -> Result<(), String> {
+    let shown = key.display();
+    let found = std::fs::metadata(key).map_err(|error| format!("{shown}: {error}"))?;
+    let forbidden = match found.uid() {
+        0 => 0o037,
+        _ => 0o077,
+    };
+    if !found.is_file() || found.mode() & forbidden == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "{shown}: expected a private key for its owner alone, got mode {:04o}: chmod 600 {shown}",
+        found.mode() & 0o7777
+    ))
 }
 
 /// One TLS session.

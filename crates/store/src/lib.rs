@@ -35,6 +35,7 @@ mod lmdb;
 mod lock;
 mod page_file;
 mod plan;
+pub mod private;
 mod reader;
 mod replace;
 mod snapshot;

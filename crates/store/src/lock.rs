@@ -6,6 +6,7 @@
 //! of readers have names of their own and change one after the other, so who opens them beside the
 //! holder looks at this line before and after.
 
+use crate::private;
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Seek, Write};
@@ -116,8 +117,8 @@ pub(crate) fn beside<T>(
 /// Takes the folder's lock and writes this process into the lock file. The lock goes with the
 /// process, however it ends.
 pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
+    let mut options = private::options();
+    options.read(true).write(true).truncate(false);
     let file = options.open(folder.join(LOCK_FILE));
     let mut file = file.map_err(Error::system("opening the lock file"))?;
     match file.try_lock() {

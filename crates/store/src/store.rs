@@ -1,5 +1,6 @@
 //! The store: one folder, one database file, one process.
 
+use crate::private;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -113,7 +114,7 @@ impl Store {
     /// # Errors
     /// As [`Store::create`].
     pub fn create_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
-        std::fs::create_dir_all(folder).map_err(Error::system("creating the data folder"))?;
+        private::create_folders(folder).map_err(Error::system("creating the data folder"))?;
         let lock = lock_folder(folder)?;
         let file = folder.join(DATABASE_FILE);
         if file.exists() {
@@ -445,7 +446,7 @@ impl Shared {
             return error;
         };
         let probe = self.folder.join(PROBE_FILE);
-        let written = std::fs::write(&probe, vec![1; PROBE_BYTES]);
+        let written = private::write(&probe, vec![1; PROBE_BYTES]);
         std::fs::remove_file(&probe).unwrap_or_default();
         match written.map_err(Error::system("writing a probe")) {
             Err(Error::Full) => Error::Full,
@@ -500,7 +501,8 @@ fn allocate_readers(file: &Path) -> Result<(), Error> {
     if allocated >= READERS_BYTES {
         return Ok(());
     }
-    let mut table = File::create(file).map_err(Error::system("creating the table of readers"))?;
+    let mut table =
+        private::create(file).map_err(Error::system("creating the table of readers"))?;
     let zeros = vec![0; READERS_BYTES as usize];
     table
         .write_all(&zeros)

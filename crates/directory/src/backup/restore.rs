@@ -14,6 +14,7 @@ use crate::stop::Failure;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use store::private;
 use store::{DATABASE_FILE, Journal, Store};
 
 /// Bytes of pages that a record leaves behind, about: what asks for a checkpoint now and then.
@@ -95,7 +96,7 @@ fn into_place<T>(
     // Another restore may have ended while this one began.
     require_free(data, &target)?;
     let made = make(partial.path())?;
-    fs::create_dir_all(data).map_err(file(data))?;
+    private::create_folders(data).map_err(file(data))?;
     fs::rename(partial.path().join(DATABASE_FILE), &target).map_err(file(&target))?;
     sync(data)?;
     Ok(made)
@@ -279,7 +280,7 @@ fn decompress(
     };
     let stored = HashingReader::new(content.take(bytes));
     let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
-    let output = File::create(target).map_err(file(target))?;
+    let output = private::create(target).map_err(file(target))?;
     let mut output = HashingWriter::new(output);
     copy(&mut decoder, &mut output, [&path, target], meter)?;
     let mut stored = decoder.finish().into_inner();

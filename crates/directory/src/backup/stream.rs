@@ -9,6 +9,7 @@ use crate::stop::Failure;
 use std::fs::File;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::Path;
+use store::private;
 
 /// What a compressed database begins with.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -74,7 +75,7 @@ struct Spared {
 impl Spared {
     fn create(path: &Path) -> io::Result<Spared> {
         Ok(Spared {
-            file: File::create(path)?,
+            file: private::create(path)?,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::stop::Failure;
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// How such folders are called; the process and the time follow.
 const PREFIX: &str = "pando-verify-";
@@ -58,7 +59,7 @@ fn verify_what(
 ) -> Result<(Restored, CheckReport), Failure> {
     let time_us = SystemClock.now_us();
     let place = within.join(format!("{PREFIX}{}-{time_us}", std::process::id()));
-    fs::create_dir(&place).map_err(file(&place))?;
+    private::create_folder(&place).map_err(file(&place))?;
     let verified = verify_in(&place, meter, restore);
     let _ = fs::remove_dir_all(&place);
     verified
@@ -70,7 +71,7 @@ fn verify_in(
     restore: impl FnOnce(&Path) -> Result<Restored, Failure>,
 ) -> Result<(Restored, CheckReport), Failure> {
     let path = place.join(LOCK_FILE);
-    let in_use = File::create(&path).map_err(file(&path))?;
+    let in_use = private::create(&path).map_err(file(&path))?;
     // Without locks on the file system the process must do.
     let _ = in_use.try_lock();
     let node = place.join(NODE);

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::private;
 
 /// The beginning of each file: what it is, and the version of its form.
 pub(super) const HEADER: &[u8; 12] = b"PandoChg\x01\0\0\0";
@@ -143,9 +144,9 @@ fn kept_bytes(folder: &Path) -> io::Result<Option<u64>> {
 }
 
 fn begin_keeping(folder: &Path, bytes: u64) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    private::create_folders(folder)?;
     if kept_bytes(folder).ok() != Some(Some(bytes)) {
-        fs::write(folder.join(KEEP_FILE), format!("{bytes}\n"))?;
+        private::write(&folder.join(KEEP_FILE), format!("{bytes}\n"))?;
     }
     Ok(())
 }
@@ -153,7 +154,7 @@ fn begin_keeping(folder: &Path, bytes: u64) -> io::Result<()> {
 fn begin_file(folder: &Path, position: u64) -> io::Result<Current> {
     let path = folder.join(format!("{position:020}.{EXTENSION}"));
     // A file of this name would hold no record: this is the first of its position that is kept.
-    let mut file = File::create(path)?;
+    let mut file = private::create(&path)?;
     file.write_all(HEADER)?;
     File::open(folder)?.sync_all()?;
     Ok(Current {
@@ -206,7 +207,7 @@ fn set_aside_what_never_was(folder: &Path, position: u64) -> Result<(), Failure>
         "of-another-{}",
         generalized_time(SystemClock.now_us())
     ));
-    fs::create_dir_all(&aside).map_err(wrong)?;
+    private::create_folders(&aside).map_err(wrong)?;
     for (_, path) in files(folder).map_err(wrong)? {
         if let Some(name) = path.file_name() {
             fs::rename(&path, aside.join(name)).map_err(wrong)?;

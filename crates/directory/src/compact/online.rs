@@ -21,6 +21,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::private;
 use store::{DATABASE_FILE, LogTail, Paused, Reader, Retired, Store};
 
 /// Bytes copied in a second at most: searches and the log need the disk as well.
@@ -195,7 +196,7 @@ fn replace(
     let data = store.folder();
     let folder = data.join(FOLDER);
     remove_leftovers(data)?;
-    fs::create_dir_all(&folder).map_err(wrong(&folder))?;
+    private::create_folders(&folder).map_err(wrong(&folder))?;
     let original = copy(store, &folder.join(DATABASE_FILE), compaction)?;
     compare(original, &folder, compaction)?;
     let copy = Store::open(&folder)?;
@@ -231,7 +232,7 @@ fn copy(store: &Store, path: &Path, compaction: &Compaction) -> Result<Reader, F
         shown.stage = Stage::Copies;
         shown.total = usage.bytes - usage.free_bytes.min(usage.bytes);
     });
-    let file = File::create(path).map_err(wrong(path))?;
+    let file = private::create(path).map_err(wrong(path))?;
     let (from, into) = io::pipe().map_err(wrong(path))?;
     // LMDB takes a snapshot of its own for the copy. Until its first bytes come nothing is
     // committed, so that it is the same one.

@@ -7,6 +7,7 @@ use crate::stop::Failure;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -82,7 +83,7 @@ impl Aside {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let file = File::create(&self.path).map_err(|error| failed("making", error))?;
+                let file = private::create(&self.path).map_err(|error| failed("making", error))?;
                 let file = BufWriter::with_capacity(BUFFER_BYTES, file);
                 self.file.insert(file)
             }

@@ -7,6 +7,7 @@ use schema::{AttributeNumber, DictionaryRow};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use store::private;
 use store::{FieldReader, Fields};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -70,7 +71,7 @@ impl Saved {
         bytes.extend(self.encode());
         bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
         let new = folder.join("import-checkpoint.new");
-        let written = File::create(&new).and_then(|mut file| {
+        let written = private::create(&new).and_then(|mut file| {
             file.write_all(&bytes)?;
             file.sync_all()?;
             std::fs::rename(&new, folder.join(FILE))?;

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use store::private;
 use store::{BulkLoader, EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
 
 /// Whether values of a type and number become links in an entry of this RDN, so many as they are.
@@ -153,8 +154,8 @@ impl Waiting {
     /// Keeps the block of an entry.
     pub fn add(&mut self, id: EntryId, block: &[u8], names: &NameTable) -> Result<(), Failure> {
         if self.file.is_none() {
-            let mut options = File::options();
-            let options = options.read(true).write(true).create(true).truncate(true);
+            let mut options = private::options();
+            let options = options.read(true).write(true).truncate(true);
             let file = options.open(&self.path).map_err(failed)?;
             self.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
         }

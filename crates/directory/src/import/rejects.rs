@@ -6,6 +6,7 @@ use protocol::ldif::{LdifAttribute, LdifWriter};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// Writes rejected entries; the file is made with the first one.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Rejects {
         text.extend_from_slice(b"\n\n");
         let done = match &mut self.file {
             Some(file) => file.write_all(&text),
-            None => File::create(&self.path)
+            None => private::create(&self.path)
                 .and_then(|file| self.file.insert(BufWriter::new(file)).write_all(&text)),
         };
         done.map_err(|error| self.failed(error))

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use store::EntryId;
+use store::private;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes read or written at once.
@@ -67,7 +68,7 @@ impl NameTable {
 
     /// Writes all names to a file and syncs it; says how many there are, and a checksum.
     pub fn save(&self, path: &Path) -> std::io::Result<(u64, u64)> {
-        let mut file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, private::create(path)?);
         let mut sum = Xxh3::new();
         for (high, rest) in self.slots.iter().filter(|slot| slot.1 & ID_MASK != 0) {
             let mut row = [0; 16];

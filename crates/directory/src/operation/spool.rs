@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use store::private;
 
 /// Bytes kept in memory at most while more are collected …
 const MEMORY_BYTES: usize = 1 << 20;
@@ -262,9 +263,8 @@ impl Drop for Spool {
 fn nameless(folder: &Path) -> std::io::Result<File> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("spool-{}-{number}", std::process::id()));
-    let mut options = File::options();
-    let options = options.read(true).write(true).create(true).truncate(true);
-    let file = options.open(&path)?;
+    let mut options = private::options();
+    let file = options.read(true).write(true).truncate(true).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
 }

@@ -48,6 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use stop::Stop;
+use store::private;
 use trouble::Trouble;
 
 /// The first and the longest pause before the old server is tried again.
@@ -421,7 +422,7 @@ impl Job<'_> {
         let mut out: Box<dyn Write> = match path == Path::new("-") {
             true => Box::new(std::io::stdout().lock()),
             false => {
-                let file = std::fs::File::create(path).map_err(failed)?;
+                let file = private::create(path).map_err(failed)?;
                 Box::new(std::io::BufWriter::new(file))
             }
         };

@@ -2,10 +2,9 @@
 
 use super::entry::Entry;
 use protocol::ldif::LdifWriter;
-use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use store::private;
 
 /// The file; what an earlier command left in it stays.
 #[derive(Debug)]
@@ -36,11 +35,7 @@ impl Rejects {
         }
         writer.end_record(&mut text);
         // Entries have passwords.
-        let mut file = File::options()
-            .mode(0o600)
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
+        let mut file = private::options().append(true).open(&self.path)?;
         file.write_all(&text)
     }
 }

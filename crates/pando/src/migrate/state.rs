@@ -8,6 +8,7 @@ use protocol::ldif::{LdifReader, LdifRecord, LdifWriter};
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use store::private;
 
 /// Its name in the node's folder.
 const FILE: &str = "pando-migrate.ldif";
@@ -51,7 +52,7 @@ impl State {
     pub fn save(&self, dir: &Path) -> Result<(), Problem> {
         let path = path(dir);
         let partial = dir.join(format!("{FILE}.partial"));
-        let written = File::create(&partial)
+        let written = private::create(&partial)
             .and_then(|mut file| {
                 file.write_all(&self.print())?;
                 file.sync_all()
@@ -118,7 +119,7 @@ pub fn path(dir: &Path) -> PathBuf {
 /// Keeps other migrations away from the folder until dropped.
 pub fn lock(dir: &Path) -> Result<File, Problem> {
     let path = dir.join(LOCK_FILE);
-    let file = File::create(&path).map_err(|error| Problem::file(&path, error))?;
+    let file = private::create(&path).map_err(|error| Problem::file(&path, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Problem::failed(format_args!(

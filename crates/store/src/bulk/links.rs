@@ -1,5 +1,6 @@
 //! Links in a bulk load: the sets of members, added when all entries have their ids.
 
+use crate::private;
 use schema::AttributeNumber;
 
 use super::runs::Runs;
@@ -168,7 +169,7 @@ pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
 /// Moves what can go to files into sorted ones.
 fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
     let folder = &loader.temporary;
-    std::fs::create_dir_all(folder).map_err(Error::system("making a folder for sorting"))?;
+    private::create_folders(folder).map_err(Error::system("making a folder for sorting"))?;
     let Links {
         reverse,
         reverse_runs,

@@ -3,6 +3,7 @@
 //! A run is rows in ascending order of their keys, each as length of the key, length of the value,
 //! key, value; its checksum is kept in memory. Nobody but the load that wrote a run reads it.
 
+use crate::private;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ffi::OsStr;
@@ -152,7 +153,7 @@ pub(super) struct RunWriter {
 
 impl RunWriter {
     fn create(path: PathBuf) -> Result<RunWriter, Error> {
-        let file = File::create(&path).map_err(Error::system("making a sorted run"))?;
+        let file = private::create(&path).map_err(Error::system("making a sorted run"))?;
         Ok(RunWriter {
             path,
             file: BufWriter::with_capacity(BUFFER_BYTES, file),

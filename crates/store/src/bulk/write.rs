@@ -1,5 +1,6 @@
 //! The end of a bulk load: sorting, and appending every tree in its order.
 
+use crate::private;
 use std::sync::Mutex;
 
 use super::collect::ByteKeys;
@@ -83,7 +84,7 @@ pub(super) fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
     loader.spilled = true;
     sort(loader);
     let folder = &loader.temporary;
-    std::fs::create_dir_all(folder).map_err(Error::system("making a folder for sorting"))?;
+    private::create_folders(folder).map_err(Error::system("making a folder for sorting"))?;
     let (names, runs) = &mut loader.names;
     names.spill(runs, folder, "names")?;
     let (ordered, runs) = &mut loader.ordered;

@@ -8,6 +8,7 @@
 //!
 //! Invariant: the file has two slots, written in turn, so one of them is always whole.
 
+use crate::private;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -111,9 +112,7 @@ impl CheckpointFile {
     pub fn create(folder: &Path, first: &Checkpoint) -> Result<CheckpointFile, Error> {
         let (path, new) = (path(folder), folder.join("checkpoint.new"));
         let created = || -> std::io::Result<File> {
-            let mut options = File::options();
-            options.write(true).create(true).truncate(true);
-            let file = options.open(&new)?;
+            let file = private::create(&new)?;
             let mut bytes = vec![0; 2 * SLOT_BYTES];
             let at = slot(first.number) as usize;
             bytes[at..at + SLOT_BYTES].copy_from_slice(&first.encode());

@@ -1,6 +1,7 @@
 //! Writing the log: segments that have all their blocks before a record comes, records one after
 //! another, the last of which can be taken back.
 
+use crate::private;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -64,7 +65,7 @@ impl Log {
     /// Begins a log in a folder, which is emptied first.
     pub fn begin(folder: &Path, id: LogId) -> Result<Log, Error> {
         remove_folder(folder)?;
-        std::fs::create_dir(folder).map_err(Error::system("creating the folder of the log"))?;
+        private::create_folder(folder).map_err(Error::system("creating the folder of the log"))?;
         let (path, length) = (folder.join(file_name(1)), SEGMENT_BYTES_MIN);
         let file = create_segment(&path, length)?;
         let header = Header { id, number: 1 };
@@ -212,9 +213,8 @@ pub(super) fn remove_folder(folder: &Path) -> Result<(), Error> {
 /// needs no room.
 fn create_segment(path: &Path, length: u64) -> Result<File, Error> {
     let filled = || -> std::io::Result<File> {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(true);
-        let file = options.open(path)?;
+        let mut options = private::options();
+        let file = options.read(true).write(true).truncate(true).open(path)?;
         let zeros = vec![0; SEGMENT_BYTES_MIN as usize];
         let mut at = 0;
         while at < length {

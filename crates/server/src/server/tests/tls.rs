@@ -1,6 +1,9 @@
 //! The server under TLS.
 
 use super::*;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
@@ -13,6 +16,7 @@ fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
     };
     std::fs::write(&files.certificate, made.cert.pem()).unwrap();
     std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+    std::fs::set_permissions(&files.key, Permissions::from_mode(0o600)).unwrap();
     (files, made.cert.der().clone())
 }
 
