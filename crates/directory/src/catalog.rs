@@ -6,6 +6,7 @@ use crate::account::Policing;
 use crate::execute::DeletedMembers;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
+use arc_swap::ArcSwap;
 use policy::{Access, LimitSettings};
 use schema::{Name, Schema, TypeId};
 use smallvec::SmallVec;
@@ -17,6 +18,15 @@ pub(crate) const SUBSCHEMA_NAME: &str = "cn=Subschema";
 pub(crate) const MONITOR_NAME: &str = "cn=monitor";
 /// The base of the configuration kept in the directory.
 pub(crate) const CONFIG_NAME: &str = "cn=config";
+
+/// Puts a catalog made from the entries in force. The limits are not in entries, and stay as they
+/// were set last.
+pub(crate) fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
+    in_force.rcu(|now| Catalog {
+        limits: now.limits.clone(),
+        ..next.clone()
+    });
+}
 
 /// One consistent set of rules under which operations run.
 #[derive(Debug, Clone)]

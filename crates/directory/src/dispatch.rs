@@ -13,7 +13,7 @@ use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, assertion, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow,
     limits, modify, modify_dn, must_change, new_password, password_modify, position, proxy,
-    read_entry, search, transaction,
+    read_entry, reload, search, transaction,
 };
 use crate::rules::ready;
 use crate::session::Session;
@@ -300,6 +300,7 @@ fn dispatch_extended(
         }
         extended::Kind::Compact => compaction::begin(parts, context, id, out)?,
         extended::Kind::CancelCompaction => compaction::cancel(parts, context, id, out)?,
+        extended::Kind::Reload => reload::reload(parts, context, id, out)?,
         extended::Kind::StartBulkUpdate(asked) => {
             bulk_update::start(context, session, id, &asked, out)?;
         }

@@ -60,7 +60,7 @@ pub use clock::{Clock, SystemClock};
 pub use cursor::Cursor;
 pub use flow::{Completion, Flow, Mailbox};
 pub use index_room::estimate_indexes;
-pub use monitor::{Connections, Front, ListenerState};
+pub use monitor::{Connections, Front, ListenerState, SetLimits};
 pub use open::{Directory, InitOptions, Options, Status};
 pub use operation::follow::{Followed, Follower};
 pub use operation::spool::FILES_MAX as SPOOL_FILES_MAX;

@@ -11,7 +11,7 @@ mod searches;
 mod shape;
 mod tree;
 
-pub use front::{Connections, Front, ListenerState};
+pub use front::{Connections, Front, ListenerState, SetLimits};
 
 pub(crate) use commits::Commits;
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
@@ -68,6 +68,11 @@ impl Monitor {
     /// The connections there are; `None` when nothing listens.
     pub fn connections(&self) -> Option<Connections> {
         self.front.get().map(|it| it.connections())
+    }
+
+    /// Who listens for clients; `None` when nothing does.
+    pub fn front(&self) -> Option<&Arc<dyn Front>> {
+        self.front.get()
     }
 
     fn workers(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {

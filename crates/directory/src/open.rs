@@ -132,9 +132,13 @@ impl Default for Options {
 }
 
 /// The limits with the names in them resolved.
-fn limits(schema: &Schema, options: &Options) -> Result<LimitSettings, Failure> {
-    let mut limits = options.limits.clone();
-    for (subject, of_its_own) in &options.limit_rules {
+fn limits(
+    schema: &Schema,
+    settings: &LimitSettings,
+    rules: &[(LimitSubject<String>, Limits)],
+) -> Result<LimitSettings, Failure> {
+    let mut limits = settings.clone();
+    for (subject, of_its_own) in rules {
         let resolve = |name: &str| {
             schema.resolve_name(name).map_err(|error| {
                 let text = format!("subject_limits: \"{name}\": {error}");
@@ -270,7 +274,7 @@ impl Directory {
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
         let mut catalog = config::load(&snapshot, &dictionary)?;
-        catalog.limits = limits(&catalog.schema, options)?;
+        catalog.limits = limits(&catalog.schema, &options.limits, &options.limit_rules)?;
         let cookie_key = cookie_key(snapshot.meta(META_COOKIE_KEY)?)?;
         let log = order_of(&snapshot)?;
         let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;
@@ -351,6 +355,18 @@ impl Directory {
         self.shared.status()
     }
 
+    /// Sets the limits of searches and transactions for sessions that begin, or bind, from now on.
+    ///
+    /// # Errors
+    /// A subject's name cannot be resolved; the limits are as before then.
+    pub fn set_limits(
+        &self,
+        settings: &LimitSettings,
+        rules: &[(LimitSubject<String>, Limits)],
+    ) -> Result<(), Failure> {
+        self.shared.set_limits(settings, rules)
+    }
+
     /// Names who listens for clients, for those who watch. The first one stays.
     pub fn set_front(&self, front: Arc<dyn Front>) {
         self.shared.monitor.set_front(front);
@@ -385,6 +401,20 @@ impl Directory {
 }
 
 impl Shared {
+    /// As [`Directory::set_limits`].
+    pub fn set_limits(
+        &self,
+        settings: &LimitSettings,
+        rules: &[(LimitSubject<String>, Limits)],
+    ) -> Result<(), Failure> {
+        let limits = limits(&self.catalog.load().schema, settings, rules)?;
+        self.catalog.rcu(|now| Catalog {
+            limits: limits.clone(),
+            ..Catalog::clone(now)
+        });
+        Ok(())
+    }
+
     /// See [`Directory::status`].
     pub fn status(&self) -> Result<Status, Failure> {
         let mut reader = self.store.reader()?;

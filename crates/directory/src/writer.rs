@@ -18,7 +18,7 @@ mod reclaim;
 mod rehearsal;
 
 use crate::apply::{Occasion, apply};
-use crate::catalog::Catalog;
+use crate::catalog::{self, Catalog};
 use crate::changes::{Keeper, Outcome};
 use crate::clock::Clock;
 use crate::commit::{CommitLog, Record};
@@ -368,7 +368,7 @@ impl Desk {
         let record = self.log.append(units, self.clock.now_us())?;
         let done = self.execute(&record, &before);
         if done.is_err() {
-            self.catalog.store(before);
+            catalog::publish(&self.catalog, Catalog::clone(&before));
             self.log.forget(record.position);
         }
         done
@@ -413,7 +413,7 @@ impl Desk {
         self.journal.sync()?;
         // Before the commit: no reader may meet what its catalog cannot name.
         if let Some(next) = applied.catalog {
-            self.catalog.store(Arc::new(next));
+            catalog::publish(&self.catalog, next);
         }
         if let Err(error) = batch.commit() {
             self.take_back(true)?;

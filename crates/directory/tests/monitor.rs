@@ -188,6 +188,10 @@ impl Front for Door {
             }],
         }
     }
+
+    fn reload(&self, _: directory::SetLimits<'_>) -> Result<String, String> {
+        Err("a door has no settings".to_owned())
+    }
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub enum Command {
     Passwd(Passwd),
     /// Show, add or drop indexes
     Index(Index),
+    /// Have the server of a node read its settings and its certificate again
+    Reload(Reload),
     /// Say how a node or a server is doing
     Status(Status),
     /// Explain how a search is carried out: indexes, candidates, time
@@ -139,6 +141,14 @@ pub struct Demo {
 #[derive(Debug, Args)]
 pub struct Check {
     /// The node's folder; a server may be running
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// `pando reload`
+#[derive(Debug, Args)]
+pub struct Reload {
+    /// The node's folder
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }

@@ -20,6 +20,7 @@ mod migrate;
 mod passwd;
 mod progress;
 mod reach;
+mod reload;
 mod report;
 mod room;
 mod rotation;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Schema(it) => schema::schema(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
+        Command::Reload(it) => reload::reload(&it),
         Command::Status(it) => status::status(&it),
         Command::Explain(it) => explain::explain(&it),
         Command::Completions(it) => man::completions(it.shell),

@@ -3,7 +3,7 @@
 use crate::cli::Serve;
 use crate::init::data_folder;
 use crate::report::{Problem, note};
-use server::{Config, Listen, Overrides, Server};
+use server::{Config, Overrides, Server};
 use std::path::{Path, PathBuf};
 
 /// The socket below a node's folder through which its owner administers it.
@@ -29,13 +29,8 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
 /// Starts a node's server, with the owner's socket beside the listeners that were asked for.
 pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
-    if let Some(socket) = socket_path(dir) {
-        let own = Listen::Unix(socket);
-        if !config.listen.contains(&own) {
-            config.listen.push(own);
-        }
-    }
-    config.stop_on_signals = true;
+    config.owner_socket = socket_path(dir);
+    config.heed_signals = true;
     server::logging::start(&config.log);
     close_data(&config.data_folder());
     server::start(config).map_err(Problem::failed)

@@ -127,6 +127,8 @@ pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
 pub const COMPACT: &str = "2.25.264386329193173027935752912657775087103.4.1";
 /// Gives up the compaction under way; has no value.
 pub const CANCEL_COMPACTION: &str = "2.25.264386329193173027935752912657775087103.4.2";
+/// Has the server read its settings again, of our own arc (docs/reference/oids.md); has no value.
+pub const RELOAD: &str = "2.25.264386329193173027935752912657775087103.4.3";
 
 /// Feature: asking for all operational attributes with `+` (RFC 3673).
 pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";

@@ -4,7 +4,7 @@
 //! One thread that waits in poll(2): accepted sockets are registered with one event queue only,
 //! that of the thread that serves them.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use directory::Peer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -36,7 +37,7 @@ pub struct Acceptor<C> {
     /// Where to accept.
     pub listeners: Vec<Listener>,
     /// Who may say who the client is, at listeners for proxies.
-    pub proxies: Vec<Network>,
+    pub proxies: Arc<ArcSwap<Vec<Network>>>,
     /// The counts of connections.
     pub admission: Arc<Admission>,
     /// The threads that serve.
@@ -45,6 +46,10 @@ pub struct Acceptor<C> {
     pub certificate: Option<Arc<Certificate>>,
     /// A byte here, or its end, is the word to stop.
     pub stop: UnixStream,
+    /// A byte here is the word to read the settings again.
+    pub hangup: UnixStream,
+    /// Reads them again.
+    pub reload: Box<dyn Fn() + Send>,
 }
 
 impl<C> Acceptor<C> {
@@ -82,7 +87,10 @@ impl<C> Acceptor<C> {
 
     /// The listeners that have connections; `None` for the word to stop.
     fn wait(&self, timeout: Option<Duration>, resting: bool) -> io::Result<Option<Vec<usize>>> {
-        let mut waited = vec![PollFd::new(&self.stop, PollFlags::IN)];
+        let mut waited = vec![
+            PollFd::new(&self.stop, PollFlags::IN),
+            PollFd::new(&self.hangup, PollFlags::IN),
+        ];
         if !resting {
             let socket = |it| PollFd::new(Listener::socket(it), PollFlags::IN);
             waited.extend(self.listeners.iter().map(socket));
@@ -96,13 +104,14 @@ impl<C> Acceptor<C> {
         if ready.next() == Some(true) {
             return Ok(None);
         }
-        Ok(Some(
-            ready
-                .enumerate()
-                .filter(|(_, it)| *it)
-                .map(|(at, _)| at)
-                .collect(),
-        ))
+        let hung_up = ready.next() == Some(true);
+        let ready = ready.enumerate().filter(|(_, it)| *it);
+        let ready = ready.map(|(at, _)| at).collect();
+        // Several that came together are one.
+        if hung_up && matches!((&self.hangup).read(&mut [0; 64]), Ok(1..)) {
+            (self.reload)();
+        }
+        Ok(Some(ready))
     }
 
     /// Accepts what waits on one listener; false when the system cannot open another file.
@@ -158,7 +167,7 @@ impl<C> Acceptor<C> {
         if !self.listeners[at].listen.is_proxied() {
             return self.admission.admit(at, peer.address);
         }
-        let is_proxy = |it: IpAddr| self.proxies.iter().any(|proxy| proxy.contains(it));
+        let is_proxy = |it: IpAddr| self.proxies.load().iter().any(|proxy| proxy.contains(it));
         match peer.address {
             Some(address) if is_proxy(address) => self.admission.admit(at, None),
             _ => Err(self.admission.no_proxy()),

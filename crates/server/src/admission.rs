@@ -6,16 +6,17 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use directory::{Connections, Front, ListenerState};
+use arc_swap::ArcSwap;
+use directory::{Connections, ListenerState};
 
 use crate::limits::ConnectionLimits;
 use crate::refusals::Refusals;
-use crate::settings::Listen;
+use crate::settings::{self, Listen};
 
 /// The counts and their limits, shared by the acceptor and the serving threads.
 #[derive(Debug)]
 pub struct Admission {
-    limits: ConnectionLimits,
+    limits: ArcSwap<ConnectionLimits>,
     total: AtomicUsize,
     accepted: AtomicU64,
     refused: AtomicU64,
@@ -73,7 +74,7 @@ impl Admission {
             })
         };
         Arc::new(Admission {
-            limits,
+            limits: ArcSwap::from_pointee(limits),
             total: AtomicUsize::new(0),
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
@@ -84,8 +85,13 @@ impl Admission {
     }
 
     /// The limits.
-    pub fn limits(&self) -> &ConnectionLimits {
-        &self.limits
+    pub fn limits(&self) -> ConnectionLimits {
+        **self.limits.load()
+    }
+
+    /// Sets other limits; connections beyond them stay.
+    pub fn set_limits(&self, settings: &settings::Connections) {
+        self.limits.store(Arc::new(self.limits().with(settings)));
     }
 
     /// Counts a connection that came in at a listener, until its ticket is dropped.
@@ -111,7 +117,7 @@ impl Admission {
     }
 
     fn try_admit(self: &Arc<Self>) -> Result<Ticket, Refused> {
-        let limit = self.limits.total;
+        let limit = self.limits().total;
         // Only the acceptor counts up, so nobody comes in between.
         if self.total() >= limit {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -149,8 +155,9 @@ impl Admission {
     }
 }
 
-impl Front for Admission {
-    fn connections(&self) -> Connections {
+impl Admission {
+    /// The connections at this moment.
+    pub fn connections(&self) -> Connections {
         let listener = |it: &Arc<Entrance>| ListenerState {
             url: it.url.clone(),
             current: it.current.load(Ordering::Relaxed) as u64,
@@ -160,7 +167,7 @@ impl Front for Admission {
             current: self.total() as u64,
             accepted: self.accepted.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
-            max: self.limits.most().map_or(0, |it| it as u64),
+            max: self.limits().most().map_or(0, |it| it as u64),
             listeners: self.listeners.iter().map(listener).collect(),
         }
     }
@@ -192,7 +199,7 @@ impl Ticket {
     /// # Errors
     /// The address has as many as it may have.
     pub fn count_from(&mut self, address: IpAddr) -> Result<(), Refused> {
-        let limit = self.admission.limits.per_address;
+        let limit = self.admission.limits().per_address;
         if limit == 0 || self.address.is_some() {
             return Ok(());
         }

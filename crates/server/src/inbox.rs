@@ -4,12 +4,13 @@
 //! for everything that has gathered since it last looked.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use directory::Peer;
 use tokio::sync::Notify;
 
 use crate::admission::Ticket;
+use crate::thread::Shared;
 
 /// A socket that was accepted and not yet looked at.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct Contents<C> {
     pub sockets: Vec<Accepted>,
     pub completions: Vec<C>,
     pub stop: bool,
+    /// What holds for connections from now on.
+    pub shared: Option<Arc<Shared>>,
     /// The thread is to look up, and may wait again.
     pub called: bool,
 }
@@ -44,6 +47,7 @@ impl<C> Default for Contents<C> {
             sockets: Vec::new(),
             completions: Vec::new(),
             stop: false,
+            shared: None,
             called: false,
         }
     }
@@ -51,7 +55,11 @@ impl<C> Default for Contents<C> {
 
 impl<C> Contents<C> {
     fn is_empty(&self) -> bool {
-        self.sockets.is_empty() && self.completions.is_empty() && !self.stop && !self.called
+        self.sockets.is_empty()
+            && self.completions.is_empty()
+            && self.shared.is_none()
+            && !self.stop
+            && !self.called
     }
 }
 
@@ -94,6 +102,11 @@ impl<C> Inbox<C> {
     /// Tells the thread to stop.
     pub fn stop(&self) {
         self.leave(|contents| contents.stop = true);
+    }
+
+    /// Leaves what holds for connections from now on.
+    pub fn share(&self, shared: Arc<Shared>) {
+        self.leave(|contents| contents.shared = Some(shared));
     }
 
     /// Has the thread look up if it waits.

@@ -18,6 +18,7 @@ mod listener;
 pub mod logging;
 mod proxied;
 mod refusals;
+mod reload;
 mod resources;
 mod round;
 mod server;

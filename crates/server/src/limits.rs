@@ -29,6 +29,11 @@ impl ConnectionLimits {
         }
     }
 
+    /// What other settings ask for, with as many open files.
+    pub fn with(&self, settings: &Connections) -> Self {
+        ConnectionLimits::new(settings, self.open_files)
+    }
+
     /// As many as there may be; `None` for any number.
     pub fn most(&self) -> Option<usize> {
         (self.asked > 0 || self.open_files.limit.is_some()).then_some(self.total)

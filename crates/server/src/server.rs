@@ -8,16 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use directory::{Directory, Failure, Front};
-use protocol::DecodeLimits;
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::acceptor::Acceptor;
 use crate::admission::Admission;
-use crate::connection::Rules;
 use crate::inbox::Inbox;
 use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
+use crate::reload::{Reload, shared};
 use crate::resources;
 use crate::service::Service;
 use crate::settings::{Config, Listen};
@@ -82,6 +81,7 @@ pub struct Server {
     addresses: Vec<Listen>,
     stop: UnixStream,
     admission: Arc<Admission>,
+    reload: Arc<Reload>,
     /// Ends when everything has ended. `None` once somebody waits for it.
     acceptor: Mutex<Option<JoinHandle<()>>>,
 }
@@ -106,7 +106,7 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
         config.threads.serving = serving_threads(bytes, resources::memory_bytes());
     }
     let (workers, tls) = (directory.clone(), config.tls.is_some());
-    let watched = directory.clone();
+    let (watched, limited) = (directory.clone(), directory.clone());
     let warm_up = match config.warm_up {
         true => Some(WarmUp::start(directory.clone()).map_err(StartError::System)?),
         false => None,
@@ -118,6 +118,10 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
             worker.offer_tls(tls);
             Ok(worker)
         },
+        move |reload| {
+            // What is wrong is logged already.
+            let _ = reload.run(&|limits, rules| limited.set_limits(limits, rules));
+        },
         move || {
             if let Some(warm_up) = warm_up {
                 warm_up.stop();
@@ -125,7 +129,7 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
             directory.shutdown();
         },
     )?;
-    watched.set_front(Arc::clone(&server.admission) as Arc<dyn Front>);
+    watched.set_front(Arc::clone(&server.reload) as Arc<dyn Front>);
     Ok(server)
 }
 
@@ -139,23 +143,21 @@ fn serving_threads(database_bytes: u64, memory_bytes: u64) -> usize {
     resources::processors().len() * waiting
 }
 
-/// Serves with one service for each thread; `finish` is called when the last thread has ended.
+/// Serves with one service for each thread. `on_hangup` is called on SIGHUP, and `finish` when the
+/// last thread has ended.
 pub(crate) fn start_service<S, F>(
     config: Config,
     service: F,
+    on_hangup: impl Fn(&Reload) + Send + 'static,
     finish: impl FnOnce() + Send + 'static,
 ) -> Result<Server, StartError>
 where
     S: Service,
     F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
 {
-    let certificate = match &config.tls {
-        Some(files) => Some(Arc::new(
-            Certificate::load(files).map_err(StartError::Certificate)?,
-        )),
-        None => None,
-    };
-    let listeners = bind(&config.listen)?;
+    let certificate = config.tls.as_ref().map(Certificate::load).transpose();
+    let certificate = certificate.map_err(StartError::Certificate)?.map(Arc::new);
+    let listeners = bind(&config.listeners())?;
     let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
     let count = match config.threads.serving {
         0 => resources::processors().len(),
@@ -169,30 +171,32 @@ where
         tracing::info!("{limits}");
     }
     let admission = Admission::new(limits, &addresses);
-    let shared = Arc::new(Shared {
-        rules: rules(&config),
-        connections: config.connections,
-        certificate: certificate.clone(),
-    });
+    let shared = Arc::new(shared(&config, certificate.clone()));
     let threads = start_threads(count, &config, &shared, &service)?;
     let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
-    let signals = match config.stop_on_signals {
-        true => stop_on_signals(&stop).map_err(StartError::System)?,
+    let (hangup, hung_up) = UnixStream::pair().map_err(StartError::System)?;
+    let signals = match config.heed_signals {
+        true => heed_signals(&stop, &hangup).map_err(StartError::System)?,
         false => Vec::new(),
     };
+    let reload = reload_of(config, &admission, certificate.clone(), &threads);
+    let asked = Arc::clone(&reload);
     let acceptor = Acceptor {
         listeners,
-        proxies: config.proxies,
+        proxies: Arc::clone(&reload.proxies),
         admission: Arc::clone(&admission),
         threads: Arc::clone(&threads.handles),
         certificate,
         stop: stopped,
+        hangup: hung_up,
+        reload: Box::new(move || on_hangup(&asked)),
     };
     let run = move || {
         acceptor.run();
         tracing::info!("stopping");
         threads.stop_and_join();
         finish();
+        drop(hangup);
         signals.into_iter().for_each(|it| {
             signal_hook::low_level::unregister(it);
         });
@@ -205,14 +209,34 @@ where
         addresses,
         stop,
         admission,
+        reload,
         acceptor,
     })
 }
 
-/// Lets SIGTERM and SIGINT write to `stop`.
-fn stop_on_signals(stop: &UnixStream) -> io::Result<Vec<SigId>> {
-    let register = |signal| signal_hook::low_level::pipe::register(signal, stop.try_clone()?);
-    [SIGTERM, SIGINT].into_iter().map(register).collect()
+/// Lets SIGTERM and SIGINT write to `stop`, SIGHUP to `hangup`.
+fn heed_signals(stop: &UnixStream, hangup: &UnixStream) -> io::Result<Vec<SigId>> {
+    let register = |(signal, pipe): (_, &UnixStream)| {
+        signal_hook::low_level::pipe::register(signal, pipe.try_clone()?)
+    };
+    let pipes = [(SIGTERM, stop), (SIGINT, stop), (SIGHUP, hangup)];
+    pipes.into_iter().map(register).collect()
+}
+
+fn reload_of<C: Send + 'static>(
+    config: Config,
+    admission: &Arc<Admission>,
+    certificate: Option<Arc<Certificate>>,
+    threads: &Threads<C>,
+) -> Arc<Reload> {
+    let handles = Arc::clone(&threads.handles);
+    let share = move |shared: &Arc<Shared>| {
+        for it in handles.iter() {
+            it.inbox.share(Arc::clone(shared));
+        }
+    };
+    let admission = Arc::clone(admission);
+    Arc::new(Reload::new(config, admission, certificate, Box::new(share)))
 }
 
 fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
@@ -227,17 +251,6 @@ fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
         }),
     };
     addresses.iter().map(bind).collect()
-}
-
-fn rules(config: &Config) -> Rules {
-    Rules {
-        limits: DecodeLimits {
-            message_bytes_max: config.connections.message_bytes_max,
-            ..DecodeLimits::DEFAULT
-        },
-        anonymous_message_bytes_max: config.connections.anonymous_message_bytes_max,
-        allow_cleartext_binds: config.allow_cleartext_binds,
-    }
 }
 
 /// The serving threads: how to reach them, and how to wait for them.
@@ -320,7 +333,7 @@ impl Server {
     }
 
     /// How many connections there may be, which its text says in words.
-    pub fn limits(&self) -> &ConnectionLimits {
+    pub fn limits(&self) -> ConnectionLimits {
         self.admission.limits()
     }
 

@@ -36,8 +36,13 @@ pub const FILE_NAME: &str = "pando.toml";
 pub struct Config {
     /// The node's folder.
     pub folder: PathBuf,
+    /// What flags have put over the file; it is put there again when the file is read again.
+    pub overrides: Overrides,
     /// Where to accept connections.
     pub listen: Vec<Listen>,
+    /// The socket through which the node's owner administers it, beside `listen`. The program sets
+    /// it.
+    pub owner_socket: Option<PathBuf>,
     /// Proxies that may say who the client is, on listeners that are for them.
     pub proxies: Vec<Network>,
     /// Certificate and key; `None` without TLS.
@@ -62,8 +67,9 @@ pub struct Config {
     pub warm_up: bool,
     /// Bytes that groups of many members may take on the disk while they are sent; 0 is no limit.
     pub spool_bytes_max: u64,
-    /// Stop on SIGTERM and SIGINT. The program sets it; a test does not.
-    pub stop_on_signals: bool,
+    /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
+    /// does not.
+    pub heed_signals: bool,
 }
 
 /// A certificate chain and its private key, both PEM.
@@ -215,7 +221,9 @@ impl Config {
         let everybody = file.limits.resolve(LimitSettings::default().everybody);
         Ok(Config {
             folder: folder.to_owned(),
+            overrides: overrides.clone(),
             listen,
+            owner_socket: None,
             proxies,
             tls,
             allow_cleartext_binds: overrides
@@ -241,7 +249,7 @@ impl Config {
             changes: file.changes.resolve(),
             warm_up: file.database.warm_up,
             spool_bytes_max: file.database.spool_mib_max << 20,
-            stop_on_signals: false,
+            heed_signals: false,
         })
     }
 }
@@ -260,6 +268,33 @@ impl Config {
             spool_bytes_max: self.spool_bytes_max,
             ..directory::Options::default()
         }
+    }
+
+    /// Takes over from settings in force what only a restart changes.
+    pub(crate) fn keep_until_restart(&mut self, running: &Config) {
+        let Config {
+            listen,
+            owner_socket,
+            threads,
+            passwords,
+            changes,
+            ..
+        } = running.clone();
+        (self.listen, self.owner_socket) = (listen, owner_socket);
+        (self.threads, self.passwords, self.changes) = (threads, passwords, changes);
+        self.log.format = running.log.format;
+        (self.warm_up, self.spool_bytes_max) = (running.warm_up, running.spool_bytes_max);
+        self.heed_signals = running.heed_signals;
+        if self.tls.is_some() != running.tls.is_some() {
+            self.tls.clone_from(&running.tls);
+        }
+    }
+
+    /// Where to accept connections, the owner's socket included.
+    pub(crate) fn listeners(&self) -> Vec<Listen> {
+        let own = self.owner_socket.clone().map(Listen::Unix);
+        let own = own.filter(|it| !self.listen.contains(it));
+        self.listen.iter().cloned().chain(own).collect()
     }
 
     /// Where the node keeps its data.

@@ -80,7 +80,7 @@ pub struct Handle<C> {
 struct Thread<S: Service> {
     desk: RefCell<Desk<S>>,
     links: RefCell<Slots<Link<S>>>,
-    shared: Arc<Shared>,
+    shared: RefCell<Arc<Shared>>,
     /// Half seconds in which some connection had a deadline.
     tick: Cell<u64>,
     /// There is a deadline: ticks are needed.
@@ -126,7 +126,7 @@ pub fn serve<S: Service>(
     let thread = Rc::new(Thread {
         desk: RefCell::new(desk),
         links: RefCell::new(Slots::default()),
-        shared,
+        shared: RefCell::new(shared),
         tick: Cell::new(1),
         timed: Notify::new(),
         gone: Notify::new(),
@@ -163,8 +163,12 @@ impl<S: Service> Thread<S> {
                 sockets,
                 completions,
                 stop,
+                shared,
                 called: _,
             } = contents;
+            if let Some(shared) = shared {
+                self.shared.replace(shared);
+            }
             self.execute_round(&mut self.desk.borrow_mut());
             self.complete(completions);
             if stopping_until.is_none() {
@@ -175,7 +179,8 @@ impl<S: Service> Thread<S> {
                 }
             }
             if stop && stopping_until.is_none() {
-                stopping_until = Some(Instant::now() + self.shared.connections.stop_timeout);
+                let timeout = self.shared.borrow().connections.stop_timeout;
+                stopping_until = Some(Instant::now() + timeout);
                 self.desk.borrow_mut().stopping = true;
                 let links = self.links.borrow().all();
                 links.iter().for_each(|it| it.stop());
@@ -225,7 +230,8 @@ impl<S: Service> Thread<S> {
     /// Begins to serve a socket once its proxy has said who the client is.
     async fn open_proxied(self: Rc<Self>, socket: Socket, tls: bool, peer: Peer, ticket: Ticket) {
         let (mut socket, mut peer, mut ticket) = (socket, peer, ticket);
-        let header = match self.shared.connections.message_timeout {
+        let message_timeout = self.shared.borrow().connections.message_timeout;
+        let header = match message_timeout {
             Duration::ZERO => Ok(proxied::header(&mut socket).await),
             limit => timeout(limit, proxied::header(&mut socket)).await,
         };
@@ -261,7 +267,7 @@ impl<S: Service> Thread<S> {
         ticket: Ticket,
     ) -> io::Result<()> {
         peer.secure |= tls;
-        let tls = match (&self.shared.certificate, tls) {
+        let tls = match (&self.shared.borrow().certificate, tls) {
             (Some(certificate), true) => {
                 Some(Box::new(certificate.session().map_err(io::Error::other)?))
             }
@@ -284,7 +290,7 @@ impl<S: Service> Thread<S> {
             if link.in_round.get() {
                 self.execute_round(desk);
             }
-            let poll = link.poll(desk, &self.shared, cx);
+            let poll = link.poll(desk, &self.shared.borrow(), cx);
             if desk.round.admit(&link) {
                 if desk.round.is_full() {
                     self.execute_round(desk);
@@ -307,13 +313,13 @@ impl<S: Service> Thread<S> {
             return;
         }
         let mut round = std::mem::take(&mut desk.round);
+        let shared = self.shared.borrow();
         desk.out.clear();
         desk.service.look_anew();
         let (mut read, mut sent) = (0, 0);
         for at in 0..round.reads.len() {
             let it = &mut round.reads[at];
-            it.link
-                .execute(desk, &self.shared, &round.bytes[read..it.end]);
+            it.link.execute(desk, &shared, &round.bytes[read..it.end]);
             (read, it.responses_end) = (it.end, desk.out.len());
             if desk.out.len() >= ROUND_BYTES_MAX {
                 self.deliver(desk, &round.reads[sent..=at]);
@@ -340,7 +346,7 @@ impl<S: Service> Thread<S> {
 
     /// Sets the connection's deadline, if it must change.
     fn watch(&self, link: &Link<S>) {
-        let limits = &self.shared.connections;
+        let limits = &self.shared.borrow().connections;
         let Some(due) = link.due(!limits.idle_timeout.is_zero()) else {
             return;
         };

@@ -21,9 +21,21 @@ type Stamp = Option<(i64, i64, u64)>;
 /// The certificate in use.
 #[derive(Debug)]
 pub struct Certificate {
-    files: TlsFiles,
     current: ArcSwap<ServerConfig>,
-    stamps: Mutex<[Stamp; 2]>,
+    seen: Mutex<Seen>,
+}
+
+/// The files that were read last, or could not be.
+#[derive(Debug, Clone)]
+struct Seen {
+    files: TlsFiles,
+    stamps: [Stamp; 2],
+}
+
+/// A certificate that has been read and is not in use yet.
+pub struct Fresh {
+    config: ServerConfig,
+    seen: Seen,
 }
 
 impl Certificate {
@@ -33,11 +45,30 @@ impl Certificate {
     /// What is wrong with which file.
     pub fn load(files: &TlsFiles) -> Result<Self, String> {
         let stamps = stamps(files);
+        let files = files.clone();
         Ok(Certificate {
-            files: files.clone(),
-            current: ArcSwap::from_pointee(read(files)?),
-            stamps: Mutex::new(stamps),
+            current: ArcSwap::from_pointee(read(&files)?),
+            seen: Mutex::new(Seen { files, stamps }),
         })
+    }
+
+    /// Reads a certificate and its key, perhaps from other files, without using them.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn read(&self, files: &TlsFiles) -> Result<Fresh, String> {
+        let (stamps, files) = (stamps(files), files.clone());
+        Ok(Fresh {
+            config: read(&files)?,
+            seen: Seen { files, stamps },
+        })
+    }
+
+    /// Uses it for connections that begin from now on.
+    pub fn replace(&self, fresh: Fresh) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = fresh.seen;
+        self.current.store(Arc::new(fresh.config));
     }
 
     /// Reads the files again when they have changed; `true` when the new ones are in use.
@@ -45,14 +76,14 @@ impl Certificate {
     /// # Errors
     /// What is wrong with which file; the old certificate stays in use.
     pub fn reload_if_changed(&self) -> Result<bool, String> {
-        let stamps = stamps(&self.files);
-        let mut seen = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
-        if *seen == stamps {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = stamps(&seen.files);
+        if seen.stamps == stamps {
             return Ok(false);
         }
         // Remembered also when they are no good: complaining once for each change is enough.
-        *seen = stamps;
-        self.current.store(Arc::new(read(&self.files)?));
+        seen.stamps = stamps;
+        self.current.store(Arc::new(read(&seen.files)?));
         Ok(true)
     }
 

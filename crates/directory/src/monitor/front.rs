@@ -1,9 +1,23 @@
 //! What stands before the directory and listens for clients.
 
+use crate::stop::Failure;
+use policy::{LimitSettings, LimitSubject, Limits};
+
+/// Sets the limits of searches and transactions: those of kinds of subjects, and those of subjects
+/// of their own. An error names the subject whose name cannot be resolved.
+pub type SetLimits<'s> =
+    &'s dyn Fn(&LimitSettings, &[(LimitSubject<String>, Limits)]) -> Result<(), Failure>;
+
 /// Asked for its connections when somebody looks.
 pub trait Front: Send + Sync {
     /// The connections at this moment.
     fn connections(&self) -> Connections;
+
+    /// Reads the settings again and returns the names of what has changed, as one line.
+    ///
+    /// # Errors
+    /// What is wrong with the settings; nothing has changed then.
+    fn reload(&self, set_limits: SetLimits<'_>) -> Result<String, String>;
 }
 
 /// The connections of a server.

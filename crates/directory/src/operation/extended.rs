@@ -8,7 +8,7 @@ use protocol::{
 };
 
 /// The extended operations this server supports, as the root DSE lists them.
-pub(crate) const SUPPORTED: [&str; 12] = [
+pub(crate) const SUPPORTED: [&str; 13] = [
     oid::START_TLS,
     oid::PASSWORD_MODIFY,
     oid::WHO_AM_I,
@@ -21,6 +21,7 @@ pub(crate) const SUPPORTED: [&str; 12] = [
     oid::REFRESH,
     oid::COMPACT,
     oid::CANCEL_COMPACTION,
+    oid::RELOAD,
 ];
 
 /// Which extended operation was asked for.
@@ -39,6 +40,7 @@ pub(crate) enum Kind<'a> {
     Refresh(extended::RefreshRequest<'a>),
     Compact,
     CancelCompaction,
+    Reload,
 }
 
 /// Whether an operation answers nothing that depends on writes of its session which still wait:
@@ -93,6 +95,8 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
         }
         oid::COMPACT => Ok(Kind::Compact),
         oid::CANCEL_COMPACTION => Ok(Kind::CancelCompaction),
+        oid::RELOAD if request.value.is_none() => Ok(Kind::Reload),
+        oid::RELOAD => bad_value("reading the settings again takes no value"),
         unknown => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
             format!("extended operation {unknown} is not known"),

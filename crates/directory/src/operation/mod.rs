@@ -38,6 +38,7 @@ pub(crate) mod position;
 pub(crate) mod proxy;
 pub(crate) mod read_entry;
 pub(crate) mod referral;
+pub(crate) mod reload;
 pub(crate) mod root_dse;
 pub(crate) mod sasl;
 pub(crate) mod search;

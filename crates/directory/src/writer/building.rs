@@ -1,9 +1,8 @@
 //! Building indexes, slice by slice, between other writes and while there are none.
 
 use super::{COMMIT_CHURN_BYTES, Desk, WRITE_CHURN_BYTES};
-use crate::catalog::Catalog;
+use crate::catalog::{self, Catalog};
 use crate::stop::Failure;
-use std::sync::Arc;
 use store::{IndexSet, IndexState, Progress, SliceLimits};
 
 impl Desk {
@@ -47,7 +46,7 @@ impl Desk {
         next.indexes = IndexSet::from_states(next.schema.clone(), states);
         next.indexing = states.iter().any(IndexState::has_work);
         next.least_version = version;
-        self.catalog.store(Arc::new(next));
+        catalog::publish(&self.catalog, next);
         Ok(())
     }
 

@@ -58,7 +58,7 @@ impl World {
                 ..Fake::default()
             })
         };
-        let server = start_service(config, service, || {}).unwrap();
+        let server = start_service(config, service, |_| {}, || {}).unwrap();
         World {
             server,
             entries,
@@ -515,7 +515,7 @@ fn an_address_in_use_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(folder.path());
     config.listen = world.server.addresses().to_vec();
-    let error = start_service(config, |_| Ok(Fake::default()), || {}).unwrap_err();
+    let error = start_service(config, |_| Ok(Fake::default()), |_| {}, || {}).unwrap_err();
     assert!(
         error
             .to_string()

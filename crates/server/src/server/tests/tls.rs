@@ -157,7 +157,7 @@ fn an_unusable_certificate_is_refused_at_the_start() {
     let mut config = config(folder.path());
     let (certificate, key) = (folder.path().join("none"), folder.path().join("none"));
     config.tls = Some(TlsFiles { certificate, key });
-    let error = start_service(config, |_| Ok(Fake::default()), || {}).unwrap_err();
+    let error = start_service(config, |_| Ok(Fake::default()), |_| {}, || {}).unwrap_err();
     assert!(
         error
             .to_string()

@@ -1,0 +1,30 @@
+//! Reading the settings again while the server serves (docs/reference/oids.md), for the
+//! administrator. The answer's value is the names of what has changed, as text.
+
+use crate::context::Context;
+use crate::operation::extended::write_success;
+use crate::stop::Stop;
+use crate::worker::Parts;
+use protocol::{MessageId, ResultCode, oid};
+
+/// Has who listens for clients read its settings again.
+pub(crate) fn reload(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    id: MessageId,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    context.require_administrator("only the administrator may have the settings read again")?;
+    let unwilling = ResultCode::UNWILLING_TO_PERFORM;
+    let Some(front) = parts.shared.monitor.front() else {
+        return Stop::refuse(unwilling, "nothing listens for clients here");
+    };
+    let set_limits = |limits: &_, rules: &[_]| parts.shared.set_limits(limits, rules);
+    match front.reload(&set_limits) {
+        Ok(report) => {
+            write_success(out, id, Some(oid::RELOAD), Some(report.as_bytes()));
+            Ok(())
+        }
+        Err(text) => Stop::refuse(unwilling, text),
+    }
+}
