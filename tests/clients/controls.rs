@@ -157,7 +157,7 @@ fn effective_rights() {
     let out = ask(&admin, &of_ada, &["cn"]).expect(code::SUCCESS).out;
     assert!(out.contains("\ncn: ada\n"), "{out}");
     assert!(out.contains("\nentryLevelRights: v\n"), "{out}");
-    for rights in ["uid:rsc", "sn:rsc", "userPassword:rscwo"] {
+    for rights in ["uid:rsc", "sn:rsc", "userPassword:cwo"] {
         assert!(out.contains(rights), "{rights} in {out}");
     }
     let out = ask(&admin, &format!("dn:{GRACE}"), &["1.1"])

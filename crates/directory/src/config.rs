@@ -3,7 +3,7 @@
 //!
 //! | entry | what it holds |
 //! |---|---|
-//! | `cn=config` | the naming contexts, who may act as others, the password policy |
+//! | `cn=config` | the naming contexts, who may act as others, the password policy, secrets |
 //! | `cn=administrator,cn=config` | who may do everything, and the password |
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
@@ -82,7 +82,8 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         )?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access: Access::builtin(&schema).with_proxies(load_proxies(snapshot, &schema, &config)?),
+        access: Access::builtin(&schema, &load_secrets(snapshot, &schema, &config)?)
+            .with_proxies(load_proxies(snapshot, &schema, &config)?),
         limits: LimitSettings::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
@@ -317,6 +318,28 @@ fn load_proxies(
             .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
     });
     names.collect()
+}
+
+/// `pandoSecretAttribute`: attribute types that are secret beside those of the schema.
+fn load_secrets(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Vec<TypeId>, Failure> {
+    let named = config_texts(snapshot, schema, config, "pandoSecretAttribute")?;
+    let types = named.iter().map(|text| match schema.attribute_type(text) {
+        None => Err(Failure::Configuration(format!(
+            "pandoSecretAttribute: expected an attribute type of the schema, got {text}"
+        ))),
+        Some(type_id) if schema.type_of(type_id).name() == "objectClass" => {
+            Err(Failure::Configuration(
+                "pandoSecretAttribute: objectClass cannot be secret, every search is about it"
+                    .to_owned(),
+            ))
+        }
+        Some(type_id) => Ok(type_id),
+    });
+    types.collect()
 }
 
 /// The rules for values. What they need an index for must be among the wanted ones.

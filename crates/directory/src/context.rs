@@ -162,7 +162,7 @@ impl<'a> Context<'a> {
             catalog,
             subject,
             hidden: SmallVec::new(),
-            sees_config: true,
+            sees_config: catalog.access.hidden_subtree(subject).is_none(),
             lenders: OnceCell::new(),
             pace: walks::Pace::default(),
             effort: OnceCell::new(),
@@ -172,7 +172,6 @@ impl<'a> Context<'a> {
             executes: false,
         };
         if let Sight::AllBut(types) = catalog.access.sight(subject) {
-            context.sees_config = false;
             for type_id in types {
                 let numbers = catalog.schema.numbers_of(*type_id);
                 if !numbers.is_empty() {
@@ -287,6 +286,49 @@ impl<'a> Context<'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
+    /// Takes out of a filter that was just resolved whatever the subject may not search. Plans,
+    /// counts and walks along links then never look at it.
+    #[inline]
+    pub fn narrow(&self, filter: &mut schema::Filter) {
+        let catalog = self.catalog;
+        (catalog.access).narrow(self.subject, &catalog.schema, filter);
+    }
+
+    /// Whether an attribute type is secret to the subject.
+    pub fn conceals(&self, type_id: TypeId) -> bool {
+        !self.sees_config && self.catalog.access.secrets().contains(type_id)
+    }
+
+    /// How many candidates lie in what the subject may not learn of; of candidates that are not
+    /// counted yet, all there. The configuration has some dozens of entries.
+    #[cold]
+    pub fn hidden_among(&self, candidates: &Candidates) -> Result<u64, Stop> {
+        let uncounted = candidates.count().is_none();
+        let mut hidden = 0;
+        let mut below = match self.hidden_entry()? {
+            None => return Ok(0),
+            Some(top) => vec![top],
+        };
+        while let Some(id) = below.pop() {
+            hidden += u64::from(uncounted || candidates.contains(id));
+            for child in self.snapshot.children(id) {
+                below.push(child?);
+            }
+        }
+        Ok(hidden)
+    }
+
+    /// The top of what the subject may not learn of.
+    fn hidden_entry(&self) -> Result<Option<EntryId>, Stop> {
+        if self.sees_config {
+            return Ok(None);
+        }
+        Ok(match self.snapshot.find(&self.catalog.config)? {
+            Lookup::Found(top) => Some(top),
+            Lookup::Missing { .. } => None,
+        })
+    }
+
     pub fn plan(&self, filter: &schema::Filter, region: &Region) -> Result<Plan, Stop> {
         let filter = self.with_lent(filter)?;
         Ok(store::plan(
@@ -309,7 +351,9 @@ impl<'a> Context<'a> {
     #[cold]
     pub fn advise(&self, filter: &schema::Filter) -> Result<Advice, Stop> {
         let filter = self.with_lent(filter)?;
-        let may_index = |type_id| !self.catalog.computed.is_computed(type_id);
+        let secrets = self.catalog.access.secrets();
+        let may_index =
+            |type_id| !self.catalog.computed.is_computed(type_id) && !secrets.contains(type_id);
         Ok(store::advise(&self.catalog.indexes, &filter, &may_index))
     }
 
@@ -454,7 +498,7 @@ impl<'a> Context<'a> {
             return Ok(inside);
         }
         // A search over all naming contexts must not reach the configuration.
-        let Lookup::Found(config) = self.snapshot.find(&self.catalog.config)? else {
+        let Some(config) = self.hidden_entry()? else {
             return Ok(true);
         };
         let config = Region {

@@ -7,15 +7,17 @@
 //! |---|---|---|
 //! | `administrator` | everything | everything, to the administrator |
 //! | `configuration` | `cn=config` and below | nothing, to anybody else |
-//! | `own password` | passwords of the subject's own entry | read, compare, search, write |
-//! | `passwords` | passwords of other entries | authenticate, to everybody |
+//! | `own password` | `userPassword` of the subject's own entry | authenticate, compare, write |
+//! | `passwords` | `userPassword` of other entries | authenticate, to everybody |
+//! | `secrets` | every other secret attribute | nothing |
 //! | `readable` | everything else | disclose, compare, search, read, authenticate |
 //! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
 //!
-//! Passwords are `userPassword` and `pwdHistory`, which keeps former ones.
+//! Which attributes are secret says [`Secrets`]. `userPassword` is one of them.
 
-use schema::{Name, Schema, TypeId};
+use schema::{Filter, Name, Schema, TypeId};
 
+use crate::secrets::Secrets;
 use crate::subject::Subject;
 
 /// What somebody may want to do to an entry or one of its attributes.
@@ -66,50 +68,44 @@ pub struct Decision {
 pub enum Sight<'a> {
     /// Every attribute of every entry.
     Everything,
-    /// Every attribute but these, which the subject sees on its own entry only; and nothing
-    /// within [`Access::hidden_subtree`].
+    /// Every attribute of every entry but these, ascending; and nothing within
+    /// [`Access::hidden_subtree`].
     AllBut(&'a [TypeId]),
 }
-
-impl Sight<'_> {
-    /// Whether the subject sees `attribute` on an entry; `own` when that entry is the subject's.
-    pub fn sees(&self, attribute: TypeId, own: bool) -> bool {
-        match self {
-            Sight::Everything => true,
-            Sight::AllBut(hidden) => own || !hidden.contains(&attribute),
-        }
-    }
-}
-
-/// Passwords, and the former ones that a password policy keeps.
-const SECRETS: [&str; 2] = ["userPassword", "pwdHistory"];
 
 /// The access rules of one schema.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// `userPassword` and `pwdHistory` with their subtypes.
-    secrets: Vec<TypeId>,
+    /// `userPassword` with its subtypes: what owners may change.
+    passwords: Vec<TypeId>,
+    secrets: Secrets,
     configuration: Name,
     /// Who may act as others.
     proxies: Vec<Name>,
 }
 
 impl Access {
-    /// The built-in rules. Attribute types that `schema` lacks need no rule.
-    pub fn builtin(schema: &Schema) -> Access {
-        let mut secrets = Vec::new();
-        for secret in SECRETS.iter().filter_map(|it| schema.attribute_type(it)) {
+    /// The built-in rules. `named`: attribute types that are secret beside those of [`Secrets`].
+    pub fn builtin(schema: &Schema, named: &[TypeId]) -> Access {
+        let mut passwords = Vec::new();
+        if let Some(password) = schema.attribute_type("userPassword") {
             let all = schema.attribute_types().map(|(id, _)| id);
-            secrets.extend(all.filter(|id| schema.is_subtype(*id, secret)));
+            passwords.extend(all.filter(|id| schema.is_subtype(*id, password)));
         }
         let configuration = schema
             .resolve_name("cn=config")
             .expect("every schema knows cn, so cn=config resolves");
         Access {
-            secrets,
+            passwords,
+            secrets: Secrets::of(schema, named),
             configuration,
             proxies: Vec::new(),
         }
+    }
+
+    /// The attribute types that nobody but the administrator may learn anything of.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// The same rules, with these entries allowed to act as others (RFC 4370).
@@ -143,11 +139,8 @@ impl Access {
         if target.name.is_within(&self.configuration) {
             return decision(false, "configuration");
         }
-        if target
-            .attribute
-            .is_some_and(|it| self.secrets.contains(&it))
-        {
-            return self.decide_secret(subject, right, target.name);
+        if let Some(secret) = target.attribute.filter(|it| self.secrets.contains(*it)) {
+            return self.decide_secret(subject, right, target.name, secret);
         }
         match right {
             Right::Authenticate
@@ -161,19 +154,39 @@ impl Access {
         }
     }
 
-    fn decide_secret(&self, subject: &Subject, right: Right, name: &Name) -> Decision {
-        if subject.is_self(name) {
-            return decision(right != Right::Manage, "own password");
+    fn decide_secret(
+        &self,
+        subject: &Subject,
+        right: Right,
+        name: &Name,
+        secret: TypeId,
+    ) -> Decision {
+        if !self.passwords.contains(&secret) {
+            return decision(false, "secrets");
         }
-        decision(right == Right::Authenticate, "passwords")
+        let authenticates = right == Right::Authenticate;
+        if subject.is_self(name) {
+            let changes = matches!(right, Right::Compare | Right::Write);
+            return decision(authenticates || changes, "own password");
+        }
+        decision(authenticates, "passwords")
     }
 
     /// Which attributes `subject` sees. Compute it once per search.
     pub fn sight(&self, subject: &Subject) -> Sight<'_> {
-        if subject.is_administrator() || self.secrets.is_empty() {
-            return Sight::Everything;
+        match subject.is_administrator() {
+            true => Sight::Everything,
+            false => Sight::AllBut(self.secrets.types()),
         }
-        Sight::AllBut(&self.secrets)
+    }
+
+    /// Takes out of a filter whatever `subject` may not search, before anything is looked up for
+    /// it: the filter says afterwards no more than `sight` shows.
+    #[inline]
+    pub fn narrow(&self, subject: &Subject, schema: &Schema, filter: &mut Filter) {
+        if !subject.is_administrator() {
+            self.secrets.conceal(schema, filter);
+        }
     }
 
     /// The subtree of which `subject` may not even learn that it exists, if there is one.
@@ -199,7 +212,7 @@ mod tests {
     impl World {
         fn new() -> World {
             let schema = Schema::standard();
-            let access = Access::builtin(&schema);
+            let access = Access::builtin(&schema, &[]);
             World { schema, access }
         }
 
@@ -274,9 +287,12 @@ mod tests {
             "A",
             "passwords",
         );
-        world.check("", "uid=ada,dc=example", "pwdHistory", "A", "passwords");
         let own = ("uid=ADA,dc=example", "uid=ada,dc=example");
-        world.check(own.0, own.1, "userPassword", "ADCSRWadr", "own password");
+        world.check(own.0, own.1, "userPassword", "ACW", "own password");
+        for secret in ["pwdHistory", "sambaNTPassword", "krbPrincipalKey"] {
+            world.check("", own.1, secret, "", "secrets");
+            world.check(own.0, own.1, secret, "", "secrets");
+        }
     }
 
     #[test]
@@ -327,22 +343,29 @@ mod tests {
     }
 
     #[test]
-    fn sight_hides_passwords_of_others() {
+    fn sight_and_decisions_agree() {
         let world = World::new();
-        let password = world.schema.attribute_type("userPassword").unwrap();
-        let common_name = world.schema.attribute_type("cn").unwrap();
-        let sight = world.access.sight(&world.subject("uid=ada,dc=example"));
-        assert!(sight.sees(common_name, false));
-        assert!(!sight.sees(password, false));
-        assert!(sight.sees(password, true));
-        let admin = world.subject("cn=admin,dc=example");
-        assert_eq!(world.access.sight(&admin), Sight::Everything);
-        assert_eq!(world.access.hidden_subtree(&admin), None);
-        let config = world.name("cn=config");
-        assert_eq!(
-            world.access.hidden_subtree(&world.subject("")),
-            Some(&config)
-        );
+        let (config, ada) = (world.name("cn=config"), world.name("uid=ada,dc=example"));
+        for subject in ["", "uid=ada,dc=example", "cn=admin,dc=example"] {
+            let subject = world.subject(subject);
+            let hidden = match world.access.sight(&subject) {
+                Sight::Everything => &[][..],
+                Sight::AllBut(types) => types,
+            };
+            for (type_id, it) in world.schema.attribute_types() {
+                let target = Target {
+                    name: &ada,
+                    attribute: Some(type_id),
+                };
+                for right in [Right::Read, Right::Search] {
+                    let decided = world.access.decide(&subject, right, &target).allowed;
+                    assert_eq!(decided, !hidden.contains(&type_id), "{}", it.name());
+                }
+            }
+            let hidden = world.access.hidden_subtree(&subject);
+            let expected = (!subject.is_administrator()).then_some(&config);
+            assert_eq!(hidden, expected);
+        }
     }
 
     #[test]

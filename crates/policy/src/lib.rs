@@ -4,6 +4,7 @@
 //! outside thing it touches is the system's random source, for salts and generated passwords.
 //!
 //! - [`access`]: may this subject do that to this entry or attribute, and which rule says so;
+//! - [`secrets`]: which attributes nobody but the administrator may learn anything of;
 //! - [`subject`]: who asks;
 //! - [`limits`]: how much one subject may ask for;
 //! - [`password`]: verifying and making stored passwords;
@@ -15,6 +16,7 @@ pub mod fuzz;
 pub mod limits;
 pub mod password;
 pub mod password_policy;
+pub mod secrets;
 pub mod subject;
 pub mod verified;
 
@@ -24,5 +26,6 @@ pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
+pub use secrets::Secrets;
 pub use subject::{Authentication, Subject, SubjectKind};
 pub use verified::{Tag, VerifiedCache};

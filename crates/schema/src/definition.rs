@@ -218,6 +218,16 @@ pub struct AttributeTypeDefinition {
     pub extensions: Extensions,
 }
 
+impl AttributeTypeDefinition {
+    /// Whether the definition says that values are secret: `X-SECRET 'TRUE'`.
+    pub fn is_marked_secret(&self) -> bool {
+        self.extensions.iter().any(|(keyword, values)| {
+            keyword.eq_ignore_ascii_case("X-SECRET")
+                && values.iter().any(|it| it.eq_ignore_ascii_case("TRUE"))
+        })
+    }
+}
+
 /// `ObjectClassDescription`, RFC 4512 §4.1.1.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectClassDefinition {

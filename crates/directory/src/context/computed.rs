@@ -14,7 +14,8 @@ const ETAG_DIGITS: usize = 16;
 
 impl VisibleEntry<'_, '_> {
     /// Calls `test` on the values of a computed attribute until it returns true. `None`: the
-    /// entry has no such attribute, or the subject may not see it.
+    /// entry has no such attribute. Whether the subject may see it is for the caller to ask; of
+    /// filters see [`Context::narrow`](super::Context::narrow).
     pub fn computed_values(
         &self,
         type_id: TypeId,
@@ -29,8 +30,7 @@ impl VisibleEntry<'_, '_> {
         let Some(reach) = self.context.reach_of(type_id) else {
             return Ok(self.computed(type_id)?.map(|value| test(&value)));
         };
-        let sight = catalog.access.sight(self.context.subject);
-        if !sight.sees(type_id, false) || !self.context.knows_groups() {
+        if !self.context.knows_groups() {
             return Ok(None);
         }
         let groups = self.context.groups_of(self.id, reach)?;
@@ -46,6 +46,9 @@ impl VisibleEntry<'_, '_> {
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), Stop> {
+        if self.context.conceals(type_id) {
+            return Ok(());
+        }
         if type_id != self.context.catalog.computed.member {
             self.computed_values(type_id, test)?;
         } else if let Some(mut described) = self.description()? {

@@ -1,6 +1,6 @@
 //! Dynamic groups: entries of the class `groupOfURLs`, whose members a search finds
 //! (`memberURL`). Their filters see what is stored in an entry, so that no group can depend on
-//! itself.
+//! itself; of secret attributes they see nothing.
 
 use super::Context;
 use super::stored::StoredEntry;
@@ -175,10 +175,10 @@ impl Context<'_> {
             Scope::WholeSubtree => RegionScope::Subtree,
             Scope::Subordinate => RegionScope::Subordinates,
         };
-        Ok(Some((
-            Region { base, scope },
-            schema.resolve_filter(&filter),
-        )))
+        let mut filter = schema.resolve_filter(&filter);
+        // Members are the same whoever asks, so for everybody nothing is known of secrets.
+        self.catalog.access.secrets().conceal(schema, &mut filter);
+        Ok(Some((Region { base, scope }, filter)))
     }
 
     /// Whether one of a dynamic group's searches finds an entry.

@@ -1,5 +1,6 @@
 //! An entry as it is stored, values that are links included: what the searches of dynamic groups
-//! look at. Nothing of it is computed, and nothing is hidden, whoever asks.
+//! look at. Nothing of it is computed, and nothing is hidden, whoever asks: secret attributes have
+//! been taken out of the filters.
 
 use super::Context;
 use schema::{AttributeNumber, ValueSource};

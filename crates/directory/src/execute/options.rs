@@ -64,7 +64,7 @@ impl Execution<'_, '_> {
         let view = EntryView::new(row)?;
         let context = Context::of_execution(&snapshot, &catalog, &subject);
         let entry = context.unstored(view);
-        assertion::require_of(&catalog, &entry, condition, &|| self.second())
+        assertion::require_of(&context, &entry, condition, &|| self.second())
     }
 
     /// A copy of the entry as it is after the change.

@@ -1,6 +1,5 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target matches a filter.
 
-use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::operation::links;
 use crate::stop::{Refusal, Stop};
@@ -19,7 +18,7 @@ pub(crate) fn require(
 ) -> Result<(), Stop> {
     match context.entry(id)? {
         Some(entry) => {
-            let holds = require_of(context.catalog, &entry, condition, now_s);
+            let holds = require_of(context, &entry, condition, now_s);
             context.evaluated(())?;
             holds
         }
@@ -35,29 +34,38 @@ pub(crate) fn require_indexes(context: &Context<'_>, write: &Write) -> Result<()
     let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
         return Ok(());
     };
-    links::require(context, &filter(context.catalog, condition, &|| 0)?)
+    links::require(context, &filter(context, condition, &|| 0)?)
 }
 
 /// The same for an entry at hand. What the subject may not see looks absent, as in the
 /// filter of a search (RFC 4528 §4).
 pub(crate) fn require_of(
-    catalog: &Catalog,
+    context: &Context<'_>,
     entry: &impl ValueSource,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
-    let filter = filter(catalog, condition, now_s)?;
+    let filter = filter(context, condition, now_s)?;
     let mut scratch = Vec::new();
-    match filter.evaluate(&catalog.schema, entry, &mut scratch) {
+    match filter.evaluate(&context.catalog.schema, entry, &mut scratch) {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(failed()),
     }
 }
 
-/// The filter in a control value.
-fn filter(catalog: &Catalog, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
+/// The filter in a control value, narrowed to what the subject may search.
+fn filter(
+    context: &Context<'_>,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<Filter, Stop> {
     match control::Assertion::decode(condition) {
-        Ok(decoded) => Ok(catalog.schema.resolve_filter_with(&decoded.filter, now_s)),
+        Ok(decoded) => {
+            let schema = &context.catalog.schema;
+            let mut filter = schema.resolve_filter_with(&decoded.filter, now_s);
+            context.narrow(&mut filter);
+            Ok(filter)
+        }
         Err(error) => {
             let text = format!("assertion control: expected a filter: {error}");
             Stop::refuse(ResultCode::PROTOCOL_ERROR, text)

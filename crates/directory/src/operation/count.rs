@@ -7,13 +7,17 @@ use protocol::control::{EntryCount, MatchingEntryCountRequest, MatchingEntryCoun
 use protocol::{OwnedControl, oid};
 use store::EntryId;
 
+/// So few candidates are looked at for everybody who may not learn of all entries, however few the
+/// client wants examined: a bound could tell that an index knows of more, which are hidden.
+const EXAMINED_MIN: u64 = 64;
+
 /// Entries being counted.
 #[derive(Debug)]
 pub(crate) struct Counting {
     asked: MatchingEntryCountRequest,
     matched: u64,
     indexed: bool,
-    /// How the candidates were found, in words.
+    /// How the candidates were found, in words: for the administrator who asks for it.
     plans: Vec<String>,
 }
 
@@ -33,13 +37,21 @@ pub(crate) fn begin(
     let mut plans = Vec::new();
     for area in &cursor.areas {
         let plan = context.plan(&cursor.filter, &area.region)?;
-        plans.push(plan.explain(&context.catalog.schema));
+        // Plans tell how many entries there are with each value, hidden ones included.
+        if asked.debug_information && context.sees_monitor() {
+            plans.push(plan.explain(&context.catalog.schema));
+        }
         indexed &= !(plan.is_scan() || plan.is_unindexed());
         if indexed {
             // Of very many only a bound is known beforehand: they are collected in slices.
             let found = context.begin_candidates(&plan, EntryId(0))?;
-            candidates += found.count().unwrap_or(entries);
+            let hidden = context.hidden_among(&found)?;
+            candidates += found.count().unwrap_or(entries).saturating_sub(hidden);
         }
+    }
+    let mut examined_max = u64::from(asked.examined_max);
+    if !context.sees_monitor() {
+        examined_max = examined_max.max(EXAMINED_MIN);
     }
     let counting = Counting {
         asked,
@@ -49,7 +61,7 @@ pub(crate) fn begin(
     };
     let count = match indexed {
         true if candidates == 0 => Some(EntryCount::Examined(0)),
-        true if candidates <= u64::from(asked.examined_max) => None,
+        true if candidates <= examined_max => None,
         true => Some(EntryCount::UpperBound(number(candidates))),
         false if asked.process_unindexed => None,
         false => Some(EntryCount::Unknown),

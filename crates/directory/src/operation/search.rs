@@ -99,6 +99,7 @@ pub(crate) fn search(
         tell_position(context, needs, &mut extras)?;
     }
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
+    context.narrow(&mut filter);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, needs, request, controls)?;
     let mut effort = Effort::of(request, needs, controls.page.is_some());
@@ -161,7 +162,7 @@ fn require_virtual(
     if let Some(condition) = controls.assertion
         && let Some(entry) = virtual_search::entry(context, needs, request.base)?
     {
-        assertion::require_of(context.catalog, &entry, condition, &|| needs.now_s())?;
+        assertion::require_of(context, &entry, condition, &|| needs.now_s())?;
     }
     Ok(())
 }

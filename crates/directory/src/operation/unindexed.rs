@@ -23,11 +23,15 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
     {
         let plan = context.plan(&cursor.filter, &area.region)?;
         if plan.is_unindexed() || plan.is_scan() && plan.exact() {
-            let plan = plan.explain(&context.catalog.schema);
+            // A plan counts hidden entries, too.
+            let plan = match context.sees_monitor() {
+                true => format!(": {}", plan.explain(&context.catalog.schema)),
+                false => String::new(),
+            };
             let advice = advice::sentence(context, &cursor.filter)?;
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
-                format!("unindexed, and the client wants no such search: {plan}{advice}"),
+                format!("unindexed, and the client wants no such search{plan}{advice}"),
             );
         }
     }

@@ -135,6 +135,7 @@ impl Follower {
         };
         let now_s = || needs.now_s();
         self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
+        context.narrow(&mut self.filter);
         let area = Area {
             region: self.region,
             kind: AreaKind::Entries,

@@ -1,0 +1,240 @@
+//! Secret attribute types: passwords, keys and hashes that are as good as passwords.
+//!
+//! A type is secret when one of these holds for it or for a supertype:
+//!
+//! - its definition says `X-SECRET 'TRUE'`, as the standard schema does;
+//! - one of its names is well known for a secret, whoever has written the definition;
+//! - the configuration names it (`pandoSecretAttribute`).
+//!
+//! Nobody but the administrator finds, sorts, compares or reads by a secret attribute. Hiding its
+//! values is not enough, since an index would find the entries of a guessed value all the same: so
+//! assertions about it are taken out of filters before anything is looked up.
+
+use schema::{Filter, Schema, Selector, TypeId};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Names under which products keep passwords, keys and hashes. Their own schema files mark none.
+const WELL_KNOWN: [&str; 48] = [
+    // RFC 4519, RFC 3112, RFC 2307bis, draft-behera-ldap-password-policy.
+    "userPassword",
+    "authPassword",
+    "nisSecretKey",
+    "pwdHistory",
+    // Samba, and the trusts of FreeIPA and Samba.
+    "sambaNTPassword",
+    "sambaLMPassword",
+    "sambaPasswordHistory",
+    "sambaClearTextPassword",
+    "sambaPreviousClearTextPassword",
+    "sambaTrustAuthIncoming",
+    "sambaTrustAuthOutgoing",
+    "ipaNTHash",
+    "ipaNTTrustAuthIncoming",
+    "ipaNTTrustAuthOutgoing",
+    // MIT Kerberos, Heimdal. krbExtraData is what the KDC keeps for itself: it may hold the
+    // configuration of one-time passwords and what kadmin knows of former keys.
+    "krbPrincipalKey",
+    "krbMKey",
+    "krbExtraData",
+    "krbPwdHistory",
+    "krb5Key",
+    // FreeRADIUS, ISC DHCP.
+    "radiusTunnelPassword",
+    "radiusClientSecret",
+    "dhcpKeySecret",
+    // One-time passwords: OpenLDAP's otp overlay, FreeIPA.
+    "oathSecret",
+    "oathHMACKey",
+    "oathTOTPKey",
+    "oathEncKey",
+    "ipatokenOTPkey",
+    "ipatokenRadiusSecret",
+    "totpSecret",
+    // Univention Corporate Server.
+    "pwhistory",
+    "univentionRadiusPassword",
+    // Active Directory.
+    "unicodePwd",
+    "dBCSPwd",
+    "ntPwdHistory",
+    "lmPwdHistory",
+    "supplementalCredentials",
+    "initialAuthIncoming",
+    "initialAuthOutgoing",
+    "trustAuthIncoming",
+    "trustAuthOutgoing",
+    "ms-Mcs-AdmPwd",
+    "msLAPS-Password",
+    "msDS-ManagedPassword",
+    // 389 Directory Server, eDirectory.
+    "nsds5ReplicaCredentials",
+    "nsmultiplexorcredentials",
+    "nsSymmetricKey",
+    "passwordHistory",
+    "nspmPassword",
+];
+
+/// The secret attribute types of one schema.
+#[derive(Debug, Clone)]
+pub struct Secrets {
+    /// Ascending.
+    types: Arc<[TypeId]>,
+    /// By handle of an attribute type: whether the type, or one of its subtypes, is secret.
+    covering: Arc<[bool]>,
+}
+
+impl Secrets {
+    /// The secret types of `schema`: marked, well known, or among `named`, with their subtypes.
+    pub fn of(schema: &Schema, named: &[TypeId]) -> Secrets {
+        let is_secret = |type_id: TypeId| {
+            let known = schema.type_of(type_id);
+            named.contains(&type_id)
+                || known.definition.is_marked_secret()
+                || known.names.iter().any(|name| is_well_known(name))
+        };
+        let mut types = Vec::new();
+        let mut covering = vec![false; schema.attribute_types().count()];
+        for (type_id, _) in schema.attribute_types() {
+            let line = || std::iter::successors(Some(type_id), |it| schema.type_of(*it).superior);
+            if line().any(is_secret) {
+                types.push(type_id);
+                for above in line() {
+                    covering[usize::from(above.0)] = true;
+                }
+            }
+        }
+        types.sort();
+        Secrets {
+            types: types.into(),
+            covering: covering.into(),
+        }
+    }
+
+    /// The types, ascending.
+    pub fn types(&self) -> &[TypeId] {
+        &self.types
+    }
+
+    /// Whether a type is secret.
+    pub fn contains(&self, type_id: TypeId) -> bool {
+        self.covers(type_id) && self.types.binary_search(&type_id).is_ok()
+    }
+
+    /// Takes secret attributes out of a filter: an assertion about one is undefined (RFC 4511
+    /// §4.5.1.7), one about a supertype is about its other subtypes.
+    #[inline]
+    pub fn conceal(&self, schema: &Schema, filter: &mut Filter) {
+        if self.concern(filter) {
+            self.take_out(schema, filter);
+        }
+    }
+
+    #[inline]
+    fn covers(&self, type_id: TypeId) -> bool {
+        self.covering.get(usize::from(type_id.0)) == Some(&true)
+    }
+
+    /// Whether a filter has an assertion that may look at a secret. Recursion is bounded by the
+    /// depth of the filter.
+    fn concern(&self, filter: &Filter) -> bool {
+        match filter {
+            Filter::Equality(it)
+            | Filter::GreaterOrEqual(it)
+            | Filter::LessOrEqual(it)
+            | Filter::Approx(it) => self.covers(it.selector.type_id),
+            Filter::Substrings(it) => self.covers(it.selector.type_id),
+            Filter::Present(it) => self.covers(it.type_id),
+            Filter::Extensible(it) => it.selectors.iter().any(|it| self.covers(it.type_id)),
+            Filter::And(parts) => parts.iter().any(|it| self.concern(it)),
+            Filter::Or(parts) => parts.iter().any(|it| self.concern(it)),
+            Filter::Not(part) => self.concern(part),
+            Filter::Among(_)
+            | Filter::Member(_)
+            | Filter::True
+            | Filter::False
+            | Filter::Undefined(_) => false,
+        }
+    }
+
+    #[cold]
+    fn take_out(&self, schema: &Schema, filter: &mut Filter) {
+        let left = match filter {
+            Filter::Equality(it)
+            | Filter::GreaterOrEqual(it)
+            | Filter::LessOrEqual(it)
+            | Filter::Approx(it) => self.narrow(schema, &mut it.selector),
+            Filter::Substrings(it) => self.narrow(schema, &mut it.selector),
+            Filter::Present(it) => self.narrow(schema, it),
+            Filter::Extensible(it) => {
+                it.selectors.retain_mut(|it| self.narrow(schema, it));
+                !it.selectors.is_empty()
+            }
+            Filter::And(parts) => {
+                parts.iter_mut().for_each(|it| self.take_out(schema, it));
+                true
+            }
+            Filter::Or(parts) => {
+                let Ok(()) = parts.try_change(|it| {
+                    self.take_out(schema, it);
+                    Ok::<(), Infallible>(())
+                });
+                true
+            }
+            Filter::Not(part) => {
+                self.take_out(schema, part);
+                // Neither is its negation defined; a plan takes that for all entries.
+                !matches!(**part, Filter::Undefined(_))
+            }
+            Filter::Among(_)
+            | Filter::Member(_)
+            | Filter::True
+            | Filter::False
+            | Filter::Undefined(_) => true,
+        };
+        if !left {
+            *filter = Filter::Undefined("the attribute is secret".to_owned());
+        }
+    }
+
+    /// Leaves secret subtypes out; false when the asserted type itself is secret.
+    fn narrow(&self, schema: &Schema, selector: &mut Selector) -> bool {
+        let is_secret = |number| {
+            let known = schema.known(number);
+            known.is_some_and(|it| self.contains(it.type_id))
+        };
+        selector.numbers.retain(|number| !is_secret(*number));
+        !self.contains(selector.type_id)
+    }
+}
+
+fn is_well_known(name: &str) -> bool {
+    WELL_KNOWN.iter().any(|it| it.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_schema_marks_what_is_well_known() {
+        let schema = Schema::standard();
+        for (_, it) in schema.attribute_types() {
+            let known = it.names.iter().any(|name| is_well_known(name));
+            assert_eq!(it.definition.is_marked_secret(), known, "{}", it.name());
+        }
+        let secrets = Secrets::of(&schema, &[]);
+        assert!(secrets.types().len() >= 15, "{secrets:?}");
+    }
+
+    #[test]
+    fn subtypes_are_secret_and_supertypes_are_not() {
+        let schema = Schema::standard();
+        let of = |name: &str| schema.attribute_type(name).unwrap();
+        let secrets = Secrets::of(&schema, &[of("cn")]);
+        assert!(secrets.contains(of("cn")) && !secrets.contains(of("sn")));
+        assert!(!secrets.contains(of("name")));
+        let secrets = Secrets::of(&schema, &[of("name")]);
+        assert!(secrets.contains(of("cn")) && secrets.contains(of("sn")));
+    }
+}
