@@ -13,6 +13,7 @@ mod password_policy;
 mod position;
 mod reading;
 mod rules;
+mod secrets;
 mod transactions;
 mod unindexed;
 mod write_controls;
@@ -27,6 +28,7 @@ mod code {
     pub const SIZE_LIMIT_EXCEEDED: i32 = 4;
     pub const COMPARE_FALSE: i32 = 5;
     pub const COMPARE_TRUE: i32 = 6;
+    pub const STRONGER_AUTH_REQUIRED: i32 = 8;
     pub const UNAVAILABLE_CRITICAL_EXTENSION: i32 = 12;
     pub const NO_SUCH_ATTRIBUTE: i32 = 16;
     pub const UNDEFINED_ATTRIBUTE_TYPE: i32 = 17;

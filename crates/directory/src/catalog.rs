@@ -40,6 +40,8 @@ pub(crate) struct Catalog {
     /// The first snapshot that has everything `indexes` calls ready.
     pub least_version: u64,
     pub access: Access,
+    /// Nothing may be read, let alone changed, without a bind.
+    pub requires_authentication: bool,
     pub limits: LimitSettings,
     pub known: Knowledge,
     pub computed: Computed,

@@ -84,6 +84,12 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         administrator: load_administrator(snapshot, &schema, &known)?,
         access: Access::builtin(&schema, &load_secrets(snapshot, &schema, &config)?)
             .with_proxies(load_proxies(snapshot, &schema, &config)?),
+        requires_authentication: requires_authentication(&config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoRequireAuthentication",
+        )?),
         limits: LimitSettings::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
@@ -152,6 +158,11 @@ fn deleted_members(texts: &[String]) -> Result<DeletedMembers, Failure> {
             "pandoDeletedMember: expected remove, keep or refuse, came {other}"
         ))),
     }
+}
+
+/// `pandoRequireAuthentication`: `TRUE` or `FALSE`; `FALSE` without it.
+fn requires_authentication(texts: &[String]) -> bool {
+    texts.iter().any(|it| it.eq_ignore_ascii_case("TRUE"))
 }
 
 /// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.

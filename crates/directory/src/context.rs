@@ -229,6 +229,11 @@ impl<'a> Context<'a> {
         self.sees_config
     }
 
+    /// Whether no entry is hidden from the subject, so that numbers of index rows tell it nothing.
+    pub fn sees_everything(&self) -> bool {
+        self.sees_config
+    }
+
     /// Where the name leads. A subject that may not know of the entry learns nothing.
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
         if !self.sees_config && name.is_within(&self.catalog.config) {
@@ -297,36 +302,6 @@ impl<'a> Context<'a> {
     /// Whether an attribute type is secret to the subject.
     pub fn conceals(&self, type_id: TypeId) -> bool {
         !self.sees_config && self.catalog.access.secrets().contains(type_id)
-    }
-
-    /// How many candidates lie in what the subject may not learn of; of candidates that are not
-    /// counted yet, all there. The configuration has some dozens of entries.
-    #[cold]
-    pub fn hidden_among(&self, candidates: &Candidates) -> Result<u64, Stop> {
-        let uncounted = candidates.count().is_none();
-        let mut hidden = 0;
-        let mut below = match self.hidden_entry()? {
-            None => return Ok(0),
-            Some(top) => vec![top],
-        };
-        while let Some(id) = below.pop() {
-            hidden += u64::from(uncounted || candidates.contains(id));
-            for child in self.snapshot.children(id) {
-                below.push(child?);
-            }
-        }
-        Ok(hidden)
-    }
-
-    /// The top of what the subject may not learn of.
-    fn hidden_entry(&self) -> Result<Option<EntryId>, Stop> {
-        if self.sees_config {
-            return Ok(None);
-        }
-        Ok(match self.snapshot.find(&self.catalog.config)? {
-            Lookup::Found(top) => Some(top),
-            Lookup::Missing { .. } => None,
-        })
     }
 
     pub fn plan(&self, filter: &schema::Filter, region: &Region) -> Result<Plan, Stop> {
@@ -498,7 +473,7 @@ impl<'a> Context<'a> {
             return Ok(inside);
         }
         // A search over all naming contexts must not reach the configuration.
-        let Some(config) = self.hidden_entry()? else {
+        let Lookup::Found(config) = self.snapshot.find(&self.catalog.config)? else {
             return Ok(true);
         };
         let config = Region {

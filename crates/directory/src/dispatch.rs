@@ -11,9 +11,9 @@ use crate::operation::controls::Controls;
 use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, assertion, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow,
-    limits, modify, modify_dn, must_change, new_password, password_modify, position, proxy,
-    read_entry, reload, search, transaction,
+    add, assertion, authentication, bind, bulk_update, compaction, compare, delete, dynamic,
+    extended, follow, limits, modify, modify_dn, must_change, new_password, password_modify,
+    position, proxy, read_entry, reload, search, transaction,
 };
 use crate::rules::ready;
 use crate::session::Session;
@@ -53,6 +53,7 @@ pub(crate) fn dispatch(
         must_change::refuse_others(parts, session, &message.request)?;
     }
     let subject = acting_subject(parts, session, &controls)?;
+    authentication::require(parts.catalog, &subject, Some(&message.request))?;
     let context = parts.context(&subject);
     let write = match &message.request {
         Request::Bind(it) => {
@@ -194,6 +195,7 @@ fn begin_again(
     let mut controls = Controls::default();
     controls.take_all(&message.request, &message.controls)?;
     let subject = acting_subject(parts, session, &controls)?;
+    authentication::require(parts.catalog, &subject, Some(&message.request))?;
     let context = parts.context(&subject);
     context.take_up(Some(walks));
     let whose = (&context, &subject);
@@ -511,6 +513,7 @@ pub(crate) fn resume(
         return begin_again(parts, session, again, out);
     }
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
+    authentication::require(parts.catalog, &subject, None)?;
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
@@ -534,6 +537,7 @@ pub(crate) fn follow(
     out: &mut Vec<u8>,
 ) -> Result<follow::Followed, Stop> {
     let subject = follower.subject(session);
+    authentication::require(parts.catalog, &subject, None)?;
     let context = parts.context(&subject);
     // What limits a follower was looked up when it began.
     let needs = needs(parts, session, session.limits);

@@ -7,22 +7,21 @@ use protocol::control::{EntryCount, MatchingEntryCountRequest, MatchingEntryCoun
 use protocol::{OwnedControl, oid};
 use store::EntryId;
 
-/// So few candidates are looked at for everybody who may not learn of all entries, however few the
-/// client wants examined: a bound could tell that an index knows of more, which are hidden.
-const EXAMINED_MIN: u64 = 64;
-
 /// Entries being counted.
 #[derive(Debug)]
 pub(crate) struct Counting {
     asked: MatchingEntryCountRequest,
     matched: u64,
     indexed: bool,
-    /// How the candidates were found, in words: for the administrator who asks for it.
+    /// How the candidates were found, in words.
     plans: Vec<String>,
 }
 
 /// Decides how to count. Where the number is known without looking at entries, or cannot be known
 /// as the client wants it, nothing is left to search.
+///
+/// Indexes and plans know of all entries. A subject from whom some are hidden is told of what it
+/// may see alone: each candidate is looked at, however many there are, and no plan is told.
 pub(crate) fn begin(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -37,21 +36,15 @@ pub(crate) fn begin(
     let mut plans = Vec::new();
     for area in &cursor.areas {
         let plan = context.plan(&cursor.filter, &area.region)?;
-        // Plans tell how many entries there are with each value, hidden ones included.
-        if asked.debug_information && context.sees_monitor() {
+        if context.sees_everything() {
             plans.push(plan.explain(&context.catalog.schema));
         }
         indexed &= !(plan.is_scan() || plan.is_unindexed());
-        if indexed {
+        if indexed && context.sees_everything() {
             // Of very many only a bound is known beforehand: they are collected in slices.
             let found = context.begin_candidates(&plan, EntryId(0))?;
-            let hidden = context.hidden_among(&found)?;
-            candidates += found.count().unwrap_or(entries).saturating_sub(hidden);
+            candidates += found.count().unwrap_or(entries);
         }
-    }
-    let mut examined_max = u64::from(asked.examined_max);
-    if !context.sees_monitor() {
-        examined_max = examined_max.max(EXAMINED_MIN);
     }
     let counting = Counting {
         asked,
@@ -60,8 +53,9 @@ pub(crate) fn begin(
         plans,
     };
     let count = match indexed {
+        true if !context.sees_everything() => None,
         true if candidates == 0 => Some(EntryCount::Examined(0)),
-        true if candidates <= examined_max => None,
+        true if candidates <= u64::from(asked.examined_max) => None,
         true => Some(EntryCount::UpperBound(number(candidates))),
         false if asked.process_unindexed => None,
         false => Some(EntryCount::Unknown),

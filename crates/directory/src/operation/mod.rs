@@ -5,6 +5,7 @@ pub(crate) mod add;
 pub(crate) mod alias;
 pub(crate) mod assertion;
 pub(crate) mod assurance;
+pub(crate) mod authentication;
 pub(crate) mod bind;
 pub(crate) mod bulk_update;
 pub(crate) mod compaction;

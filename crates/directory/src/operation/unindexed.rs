@@ -23,8 +23,8 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
     {
         let plan = context.plan(&cursor.filter, &area.region)?;
         if plan.is_unindexed() || plan.is_scan() && plan.exact() {
-            // A plan counts hidden entries, too.
-            let plan = match context.sees_monitor() {
+            // A plan has numbers in it, of hidden entries too.
+            let plan = match context.sees_everything() {
                 true => format!(": {}", plan.explain(&context.catalog.schema)),
                 false => String::new(),
             };

@@ -1,0 +1,48 @@
+//! Nothing without a bind, where `pandoRequireAuthentication` in `cn=config` says so. What a client
+//! needs in order to bind stays possible: Bind itself, StartTLS, "Who am I?", and the root DSE.
+
+use crate::catalog::Catalog;
+use crate::stop::Stop;
+use policy::Subject;
+use protocol::{Request, ResultCode, Scope, oid};
+
+/// Refuses with `strongerAuthRequired`, as slapd's `require authc` does, what an anonymous subject
+/// asks for. `request` is `None` for the next slice of a search.
+#[inline]
+pub(crate) fn require(
+    catalog: &Catalog,
+    subject: &Subject,
+    request: Option<&Request<'_>>,
+) -> Result<(), Stop> {
+    match catalog.requires_authentication && subject.is_anonymous() {
+        true => refuse(request),
+        false => Ok(()),
+    }
+}
+
+#[cold]
+fn refuse(request: Option<&Request<'_>>) -> Result<(), Stop> {
+    match request.is_some_and(is_open) {
+        true => Ok(()),
+        false => Stop::refuse(
+            ResultCode::STRONGER_AUTH_REQUIRED,
+            "authentication required: this directory answers nothing without a bind",
+        ),
+    }
+}
+
+/// Whether a request serves to find out how to bind, or ends something.
+fn is_open(request: &Request<'_>) -> bool {
+    match request {
+        Request::Bind(_) | Request::Unbind | Request::Abandon(_) => true,
+        Request::Search(it) => it.base.is_empty() && it.scope == Scope::BaseObject,
+        Request::Extended(it) => {
+            matches!(it.name, oid::START_TLS | oid::WHO_AM_I | oid::CANCEL)
+        }
+        Request::Modify(_)
+        | Request::Add(_)
+        | Request::Delete(_)
+        | Request::ModifyDn(_)
+        | Request::Compare(_) => false,
+    }
+}
