@@ -108,6 +108,17 @@ fn whole_entries(book: &mut Book) {
             equal(it.get(&ada, &["sn"])?.value("sn")?, "ada", "sn")
         },
     );
+    section.clause(
+        "no-changes-by-nobody",
+        "A modify without changes, sent without a bind, is refused and stamps no entry.",
+        |it| {
+            let ada = ada(it)?;
+            let before = it.get(&ada, &["modifyTimestamp", "modifiersName"])?;
+            it.session()?.modify(&ada, &[], &[])?.refused()?;
+            let after = it.get(&ada, &["modifyTimestamp", "modifiersName"])?;
+            equal(after, before, "the entry")
+        },
+    );
 }
 
 type Change = fn() -> Modification;

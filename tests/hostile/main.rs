@@ -3,6 +3,7 @@
 
 mod bytes;
 mod crowds;
+mod doors;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

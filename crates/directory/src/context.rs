@@ -262,6 +262,17 @@ impl<'a> Context<'a> {
 
     /// `None` when there is no such entry, or the subject may not learn that there is.
     pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
+        let entry = self.reached(id)?;
+        match entry {
+            Some(entry) if !self.sees_config && self.is_configuration(&entry)? => Ok(None),
+            entry => Ok(entry),
+        }
+    }
+
+    /// An entry that the subject was led to by [`Context::find`], or by a search that asks
+    /// [`Context::in_region`]: both have narrowed it. An id from anywhere else is for
+    /// [`Context::entry`]. `None` when there is no such entry.
+    pub fn reached<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
             return Ok(None);
         };
@@ -473,14 +484,25 @@ impl<'a> Context<'a> {
             return Ok(inside);
         }
         // A search over all naming contexts must not reach the configuration.
-        let Lookup::Found(config) = self.snapshot.find(&self.catalog.config)? else {
-            return Ok(true);
+        Ok(!self.is_configuration(entry)?)
+    }
+
+    /// Whether the subject may not even learn that this candidate of a search is there.
+    pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
+        match entry {
+            Some(entry) if !self.sees_config => self.is_configuration(entry),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether an entry is `cn=config` or stands below it.
+    fn is_configuration(&self, entry: &VisibleEntry<'_, '_>) -> Result<bool, Stop> {
+        let Lookup::Found(base) = self.snapshot.find(&self.catalog.config)? else {
+            return Ok(false);
         };
-        let config = Region {
-            base: config,
-            scope: RegionScope::Subtree,
-        };
-        Ok(!self.snapshot.is_within(entry.id, &entry.view, &config)?)
+        let scope = RegionScope::Subtree;
+        let region = Region { base, scope };
+        Ok(self.snapshot.is_within(entry.id, &entry.view, &region)?)
     }
 
     /// Whether one of these stands above an entry.

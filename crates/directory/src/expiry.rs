@@ -9,6 +9,7 @@
 use crate::catalog::{CONFIG_NAME, Catalog};
 use crate::clock::{self, Clock};
 use crate::flow::{Completion, Finished, Mailbox, Reply};
+use crate::grant::Grant;
 use crate::operation::{class_filter, dynamic};
 use crate::stop::Failure;
 use crate::write::{Bundle, Change, Submission, Write, WriteOptions};
@@ -192,8 +193,7 @@ impl Schedule {
         due.ids.push(id);
         due.group.push(Submission {
             bundle: Bundle::One(Write {
-                by: CONFIG_NAME.to_owned(),
-                name,
+                grant: Grant::of_server(CONFIG_NAME.to_owned(), name),
                 spelled,
                 manage_dsa_it: true,
                 options,
@@ -213,7 +213,7 @@ impl Due {
     /// An entry can be removed once nothing stands below it.
     fn deepest_first(&mut self) {
         let depth = |it: &Submission| match it.bundle.writes() {
-            [write, ..] => write.name.depth(),
+            [write, ..] => write.name().depth(),
             [] => 0,
         };
         let mut both: Vec<_> = self.group.drain(..).zip(self.ids.drain(..)).collect();

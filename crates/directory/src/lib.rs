@@ -32,6 +32,7 @@ mod feed;
 mod flow;
 #[doc(hidden)]
 pub mod fuzz;
+mod grant;
 mod hashing;
 mod history;
 pub mod import;

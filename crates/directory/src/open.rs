@@ -10,6 +10,7 @@ use crate::execute::{Execution, META_TIME};
 use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::{Mailbox, Mailboxes};
+use crate::grant::Grant;
 use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
 use crate::monitor::{Front, Monitor};
@@ -574,8 +575,7 @@ pub(crate) fn entry(
         leaf
     };
     Ok(Write {
-        by: by.to_owned(),
-        name,
+        grant: Grant::of_server(by.to_owned(), name),
         spelled: spelled.to_owned(),
         manage_dsa_it: true,
         options: None,

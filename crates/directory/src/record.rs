@@ -9,6 +9,7 @@
 //! - a field that this build does not know is an error, so a record is executed wholly or not.
 
 use crate::commit::{Record, Unit};
+use crate::grant::Grant;
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
 use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
@@ -154,8 +155,8 @@ pub(crate) fn digest_of(bytes: &[u8]) -> Option<u128> {
 }
 
 fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
-    put_field(out, field::BY, write.by.as_bytes());
-    put_field(out, field::NAME, write.name.bytes());
+    put_field(out, field::BY, write.by().as_bytes());
+    put_field(out, field::NAME, write.name().bytes());
     put_field(out, field::SPELLED, write.spelled.as_bytes());
     if write.manage_dsa_it {
         put_field(out, field::MANAGE_DSA_IT, &[1]);
@@ -309,8 +310,7 @@ fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usi
         return Err("expected the name of an entry, got the root".to_owned());
     }
     let write = Write {
-        by,
-        name,
+        grant: Grant::recorded(by, name),
         spelled,
         manage_dsa_it,
         options,

@@ -5,6 +5,7 @@
 
 use crate::commit::Unit;
 use crate::flow::{Mailbox, Reply};
+use crate::grant::Grant;
 use policy::Attempt;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultKind};
 use schema::{Description, Name, ResolvedRdn};
@@ -13,11 +14,9 @@ use std::sync::Arc;
 /// One change to the directory, ready to be ordered.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
-    /// Who asked: becomes creatorsName and modifiersName.
-    pub by: String,
-    /// The entry concerned.
-    pub name: Name,
-    /// The same, as the client spelled it.
+    /// Leave to change the entry concerned: by whom, and its name.
+    pub grant: Grant,
+    /// The entry's name as the client spelled it.
     pub spelled: String,
     /// Treat referral objects as ordinary entries (ManageDsaIT, RFC 3296).
     pub manage_dsa_it: bool,
@@ -63,6 +62,16 @@ pub(crate) struct Former {
 }
 
 impl Write {
+    /// Who asked: becomes creatorsName and modifiersName.
+    pub fn by(&self) -> &str {
+        self.grant.by()
+    }
+
+    /// The entry concerned.
+    pub fn name(&self) -> &Name {
+        self.grant.name()
+    }
+
     /// Whether the write is only to be tried.
     pub fn is_rehearsal(&self) -> bool {
         self.has(|options| options.no_operation)
@@ -169,7 +178,7 @@ impl Write {
             Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
-        size_of::<Write>() + self.by.len() + 2 * self.spelled.len() + change
+        size_of::<Write>() + self.by().len() + 2 * self.spelled.len() + change
     }
 }
 

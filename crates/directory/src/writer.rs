@@ -295,7 +295,7 @@ impl Desk {
         let catalog = self.catalog.load();
         let alone = |it: &Submission| {
             let mut writes = it.bundle.writes().iter();
-            writes.any(|it| it.name.is_within(&catalog.config) || it.is_rehearsal())
+            writes.any(|it| it.name().is_within(&catalog.config) || it.is_rehearsal())
         };
         let (mut count, mut writes) = (0, 0);
         for submission in waiting {
@@ -383,7 +383,9 @@ impl Desk {
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
         // A configuration that turns out to be unusable must not stand in the log.
-        let configures = record.writes().any(|it| it.name.is_within(&before.config));
+        let configures = record
+            .writes()
+            .any(|it| it.name().is_within(&before.config));
         let ahead = record.writes().count() >= AHEAD_MIN && !configures;
         if ahead {
             self.journal.append(&self.encoded, true)?;

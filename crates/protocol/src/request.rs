@@ -153,7 +153,7 @@ pub enum DerefAliases {
 pub struct ModifyRequest<'a> {
     /// The entry.
     pub object: &'a str,
-    /// The changes, applied in this order and all or none. Never empty when decoded.
+    /// The changes, applied in this order and all or none; possibly none at all.
     pub changes: Vec<Change<'a>>,
 }
 

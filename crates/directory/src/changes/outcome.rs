@@ -112,14 +112,14 @@ fn take_text(from: &mut &[u8]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::execute::Done;
+    use crate::grant::Grant;
     use crate::write::{Change, Write};
     use protocol::LdapResult;
     use schema::Name;
 
     fn write() -> Write {
         Write {
-            by: String::new(),
-            name: Name::root(),
+            grant: Grant::recorded(String::new(), Name::root()),
             spelled: String::new(),
             manage_dsa_it: false,
             options: None,

@@ -152,8 +152,8 @@ impl Execution<'_, '_> {
         state: &mut AccountState,
         has_password: bool,
     ) {
-        let by = self.schema.resolve_name(&write.by);
-        let by_owner = by.is_ok_and(|it| it == write.name);
+        let by = self.schema.resolve_name(write.by());
+        let by_owner = by.is_ok_and(|it| it == *write.name());
         state.changed_s = has_password.then_some(self.time_us / 1_000_000);
         state.reset = policy.must_change && !by_owner && has_password;
         if !by_owner || state.locked != Some(Lock::ForGood) {

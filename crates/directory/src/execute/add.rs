@@ -14,7 +14,7 @@ use store::{EntryId, Lookup};
 impl Execution<'_, '_> {
     pub(super) fn add(&mut self, write: &Write, addition: &Addition) -> Result<(), Stop> {
         let parent = self.parent_of(write)?;
-        let due = self.numbers_due(&write.name)?;
+        let due = self.numbers_due(write.name())?;
         let mut numbers = Vec::with_capacity(addition.attributes.len());
         for given in &addition.attributes {
             numbers.push(self.number(&given.description)?);
@@ -31,7 +31,7 @@ impl Execution<'_, '_> {
             );
         }
         self.add_naming_values(addition, &mut draft)?;
-        let counters = self.give_numbers(&due, &write.name, &mut draft, true)?;
+        let counters = self.give_numbers(&due, write.name(), &mut draft, true)?;
         let known = self.catalog.known.clone();
         let naming: Vec<TypeId> = addition
             .rdn
@@ -48,7 +48,7 @@ impl Execution<'_, '_> {
         if relaxed {
             self.check_given(&draft, &numbers, None)?;
         }
-        self.refuse_held(&write.name, &draft, None)?;
+        self.refuse_held(write.name(), &draft, None)?;
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -67,16 +67,16 @@ impl Execution<'_, '_> {
         let edits = draft.links;
         let id = self.batch.next_id();
         let row = if parent.0 == 0 {
-            write.name.bytes()
+            write.name().bytes()
         } else {
             write
-                .name
+                .name()
                 .leaf()
                 .expect("only the root has no leaf, and it cannot be added")
         };
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
-        self.take_place(id, &write.name)?;
+        self.take_place(id, write.name())?;
         self.keep(&counters)?;
         self.history.added(id);
         self.notice_end(id, end);
@@ -86,28 +86,28 @@ impl Execution<'_, '_> {
     /// The entry above the new one; 0 for a naming context. Refuses when the entry exists.
     fn parent_of(&self, write: &Write) -> Result<EntryId, Stop> {
         let snapshot = self.batch.snapshot();
-        let (matched, depth) = match snapshot.find(&write.name)? {
+        let (matched, depth) = match snapshot.find(write.name())? {
             Lookup::Found(_) => {
                 let text = "an entry of this name exists";
                 return Err(Refusal::new(ResultCode::ENTRY_ALREADY_EXISTS, text).into());
             }
             Lookup::Missing { matched, depth } => (matched, depth),
         };
-        if self.catalog.is_context(&write.name) {
+        if self.catalog.is_context(write.name()) {
             return Ok(EntryId(0));
         }
         self.refuse_if_referral(matched, write, Some(depth))?;
-        if matched.0 != 0 && depth + 1 == write.name.depth() {
+        if matched.0 != 0 && depth + 1 == write.name().depth() {
             self.refuse_below_alias(matched)?;
             return Ok(matched);
         }
-        if self.catalog.context_of(&write.name).is_none() {
+        if self.catalog.context_of(write.name()).is_none() {
             return Stop::refuse(
                 ResultCode::NO_SUCH_OBJECT,
                 "this server holds no naming context for this name",
             );
         }
-        Err(self.no_such_object(matched)?)
+        Err(self.no_such_object(write, matched)?)
     }
 
     /// RFC 4511 §4.7: values of the RDN need not be in the attribute list; they are added.
@@ -151,11 +151,11 @@ impl Execution<'_, '_> {
             uuid_text(&addition.uuid).into_bytes()
         });
         renew(known.creators_name.number, &|| {
-            write.by.clone().into_bytes()
+            write.by().as_bytes().to_vec()
         });
         renew(known.create_timestamp.number, &|| {
             self.timestamp.clone().into_bytes()
         });
-        self.stamp(draft, &write.by, given);
+        self.stamp(draft, write.by(), given);
     }
 }

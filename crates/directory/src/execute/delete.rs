@@ -45,16 +45,16 @@ impl Execution<'_, '_> {
                 format!("the entry has {children} entries below it"),
             );
         }
-        if write.name == self.catalog.config {
+        if *write.name() == self.catalog.config {
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
                 "cn=config is always there",
             );
         }
         let row = if parent.is_root() {
-            write.name.bytes()
+            write.name().bytes()
         } else {
-            write.name.leaf().unwrap_or(&[])
+            write.name().leaf().unwrap_or(&[])
         };
         self.refuse_members(id, children > 0)?;
         if children > 0 {
@@ -145,7 +145,7 @@ impl Execution<'_, '_> {
     /// once. Naming contexts of their own are not below it. The configuration is never detached:
     /// what it was made of must be gone when it is read again.
     fn below(&self, top: EntryId, write: &Write) -> Result<Option<Vec<Doomed>>, Stop> {
-        let bounded = !write.name.is_within(&self.catalog.config);
+        let bounded = !write.name().is_within(&self.catalog.config);
         let snapshot = self.batch.snapshot();
         let mut found: Vec<Doomed> = Vec::new();
         let mut parent = top;

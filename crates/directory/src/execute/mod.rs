@@ -130,7 +130,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
         }
         self.noticed.changed += 1;
-        self.noticed.configuration |= write.name.is_within(&self.catalog.config);
+        self.noticed.configuration |= write.name().is_within(&self.catalog.config);
         if let Some(options) = &write.options {
             self.after(write, options, &mut controls)?;
         }
@@ -176,14 +176,14 @@ impl<'x, 'b> Execution<'x, 'b> {
 
     /// The entry a write is about.
     fn locate(&self, write: &Write) -> Result<EntryId, Stop> {
-        match self.batch.snapshot().find(&write.name)? {
+        match self.batch.snapshot().find(write.name())? {
             Lookup::Found(id) => {
                 self.refuse_if_referral(id, write, None)?;
                 Ok(id)
             }
             Lookup::Missing { matched, depth } => {
                 self.refuse_if_referral(matched, write, Some(depth))?;
-                Err(self.no_such_object(matched)?)
+                Err(self.no_such_object(write, matched)?)
             }
         }
     }
@@ -231,6 +231,9 @@ impl<'x, 'b> Execution<'x, 'b> {
         if !is_referral(&view, known.object_class.number) {
             return Ok(());
         }
+        if !self.may_learn_of(write, id)? {
+            return Err(Refusal::new(ResultCode::NO_SUCH_OBJECT, "").into());
+        }
         let matched = self.spelled_name(id)?;
         let below = depth.map_or("", |depth| referral::leading_rdns(&write.spelled, depth));
         let url = |text: &[u8]| {
@@ -250,9 +253,11 @@ impl<'x, 'b> Execution<'x, 'b> {
         }))
     }
 
-    fn no_such_object(&self, matched: EntryId) -> Result<Stop, Stop> {
+    /// `noSuchObject` with the name of the deepest entry that exists, if the write's subject may
+    /// learn of it.
+    fn no_such_object(&self, write: &Write, matched: EntryId) -> Result<Stop, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
-        if matched.0 != 0 {
+        if matched.0 != 0 && self.may_learn_of(write, matched)? {
             refusal.matched = self.spelled_name(matched)?;
         }
         Ok(Stop::Refused(refusal))

@@ -21,12 +21,12 @@ const SET_FROM: usize = 32;
 
 impl Execution<'_, '_> {
     pub(super) fn modify(&mut self, write: &Write, changes: &[Modification]) -> Result<(), Stop> {
-        let id = self.locate(write)?;
+        let (id, name) = (self.locate(write)?, write.name());
         let mut numbers = Vec::with_capacity(changes.len());
         for change in changes {
             numbers.push(self.number(&change.given.description)?);
         }
-        let due = self.numbers_due(&write.name)?;
+        let due = self.numbers_due(name)?;
         let account = self.account_concerned(&numbers)?;
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
@@ -51,7 +51,7 @@ impl Execution<'_, '_> {
             }
             draft.drop_empty();
             let gets_class = numbers.contains(&object_class);
-            counters = self.give_numbers(&due, &write.name, &mut draft, gets_class)?;
+            counters = self.give_numbers(&due, name, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
             self.refuse_other_lifetime(&view, &draft, &numbers)?;
             let same_shape = draft.attributes.len() == types_before
@@ -68,13 +68,13 @@ impl Execution<'_, '_> {
                 self.check_classes(&draft)?;
             }
             self.follow_change(write, Some(&view), &mut draft, &numbers, account.as_ref())?;
-            self.stamp(&mut draft, &write.by, &numbers);
+            self.stamp(&mut draft, write.by(), &numbers);
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
             numbers.extend(counters.iter().filter_map(Counter::gave_to));
-            self.refuse_held(&write.name, &draft, Some(Own::changed(id, &view, &numbers)))?;
-            self.refuse_held_links(&write.name, &draft, changes, id)?;
+            self.refuse_held(name, &draft, Some(Own::changed(id, &view, &numbers)))?;
+            self.refuse_held_links(name, &draft, changes, id)?;
             end = self.changed_end(&draft, &numbers);
             let bytes = draft.encode(&self.schema, self.position);
             edits = draft.links;

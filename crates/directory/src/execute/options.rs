@@ -31,7 +31,8 @@ impl Execution<'_, '_> {
             return Ok(());
         }
         let id = self.locate(write)?;
-        let (subject, catalog) = (self.subject(write, options), self.catalog_now());
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
         if let Some(condition) = &options.assertion {
             let context = Context::of_execution(&snapshot, &catalog, &subject);
@@ -59,7 +60,8 @@ impl Execution<'_, '_> {
         let Some(condition) = &options.assertion else {
             return Ok(());
         };
-        let (subject, catalog) = (self.subject(write, options), self.catalog_now());
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
         let view = EntryView::new(row)?;
         let context = Context::of_execution(&snapshot, &catalog, &subject);
@@ -80,21 +82,37 @@ impl Execution<'_, '_> {
         let Lookup::Found(id) = self.batch.snapshot().find(&name_afterwards(write))? else {
             return Ok(());
         };
-        let (subject, catalog) = (self.subject(write, options), self.catalog_now());
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
         let context = Context::new(&snapshot, &catalog, &subject);
         controls.extend(copy(&context, id, oid::POST_READ, selection)?);
         Ok(())
     }
 
+    /// Whether an entry that a write was led to may be named in its refusal. A write without
+    /// options does not say that the administrator asked: then the name does, which is no entry's.
+    pub(super) fn may_learn_of(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
+        let is_administrator = || {
+            let kept = self.catalog.administrator.as_ref();
+            let by = self.schema.resolve_name(write.by()).ok();
+            kept.is_some_and(|it| Some(&it.name) == by.as_ref())
+        };
+        let administrator = write.has(|it| it.administrator) || is_administrator();
+        let subject = self.subject(write, administrator);
+        let snapshot = self.batch.snapshot();
+        let context = Context::new(&snapshot, self.catalog, &subject);
+        Ok(context.entry(id)?.is_some())
+    }
+
     /// Who asked, as far as access rules want to know.
-    fn subject(&self, write: &Write, options: &WriteOptions) -> Subject {
+    fn subject(&self, write: &Write, administrator: bool) -> Subject {
         let nobody = Subject::anonymous(None, true);
-        let by = self.schema.resolve_name(&write.by);
+        let by = self.schema.resolve_name(write.by());
         match by {
             Ok(name) if name.depth() > 0 => {
-                let (dn, proof) = (write.by.clone(), Authentication::Simple);
-                if options.administrator {
+                let (dn, proof) = (write.by().to_owned(), Authentication::Simple);
+                if administrator {
                     nobody.administrator(name, dn, proof)
                 } else {
                     nobody.authenticated(name, dn, proof)
@@ -141,10 +159,10 @@ pub(crate) fn name_afterwards(write: &Write) -> Name {
             let superior = renaming
                 .new_superior
                 .clone()
-                .or_else(|| write.name.parent())
+                .or_else(|| write.name().parent())
                 .unwrap_or_else(Name::root);
             superior.child(&renaming.rdn.normal)
         }
-        _ => write.name.clone(),
+        _ => write.name().clone(),
     }
 }

@@ -16,7 +16,7 @@ impl Execution<'_, '_> {
     pub(super) fn rename(&mut self, write: &Write, renaming: &Renaming) -> Result<(), Stop> {
         let id = self.locate(write)?;
         let old_superior = write
-            .name
+            .name()
             .parent()
             .expect("the root is refused when it is resolved");
         let superior = renaming.new_superior.as_ref().unwrap_or(&old_superior);
@@ -30,12 +30,12 @@ impl Execution<'_, '_> {
         let spelled = self.spelled_name(id)?;
         let moved_subtree = old_parent != parent && self.batch.snapshot().child_count(id)? > 0;
         let old_row = write
-            .name
+            .name()
             .leaf()
             .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
         // Texts that it came to be named by, with a superior, are it and follow it.
-        self.take_place(id, &write.name)?;
+        self.take_place(id, write.name())?;
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
         self.take_place(id, &name_afterwards(write))?;
@@ -89,8 +89,8 @@ impl Execution<'_, '_> {
         )?;
         let new = name_afterwards(write);
         let own = Own::changed(id, &view, numbers);
-        self.refuse_held_after_move(own, (&write.name, &new), &draft)?;
-        self.stamp(&mut draft, &write.by, &[]);
+        self.refuse_held_after_move(own, (write.name(), &new), &draft)?;
+        self.stamp(&mut draft, write.by(), &[]);
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
 
@@ -116,13 +116,14 @@ impl Execution<'_, '_> {
     }
 
     fn new_parent(&self, write: &Write, superior: &Name) -> Result<EntryId, Stop> {
-        if superior.is_within(&write.name) {
+        if superior.is_within(write.name()) {
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
                 "an entry cannot be moved below itself",
             );
         }
-        if superior.is_within(&self.catalog.config) != write.name.is_within(&self.catalog.config) {
+        if superior.is_within(&self.catalog.config) != write.name().is_within(&self.catalog.config)
+        {
             return Stop::refuse(
                 ResultCode::AFFECTS_MULTIPLE_DSAS,
                 "entries cannot be moved into or out of cn=config",
@@ -141,7 +142,7 @@ impl Execution<'_, '_> {
                 self.refuse_below_alias(parent)?;
                 Ok(parent)
             }
-            Lookup::Missing { matched, .. } => Err(self.no_such_object(matched)?),
+            Lookup::Missing { matched, .. } => Err(self.no_such_object(write, matched)?),
         }
     }
 

@@ -152,16 +152,16 @@ impl Printer<'_> {
         };
         let mut count = 0;
         for (number, write) in decoded.writes.iter().enumerate() {
-            let hidden = write.name.is_within(&self.catalog.config);
+            let hidden = write.name().is_within(&self.catalog.config);
             // The server's own: nobody could apply them elsewhere.
             let own = matches!(write.change, Change::Reclaim(_) | Change::Attempts(_));
             if !frame.outcome.has(number) || hidden || own {
                 continue;
             }
-            let by = if write.by.is_empty() {
+            let by = if write.by().is_empty() {
                 "anonymous"
             } else {
-                &write.by
+                write.by()
             };
             let comment = format!("position {position}, {time}, by {by}");
             self.ldif.put_comment(out, &comment);

@@ -8,6 +8,7 @@ use crate::catalog::CONFIG_NAME;
 use crate::commit::Record;
 use crate::config;
 use crate::execute::Execution;
+use crate::grant::Grant;
 use crate::open::unusable;
 use crate::stop::Failure;
 use crate::write::{Change, Given, Modification, Write};
@@ -78,8 +79,7 @@ fn add_contexts(plan: &Plan<'_>, contexts: &[Context]) -> Result<Write, Failure>
         given,
     };
     Ok(Write {
-        by: plan.by.clone(),
-        name: catalog.config.clone(),
+        grant: Grant::of_server(plan.by.clone(), catalog.config.clone()),
         spelled: CONFIG_NAME.to_owned(),
         manage_dsa_it: true,
         options: None,

@@ -4,6 +4,7 @@ use super::controls::Controls;
 use super::{dynamic, values};
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::grant::Grant;
 use crate::stop::Stop;
 use crate::write::{Addition, Change, Given, Write};
 use policy::Right;
@@ -27,13 +28,13 @@ pub(crate) fn resolve(
         );
     }
     super::refuse_unheld(catalog, &name, request.entry)?;
-    context.require(Right::Add, &name, None)?;
     controls.require_rights(context, &name)?;
     let rdn_spelled = if catalog.is_context(&name) {
         whole_spelled(request.entry)
     } else {
         leaf_spelled(request.entry)
     };
+    let grant = Grant::decide(context, Right::Add, name, None)?;
     let rdn = match schema.resolve_rdn(&leaf_spelled(request.entry)) {
         Ok(rdn) => rdn,
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
@@ -61,8 +62,7 @@ pub(crate) fn resolve(
     }
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;
     Ok(Write {
-        by: context.subject.dn.clone(),
-        name,
+        grant,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),

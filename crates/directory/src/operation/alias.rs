@@ -40,7 +40,7 @@ fn lead(context: &Context<'_>, name: &Name) -> Result<Led, Stop> {
             } => (id, depth),
             Place::Missing { matched: None, .. } => return Ok(Led::To(place)),
         };
-        let target = match context.entry(at)? {
+        let target = match context.reached(at)? {
             Some(entry) => aliased(&entry),
             None => Aliased::Nothing,
         };

@@ -300,7 +300,7 @@ pub(crate) fn stored_passwords<'c>(
     context: &'c Context<'_>,
     id: EntryId,
 ) -> Result<Vec<&'c [u8]>, Stop> {
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = context.reached(id)? else {
         return Ok(Vec::new());
     };
     let attribute = entry.internal(context.catalog.known.user_password.number);

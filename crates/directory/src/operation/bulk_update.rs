@@ -199,7 +199,7 @@ fn resolve(
     }
     let write = resolve_update(parts, context, &operation.request, &controls)?;
     let write = write.expect("only updates decode as such");
-    if write.name.is_within(&context.catalog.config) {
+    if write.name().is_within(&context.catalog.config) {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             "the configuration is changed by ordinary updates or in a transaction",

@@ -81,7 +81,7 @@ pub(crate) fn compare<'d>(
         let asked = (request, controls.password_policy);
         return compare_password(context, &desk(), (id, name, &description), asked);
     }
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = context.reached(id)? else {
         return Err(context.no_such_object(None)?.into());
     };
     if context.reach_of(description.type_id).is_some() {
@@ -251,7 +251,7 @@ fn values_with_options<'c>(
     id: store::EntryId,
     description: &Description,
 ) -> Result<Vec<&'c [u8]>, Stop> {
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = context.reached(id)? else {
         return Ok(Vec::new());
     };
     let numbers = context.catalog.schema.selected_numbers(description);

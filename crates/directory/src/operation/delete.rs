@@ -2,6 +2,7 @@
 
 use super::controls::Controls;
 use crate::context::Context;
+use crate::grant::Grant;
 use crate::stop::Stop;
 use crate::write::{Change, Write};
 use policy::Right;
@@ -21,11 +22,9 @@ pub(crate) fn resolve(
         );
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
-    context.require(Right::Delete, &name, None)?;
     controls.require_rights(context, &name)?;
     Ok(Write {
-        by: context.subject.dn.clone(),
-        name,
+        grant: Grant::decide(context, Right::Delete, name, None)?,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),

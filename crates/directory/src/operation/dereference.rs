@@ -136,7 +136,7 @@ impl Follow {
         if let Ok(name) = context.catalog.schema.resolve_name(text)
             && context.decide(Right::Read, &name, None).allowed
             && let Place::Found(id) = context.find(&name)?
-            && let Some(entry) = context.entry(id)?
+            && let Some(entry) = context.reached(id)?
         {
             for wanted in &self.wanted {
                 wanted.put(context, &entry, &mut attributes)?;

@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::clock::{self, Clock};
 use crate::context::Context;
 use crate::flow::Reply;
+use crate::grant::Grant;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Change, Given, Modification, Write};
 use policy::{Right, TimeToLive};
@@ -91,13 +92,12 @@ pub(crate) fn refresh(
             "the root DSE is no dynamic entry",
         );
     }
-    let right = Some(catalog.computed.entry_ttl);
-    context.require(Right::Write, &name, right)?;
+    let attribute = Some(catalog.computed.entry_ttl);
+    let grant = Grant::decide(context, Right::Write, name, attribute)?;
     let rules = &catalog.limits.time_to_live;
     let ttl_s = granted(rules, request.ttl_s, "the time to live")?;
     let write = Write {
-        by: context.subject.dn.clone(),
-        name,
+        grant,
         spelled: request.entry.to_owned(),
         manage_dsa_it: false,
         options: None,

@@ -25,7 +25,7 @@ fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, 
     let Place::Found(id) = context.find(group)? else {
         return Ok(false);
     };
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = context.reached(id)? else {
         return Ok(false);
     };
     let schema = &context.catalog.schema;

@@ -3,6 +3,7 @@
 use super::controls::Controls;
 use super::values;
 use crate::context::Context;
+use crate::grant::Grant;
 use crate::stop::Stop;
 use crate::write::{Change, Given, Modification, Write};
 use policy::Right;
@@ -40,16 +41,15 @@ pub(crate) fn resolve(
             _ => values::given(schema, &change.attribute)?,
         };
         values::refuse_unmodifiable(schema, &given.description, controls.relaxed)?;
-        context.require(Right::Write, &name, Some(given.description.type_id))?;
         check_count(change.operation, &given, change.attribute.description)?;
         changes.push(Modification {
             operation: change.operation,
             given,
         });
     }
+    let attributes = changes.iter().map(|it| it.given.description.type_id);
     Ok(Write {
-        by: context.subject.dn.clone(),
-        name,
+        grant: Grant::decide(context, Right::Write, name, attributes)?,
         spelled: request.object.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),

@@ -3,6 +3,7 @@
 use super::controls::Controls;
 use super::values;
 use crate::context::Context;
+use crate::grant::Grant;
 use crate::stop::Stop;
 use crate::write::{Change, Renaming, Write};
 use policy::Right;
@@ -25,8 +26,8 @@ pub(crate) fn resolve(
         );
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
-    context.require(Right::Rename, &name, None)?;
     controls.require_rights(context, &name)?;
+    let grant = Grant::decide(context, Right::Rename, name, None)?;
     let rdn = match schema.resolve_rdn(request.new_rdn) {
         Ok(rdn) => rdn,
         Err(error) => {
@@ -58,8 +59,7 @@ pub(crate) fn resolve(
         }
     };
     Ok(Write {
-        by: context.subject.dn.clone(),
-        name,
+        grant,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),

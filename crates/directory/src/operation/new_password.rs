@@ -32,7 +32,7 @@ pub(crate) fn check(
     if !given.touched {
         return Ok(());
     }
-    let Some((id, account)) = account(parts, context, &write.name)? else {
+    let Some((id, account)) = account(parts, context, write.name())? else {
         return Ok(());
     };
     let stored = super::bind::stored_passwords(context, id)?;

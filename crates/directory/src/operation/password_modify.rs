@@ -5,6 +5,7 @@ use super::controls::Controls;
 use super::proxy;
 use crate::context::{Context, Place};
 use crate::flow::Reply;
+use crate::grant::Grant;
 use crate::stop::Stop;
 use crate::write::{Change, Given, Modification, Write};
 use policy::Right;
@@ -48,7 +49,7 @@ pub(crate) fn resolve(
         None => context.subject.dn.as_str(),
     };
     let user = proxy::spelled_name(context, user)?;
-    let mut name = super::resolve_name(&catalog.schema, &user)?;
+    let name = super::resolve_name(&catalog.schema, &user)?;
     if name.depth() == 0 {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -56,18 +57,19 @@ pub(crate) fn resolve(
         );
     }
     let type_id = catalog.known.user_password.type_id;
-    context.require(Right::Write, &name, Some(type_id))?;
+    let mut grant = Grant::decide(context, Right::Write, name, Some(type_id))?;
     let mut entry = None;
     if let Some(administrator) = &catalog.administrator
-        && administrator.name == name
+        && administrator.name == *grant.name()
     {
         let kept_in = context.spelled_name(administrator.entry)?;
-        name = super::resolve_name(&catalog.schema, &kept_in)?;
+        let kept_in = super::resolve_name(&catalog.schema, &kept_in)?;
+        grant = Grant::decide(context, Right::Write, kept_in, Some(type_id))?;
         entry = Some(administrator.entry);
     }
     let entry = match entry {
         Some(entry) => entry,
-        None => match context.find(&name)? {
+        None => match context.find(grant.name())? {
             Place::Found(entry) => entry,
             Place::Missing { matched, .. } => return Err(context.no_such_object(matched)?.into()),
         },
@@ -83,8 +85,7 @@ pub(crate) fn resolve(
     };
     Ok(Resolved {
         write: Write {
-            by: context.subject.dn.clone(),
-            name,
+            grant,
             spelled: user.into_owned(),
             manage_dsa_it: false,
             options: controls.write_options(context.subject),

@@ -52,7 +52,7 @@ pub(crate) fn refuse_large(context: &Context<'_>, write: &Write) -> Result<(), S
         let Some(selection) = selection else {
             continue;
         };
-        let Place::Found(id) = context.find(&write.name)? else {
+        let Place::Found(id) = context.find(write.name())? else {
             return Ok(());
         };
         let Some(entry) = context.entry(id)? else {

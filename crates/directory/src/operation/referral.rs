@@ -24,7 +24,7 @@ pub(crate) fn refuse_if_referral(
     depth: Option<usize>,
     scope: Option<Scope>,
 ) -> Result<(), Stop> {
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = context.reached(id)? else {
         return Ok(());
     };
     if !entry.has_class("referral") {

@@ -7,7 +7,7 @@ mod later;
 pub(crate) use areas::region;
 use areas::{Found, areas_or_virtual, derefs_searching};
 pub(super) use end::{End, candidate_limit, paged_limit_after, park, size_limit, write_done};
-use end::{Ran, page_or_limit, paged_limit, write_everything};
+use end::{Ran, end_before, paged_limit, uncount_hidden, write_everything};
 pub(crate) use later::begin_later;
 use later::step_back;
 pub(super) use later::wants;
@@ -329,7 +329,7 @@ fn run(
         let mut slice_over = false;
         for met in &mut entries {
             let met = met?;
-            if let Some(end) = page_or_limit(cursor) {
+            if let Some(end) = end_before(context, cursor, met.entry.as_ref())? {
                 return Ok(Ran::Ended(end));
             }
             if slice.is_over() || slice.is_full(out) {
@@ -343,6 +343,7 @@ fn run(
             };
             cursor.limits.examined += 1;
             if !context.in_region(&entry, &area.region)? {
+                uncount_hidden(context, cursor, &entry)?;
                 continue;
             }
             match offer(context, cursor, &area, &entry, out) {

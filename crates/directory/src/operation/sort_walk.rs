@@ -159,7 +159,8 @@ pub(super) fn walk(
         if slice.is_full(out) || slice.is_over() || context.is_tired() {
             return Ok(Progress::Paused(Phase::Walk(it)));
         }
-        if let Some(end) = search::candidate_limit(cursor) {
+        let counts = counts(context, cursor, row.id)?;
+        if let Some(end) = search::candidate_limit(cursor).filter(|_| counts) {
             return Ok(Progress::Ended(Ended::Limit(end)));
         }
         slice.turn();
@@ -175,7 +176,7 @@ pub(super) fn walk(
         {
             continue;
         }
-        cursor.limits.examined += 1;
+        cursor.limits.examined += u64::from(counts);
         let Some(key) = key_of(context, cursor, sorted, row)? else {
             continue;
         };
@@ -198,6 +199,12 @@ pub(super) fn walk(
     })
 }
 
+/// Whether a row counts for the limit on entries looked at: rows of hidden entries do not.
+fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, Stop> {
+    let is_limited = cursor.limits.candidates_max != 0 && !context.sees_everything();
+    Ok(!is_limited || context.entry(id)?.is_some())
+}
+
 /// The key of a row's entry; `None` when the search does not want it here.
 fn key_of(
     context: &Context<'_>,
@@ -205,7 +212,7 @@ fn key_of(
     sorted: &mut Sorted,
     row: OrderRow<'_>,
 ) -> Result<Option<Box<[u8]>>, Stop> {
-    let Some(entry) = context.entry(row.id)? else {
+    let Some(entry) = context.reached(row.id)? else {
         return Ok(None);
     };
     let region = sorted.regions[0];

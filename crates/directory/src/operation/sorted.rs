@@ -361,7 +361,9 @@ impl Sorted {
             let mut over = false;
             for met in context.met(&candidates, it.after)? {
                 let met = met?;
-                if let Some(end) = search::candidate_limit(cursor) {
+                let counts =
+                    cursor.limits.candidates_max == 0 || !context.hides(met.entry.as_ref())?;
+                if let Some(end) = search::candidate_limit(cursor).filter(|_| counts) {
                     return Ok(Progress::Ended(Ended::Limit(end)));
                 }
                 if slice.is_over() {
@@ -373,7 +375,7 @@ impl Sorted {
                 let Some(entry) = met.entry else {
                     continue;
                 };
-                cursor.limits.examined += 1;
+                cursor.limits.examined += u64::from(counts);
                 match search::wants(context, cursor, &region, (met.id, &entry))? {
                     Some(true) => {}
                     Some(false) => continue,
@@ -489,7 +491,7 @@ impl Sorted {
         id: EntryId,
         out: &mut Vec<u8>,
     ) -> Result<Option<End>, Stop> {
-        let Some(entry) = context.entry(id)? else {
+        let Some(entry) = context.reached(id)? else {
             return Ok(None);
         };
         if context.version() != self.version {

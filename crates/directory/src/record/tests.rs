@@ -125,8 +125,7 @@ fn write() -> impl Strategy<Value = Write> {
     );
     fields.prop_map(
         |(by, name, spelled, manage_dsa_it, options, change)| Write {
-            by,
-            name,
+            grant: Grant::recorded(by, name),
             spelled,
             manage_dsa_it,
             options,

@@ -4,9 +4,11 @@
 use super::*;
 use crate::clock::{Clock, SystemClock};
 use crate::execute::Done;
+use crate::grant::Grant;
 use crate::open::{self, Directory, InitOptions};
 use crate::rules::ready;
 use crate::write::{Change, Given, Modification, Renaming, Write, WriteOptions};
+use protocol::control::ReadEntryRequest;
 use protocol::{ChangeOperation, ResultCode, parse_filter};
 use tempfile::TempDir;
 
@@ -122,8 +124,7 @@ impl Copies {
     fn write(&self, name: &str, change: Change) -> Write {
         let schema = &self.ahead.replayer.catalog.schema;
         Write {
-            by: BASE.to_owned(),
-            name: schema.resolve_name(name).expect("a name"),
+            grant: Grant::recorded(BASE.to_owned(), schema.resolve_name(name).expect("a name")),
             spelled: name.to_owned(),
             manage_dsa_it: false,
             options: None,
@@ -364,4 +365,61 @@ fn writes_of_a_subtype_need_its_index_too() {
         "{}",
         refused.diagnostic
     );
+}
+
+/// An entry taken by its id is narrowed as one found by its name, wherever a write got leave.
+#[test]
+fn execution_tells_nothing_of_hidden_entries() {
+    let copies = Copies::new();
+    let mut everything = Vec::new();
+    let attributes = vec!["*", "+"];
+    ReadEntryRequest { attributes }.encode(&mut everything);
+    let holds = parse_filter("(objectClass=*)").expect("a filter");
+    let schema = &copies.ahead.replayer.catalog.schema;
+    let write = |by: &str, name: &str, options: WriteOptions| Write {
+        grant: Grant::recorded(by.to_owned(), schema.resolve_name(name).expect("a name")),
+        spelled: name.to_owned(),
+        manage_dsa_it: false,
+        options: options.if_any(),
+        change: Change::Modify(Vec::new()),
+    };
+    let read = |administrator| WriteOptions {
+        administrator,
+        pre_read: Some(everything.clone()),
+        post_read: Some(everything.clone()),
+        ..WriteOptions::default()
+    };
+    let asserted = |administrator| WriteOptions {
+        administrator,
+        assertion: Some(holds.clone()),
+        ..WriteOptions::default()
+    };
+    let administrator = "cn=admin,dc=example,dc=com";
+    let (config, below) = ("cn=config", "cn=x,cn=rules,cn=config");
+    for by in ["", BASE] {
+        let done = copies.ahead.first(&write(by, config, read(false)));
+        assert!(done.outcome.controls.is_empty(), "{by}: {done:?}");
+        let done = copies.ahead.first(&write(by, config, asserted(false)));
+        assert_eq!(
+            done.outcome.result.code,
+            ResultCode::ASSERTION_FAILED,
+            "{by}"
+        );
+        let done = copies
+            .ahead
+            .first(&write(by, below, WriteOptions::default()));
+        assert_eq!(done.outcome.result.matched, "", "{by}");
+    }
+    let done = copies
+        .ahead
+        .first(&write(administrator, config, read(true)));
+    assert_eq!(done.outcome.controls.len(), 2);
+    let done = copies
+        .ahead
+        .first(&write(administrator, config, asserted(true)));
+    assert_eq!(done.outcome.result.code, ResultCode::SUCCESS);
+    let done = copies
+        .ahead
+        .first(&write(administrator, below, WriteOptions::default()));
+    assert_eq!(done.outcome.result.matched, "cn=rules,cn=config");
 }

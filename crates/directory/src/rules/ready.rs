@@ -146,7 +146,7 @@ impl Unique {
 
     /// Whether the write brings an entry, and what is below it, under the rule.
     fn gets_subtree(&self, write: &Write) -> bool {
-        matches!(write.change, Change::Rename(_)) && !self.place.covers(&write.name)
+        matches!(write.change, Change::Rename(_)) && !self.place.covers(write.name())
     }
 }
 
@@ -154,7 +154,7 @@ impl Numbers {
     /// Whether the write may ask for a number. Of an entry that exists only what is given is looked
     /// at: should it get one all the same, execution is slow, and as right.
     fn asks(&self, schema: &Schema, write: &Write) -> bool {
-        if !self.place.covers(&write.name) {
+        if !self.place.covers(write.name()) {
             return false;
         }
         let given = given(write);

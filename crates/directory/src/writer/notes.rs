@@ -8,6 +8,7 @@
 use super::reclaim::Nobody;
 use crate::catalog::CONFIG_NAME;
 use crate::flow::{Mailbox, Reply};
+use crate::grant::Grant;
 use crate::write::{Bundle, Change, Submission, Write};
 use policy::{Attempt, AttemptKind};
 use protocol::ResultKind;
@@ -103,8 +104,7 @@ impl Notes {
 
 fn submission(noted: Noted) -> Submission {
     let write = Write {
-        by: CONFIG_NAME.to_owned(),
-        name: noted.name,
+        grant: Grant::of_server(CONFIG_NAME.to_owned(), noted.name),
         spelled: noted.spelled,
         manage_dsa_it: true,
         options: None,

@@ -6,6 +6,7 @@
 
 use super::Desk;
 use crate::flow::{Completion, Mailbox, Reply};
+use crate::grant::Grant;
 use crate::stop::Failure;
 use crate::write::{Bundle, Change, Submission, Write};
 use protocol::{ResultCode, ResultKind};
@@ -129,8 +130,7 @@ impl Desk {
 
 fn submission(most: u32) -> Submission {
     let write = Write {
-        by: String::new(),
-        name: Name::root(),
+        grant: Grant::of_server(String::new(), Name::root()),
         spelled: String::new(),
         manage_dsa_it: true,
         options: None,

@@ -63,7 +63,7 @@ impl Follower {
         purpose: Purpose,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
-        self.examined += 1;
+        self.examined += u64::from(self.candidates_max == 0 || !context.hides(Some(entry))?);
         if purpose != Purpose::Learn
             && self.candidates_max != 0
             && self.examined > self.candidates_max

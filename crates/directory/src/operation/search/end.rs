@@ -3,7 +3,7 @@
 
 use super::{Needs, Step};
 use crate::advice;
-use crate::context::Context;
+use crate::context::{Context, VisibleEntry};
 use crate::cursor::Cursor;
 use crate::operation::{limits, page};
 use crate::stop::Stop;
@@ -73,13 +73,41 @@ impl End {
     }
 }
 
-pub(super) fn page_or_limit(cursor: &Cursor) -> Option<End> {
+/// Why a search ends before this candidate. It never ends before a hidden one: the end must not
+/// tell whether what follows is hidden or not there.
+#[inline]
+pub(super) fn end_before(
+    context: &Context<'_>,
+    cursor: &Cursor,
+    next: Option<&VisibleEntry<'_, '_>>,
+) -> Result<Option<End>, Stop> {
+    match page_or_limit(cursor) {
+        Some(end) if !context.hides(next)? => Ok(Some(end)),
+        _ => Ok(None),
+    }
+}
+
+#[inline]
+fn page_or_limit(cursor: &Cursor) -> Option<End> {
     if let Some(page) = cursor.page
         && cursor.sent >= u64::from(page.size)
     {
         return Some(End::PageFull);
     }
     candidate_limit(cursor)
+}
+
+/// Takes a candidate outside the region off the number of those looked at, if it is hidden.
+#[inline]
+pub(super) fn uncount_hidden(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    entry: &VisibleEntry<'_, '_>,
+) -> Result<(), Stop> {
+    if cursor.limits.candidates_max != 0 && context.hides(Some(entry))? {
+        cursor.limits.examined -= 1;
+    }
+    Ok(())
 }
 
 pub(in crate::operation) fn candidate_limit(cursor: &Cursor) -> Option<End> {
