@@ -166,7 +166,12 @@ fn no_damage_ends_a_check_without_words() {
         }
         fs::write(&file, &damaged).expect("written");
         let check = pando.run_on_node(&["check"], &[]);
-        assert!(matches!(check.status, 0 | 1), "{}: {}", check.status, check.err);
+        assert!(
+            matches!(check.status, 0 | 1),
+            "{}: {}",
+            check.status,
+            check.err
+        );
         if check.status == 1 {
             assert!(check.err.contains("pando restore"), "{}", check.err);
         }

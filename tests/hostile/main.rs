@@ -4,6 +4,7 @@
 mod bytes;
 mod crowds;
 mod doors;
+mod requests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -145,6 +145,11 @@ impl Running {
         self.status("RssAnon:")
     }
 
+    /// The most memory in KiB that the process has had at once, pages of files included.
+    pub fn peak_memory_kib(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
     /// Processor time used so far, in clock ticks (a hundredth of a second).
     pub fn processor_ticks(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();

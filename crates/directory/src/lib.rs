@@ -49,6 +49,7 @@ mod record;
 mod recover;
 mod rules;
 mod schema_change;
+mod selected;
 mod session;
 mod stop;
 mod transactions;

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::context::VisibleEntry;
 use crate::operation::large::LargeSet;
 use crate::operation::matched_values::MatchedValues;
+use crate::selected::Selected;
 use crate::stop::Stop;
 use crate::virtual_entry::VirtualEntry;
 use protocol::ber;
@@ -21,11 +22,13 @@ pub(crate) struct Projection {
     all_operational: bool,
     types_only: bool,
     /// Stored attributes asked for by name, class or subtype.
-    numbers: SmallVec<[AttributeNumber; 8]>,
-    /// Stored attributes of which a range of values is asked for.
+    numbers: Selected<AttributeNumber>,
+    /// Stored attributes of which a range of values is asked for: one range of each.
     ranges: SmallVec<[(AttributeNumber, ValueRange); 1]>,
+    /// The attributes that stand in `ranges`.
+    ranged: Selected<AttributeNumber>,
     /// Types asked for by name, for entries and values that are not stored.
-    types: SmallVec<[TypeId; 8]>,
+    types: Selected<TypeId>,
     /// Computed types to add, with the names to return them under.
     computed: SmallVec<[TypeId; 4]>,
 }
@@ -63,17 +66,17 @@ impl Projection {
             computed.entry_ttl,
         ];
         for type_id in all {
-            if it.all_operational || it.types.contains(&type_id) {
+            if it.all_operational || it.types.contains(type_id) {
                 it.computed.push(type_id);
             }
         }
         for type_id in [computed.member_of, computed.is_member_of] {
             let shown = it.all_operational && catalog.shown_memberships.contains(&type_id);
-            if shown || it.types.contains(&type_id) {
+            if shown || it.types.contains(type_id) {
                 it.computed.push(type_id);
             }
         }
-        if catalog.has_dynamic_groups && it.types.contains(&computed.member) {
+        if catalog.has_dynamic_groups && it.types.contains(computed.member) {
             it.computed.push(computed.member);
         }
         it
@@ -83,7 +86,7 @@ impl Projection {
     /// its entry, so a copy of it could not be kept true (RFC 4533 §4.2).
     pub fn leave_out_computed(&mut self) {
         let types = &self.types;
-        self.computed.retain(|it| types.contains(it));
+        self.computed.retain(|it| types.contains(*it));
     }
 
     fn select(&mut self, catalog: &Catalog, text: &str) {
@@ -96,14 +99,19 @@ impl Projection {
                 let known = schema.known(*it);
                 known.is_some_and(|it| it.type_id == description.type_id)
             };
-            let numbers = schema.selected_numbers(&description).into_iter();
-            self.ranges
-                .extend(numbers.filter(own).map(|it| (it, range)));
+            let numbers = schema.selected_numbers(&description);
+            for number in numbers.into_iter().filter(own) {
+                // A second range of the attribute would multiply the answer: the first one holds.
+                if !self.ranged.contains(number) {
+                    self.ranged.insert(number);
+                    self.ranges.push((number, range));
+                }
+            }
             return;
         }
         // Computed values have no options.
         if description.options.is_empty() {
-            self.types.push(description.type_id);
+            self.types.insert(description.type_id);
         }
         self.numbers
             .extend(catalog.schema.selected_numbers(&description));
@@ -115,9 +123,9 @@ impl Projection {
         };
         let class = catalog.schema.class_of(class);
         for type_id in class.all_must.iter().chain(&class.all_may) {
-            self.types.push(*type_id);
-            self.numbers
-                .extend_from_slice(catalog.schema.numbers_of(*type_id));
+            self.types.insert(*type_id);
+            let numbers = catalog.schema.numbers_of(*type_id);
+            self.numbers.extend(numbers.iter().copied());
         }
     }
 
@@ -330,8 +338,8 @@ impl Projection {
             true => self.all_operational,
             false => self.all_user,
         };
-        let is_ranged = || self.ranges.iter().any(|(it, _)| *it == known.number);
-        by_kind && !is_ranged() || self.numbers.contains(&known.number)
+        let number = known.number;
+        by_kind && !self.ranged.contains(number) || self.numbers.contains(number)
     }
 
     /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.
@@ -347,7 +355,7 @@ impl Projection {
             let Some(known) = catalog.schema.known(number) else {
                 continue;
             };
-            if !self.all_user && !self.numbers.contains(&number) {
+            if !self.all_user && !self.numbers.contains(number) {
                 continue;
             }
             let mut values: Vec<&[u8]> = Vec::new();

@@ -1,5 +1,6 @@
 //! Entries that are not stored: the root DSE (RFC 4512 §5.1) and the subschema subentry (§4.2).
 
+use crate::selected::Selected;
 use protocol::ber;
 use schema::{AttributeNumber, Schema, TypeId, ValueSource};
 
@@ -58,10 +59,15 @@ impl VirtualEntry {
     }
 
     /// Whether an attribute is of one of these types or their subtypes.
-    pub fn is_any_of(&self, attribute: &VirtualAttribute, types: &[TypeId]) -> bool {
-        types
-            .iter()
-            .any(|it| self.schema.is_subtype(attribute.type_id, *it))
+    pub fn is_any_of(&self, attribute: &VirtualAttribute, types: &Selected<TypeId>) -> bool {
+        let mut at = Some(attribute.type_id);
+        while let Some(type_id) = at {
+            if types.contains(type_id) {
+                return true;
+            }
+            at = self.schema.type_of(type_id).superior;
+        }
+        false
     }
 }
 

@@ -43,8 +43,8 @@ pub use description::{Description, ValueRange};
 pub use dictionary::{AttributeNumber, DictionaryRow, KnownAttribute};
 pub use error::{DescribeError, InvalidValue, NameError, SchemaError, SchemaFileError, Violation};
 pub use filter::{
-    Among, Assertion, ExtensibleAssertion, Filter, Membership, Selector, SubstringAssertion, Truth,
-    ValueSource,
+    Alternatives, Among, Assertion, ExtensibleAssertion, Filter, Membership, Selector,
+    SubstringAssertion, Truth, ValueSource,
 };
 pub use grams::{grams_of_assertion, substring_grams_of_value};
 pub use matching::MatchingRule;

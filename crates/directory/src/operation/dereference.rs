@@ -1,123 +1,159 @@
 //! Dereference (draft-masarati-ldap-deref-00): attributes of the entries that values name, in a
 //! control beside the entry that holds the values.
 
+use crate::catalog::Catalog;
 use crate::context::{Context, Place, VisibleEntry};
+use crate::selected::Selected;
 use crate::stop::Stop;
 use policy::Right;
 use protocol::ber::{self, put_nested};
 use protocol::control::{DereferenceRequest, put_dereference_result};
 use protocol::{OwnedControl, ResultCode, oid};
-use schema::{AttributeNumber, Schema, TypeId};
+use schema::{AttributeNumber, Description, Schema, TypeId};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use store::EntryId;
 
 /// The syntax of names (RFC 4517 §3.3.9).
 const NAME_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
 /// Values of one entry that are followed. With more the entry comes without the control: the
-/// draft (§2.1) wants all or none, and a response must fit into the client's memory. Following
-/// them takes some 5 µs for each, 50 ms at most; their groups, if wanted, go on in slices.
+/// draft (§2.1) wants all or none.
 const FOLLOWED_MAX: u64 = 10_000;
+/// Bytes of one entry's control. With more the entry comes without it: a control is part of one
+/// message, which is built in memory.
+const BYTES_MAX: usize = 1 << 20;
+/// What it costs to follow one value, in looks: its name is resolved, and its entry read.
+const LOOKS_PER_VALUE: u32 = 6;
 
 /// One attribute to follow.
 #[derive(Debug)]
 pub(crate) struct Follow {
     /// As the client spelled it.
     attribute: String,
+    type_id: TypeId,
     /// `None`: no entry has it.
     number: Option<AttributeNumber>,
-    wanted: Vec<Wanted>,
+    wanted: Wanted,
 }
 
-/// One attribute wanted of the entry a value names: just this description, no subtypes (§2.1).
-#[derive(Debug)]
+/// The attributes wanted of the entry a value names: just these descriptions, no subtypes (§2.1).
+#[derive(Debug, Default)]
 struct Wanted {
-    type_id: TypeId,
-    number: Option<AttributeNumber>,
+    stored: Selected<AttributeNumber>,
+    /// Types whose values are computed for each entry, each once.
+    computed: SmallVec<[TypeId; 2]>,
+}
+
+/// How far the values of one entry have been followed when a slice ends.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    entry: EntryId,
+    /// The attribute that is being followed, as a place in the list of attributes to follow.
+    at: usize,
+    /// The last member of that attribute's set; the root before the first one.
+    after: EntryId,
+    /// Values of that attribute that are stored in the entry and done.
+    stored: usize,
+    /// Values followed, of all attributes.
+    followed: u64,
+    /// What they led to, encoded.
+    results: Vec<u8>,
+}
+
+/// Whether the control can hold what values lead to.
+enum Room {
+    Left,
+    /// There are too many values, or they lead to too much.
+    Over,
+}
+
+impl Progress {
+    fn new(entry: EntryId) -> Progress {
+        Progress {
+            entry,
+            at: 0,
+            after: EntryId::ROOT,
+            stored: 0,
+            followed: 0,
+            results: Vec::new(),
+        }
+    }
 }
 
 impl Follow {
-    /// The control's specifications under the schema. What cannot be followed is left out, or
-    /// refused when the control is critical.
+    /// The control's specifications under the schema, one for each attribute type. What cannot be
+    /// followed is left out, or refused when the control is critical.
     pub fn all(
-        schema: &Schema,
+        catalog: &Catalog,
         asked: &DereferenceRequest<'_>,
         critical: bool,
     ) -> Result<Vec<Follow>, Stop> {
-        let mut all = Vec::with_capacity(asked.specifications.len());
+        let schema = &catalog.schema;
+        let mut all: Vec<Follow> = Vec::with_capacity(asked.specifications.len());
         for specification in &asked.specifications {
             let attribute = specification.attribute;
-            let Some(number) = followed(schema, attribute) else {
+            let Some((type_id, number)) = followed(schema, attribute) else {
                 if critical {
                     return Stop::refuse(
                         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
                         format!(
                             "dereference control: expected an attribute whose values are names, \
-                             came {attribute}"
+                             got {attribute}"
                         ),
                     );
                 }
                 continue;
             };
-            let wanted = specification.wanted.iter().filter_map(|text| {
-                let description = schema.describe(text).ok()?;
-                Some(Wanted {
-                    type_id: description.type_id,
-                    number: schema.number(&description),
-                })
-            });
-            all.push(Follow {
-                attribute: attribute.to_owned(),
-                number,
-                wanted: wanted.collect(),
-            });
+            // An attribute may have several names.
+            let known = (all.iter()).position(|it| it.type_id == type_id && it.number == number);
+            let at = known.unwrap_or(all.len());
+            if known.is_none() {
+                all.push(Follow {
+                    attribute: attribute.to_owned(),
+                    type_id,
+                    number,
+                    wanted: Wanted::default(),
+                });
+            }
+            for text in &specification.wanted {
+                all[at].wanted.add(catalog, text);
+            }
         }
         Ok(all)
     }
 
-    /// The control for one entry; `None` when the entry has nothing to follow.
+    /// The control for one entry; `None` when the entry has nothing to follow, or too much.
+    /// `progress` is what the slice before has left.
+    ///
+    /// # Errors
+    /// [Unfinished](Stop::is_unfinished): the slice is over, and `progress` goes on.
     pub fn response(
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
         follow: &[Follow],
+        progress: &mut Option<Box<Progress>>,
     ) -> Result<Option<OwnedControl>, Stop> {
-        let mut results = Vec::new();
-        let mut followed = 0;
-        for it in follow {
-            let Some(number) = it.number else {
-                continue;
-            };
-            if let Some(set) = entry.linked_set(number)? {
-                followed += set.count;
-                if followed > FOLLOWED_MAX {
-                    return Ok(None);
+        let kept = progress.take().filter(|it| it.entry == entry.id);
+        let mut own = kept.unwrap_or_else(|| Box::new(Progress::new(entry.id)));
+        while let Some(it) = follow.get(own.at) {
+            match it.follow(context, entry, &mut own) {
+                Ok(Room::Left) => {}
+                Ok(Room::Over) => return Ok(None),
+                Err(stop) => {
+                    *progress = Some(own);
+                    return Err(stop);
                 }
-                let mut done = Ok(());
-                entry.linked_values(set.set, &mut |value| {
-                    done = it.put(context, value, &mut results);
-                    match done {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(_) => ControlFlow::Break(()),
-                    }
-                })?;
-                done?;
             }
-            let Some(stored) = entry.attribute(number) else {
-                continue;
-            };
-            for value in stored.values() {
-                followed += 1;
-                if followed > FOLLOWED_MAX {
-                    return Ok(None);
-                }
-                it.put(context, value, &mut results)?;
-            }
+            own.at += 1;
+            (own.after, own.stored) = (EntryId::ROOT, 0);
         }
-        if results.is_empty() {
+        if own.results.is_empty() {
             return Ok(None);
         }
-        let mut value = Vec::with_capacity(results.len() + 8);
+        let mut value = Vec::with_capacity(own.results.len() + 8);
         put_nested(&mut value, ber::SEQUENCE, |out| {
-            out.extend_from_slice(&results);
+            out.extend_from_slice(&own.results);
         });
         Ok(Some(OwnedControl {
             oid: Cow::Borrowed(oid::DEREFERENCE),
@@ -126,51 +162,126 @@ impl Follow {
         }))
     }
 
+    /// Follows the values of one attribute of an entry.
+    fn follow(
+        &self,
+        context: &Context<'_>,
+        entry: &VisibleEntry<'_, '_>,
+        own: &mut Progress,
+    ) -> Result<Room, Stop> {
+        let Some(number) = self.number else {
+            return Ok(Room::Left);
+        };
+        if let Some(set) = entry.linked_set(number)? {
+            if own.followed + set.count > FOLLOWED_MAX && own.after == EntryId::ROOT {
+                return Ok(Room::Over);
+            }
+            let mut done = Ok(Room::Left);
+            context.members_after(set.set, own.after, &mut |member, value| {
+                done = value.map_or(Ok(Room::Left), |value| self.put(context, value, own));
+                match done {
+                    Ok(Room::Left) => {
+                        own.after = member;
+                        ControlFlow::Continue(())
+                    }
+                    _ => ControlFlow::Break(()),
+                }
+            })?;
+            if !matches!(done, Ok(Room::Left)) {
+                return done;
+            }
+        }
+        let Some(stored) = entry.attribute(number) else {
+            return Ok(Room::Left);
+        };
+        for value in stored.values().into_iter().skip(own.stored) {
+            if let Room::Over = self.put(context, value, own)? {
+                return Ok(Room::Over);
+            }
+            own.stored += 1;
+        }
+        Ok(Room::Left)
+    }
+
     /// Appends what one value leads to. A value that leads nowhere, or where the subject may not
     /// look, is there without attributes: nobody can tell which it was.
-    fn put(&self, context: &Context<'_>, value: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
+    fn put(&self, context: &Context<'_>, value: &[u8], own: &mut Progress) -> Result<Room, Stop> {
         let Ok(text) = std::str::from_utf8(value) else {
-            return Ok(());
+            return Ok(Room::Left);
         };
+        context.look(LOOKS_PER_VALUE)?;
         let mut attributes = Vec::new();
         if let Ok(name) = context.catalog.schema.resolve_name(text)
             && context.decide(Right::Read, &name, None).allowed
             && let Place::Found(id) = context.find(&name)?
             && let Some(entry) = context.reached(id)?
         {
-            for wanted in &self.wanted {
-                wanted.put(context, &entry, &mut attributes)?;
+            let room = BYTES_MAX.saturating_sub(own.results.len());
+            if let Room::Over = self.wanted.put(context, &entry, room, &mut attributes)? {
+                return Ok(Room::Over);
             }
         }
-        put_dereference_result(out, &self.attribute, text, &attributes);
-        Ok(())
+        put_dereference_result(&mut own.results, &self.attribute, text, &attributes);
+        own.followed += 1;
+        match own.followed > FOLLOWED_MAX || own.results.len() > BYTES_MAX {
+            true => Ok(Room::Over),
+            false => Ok(Room::Left),
+        }
     }
 }
 
 impl Wanted {
+    /// Adds the attribute of this description, unless no entry can have it.
+    fn add(&mut self, catalog: &Catalog, text: &str) {
+        let Ok(description) = catalog.schema.describe(text) else {
+            return;
+        };
+        self.stored.extend(catalog.schema.number(&description));
+        let (computed, type_id) = (&catalog.computed, description.type_id);
+        let shown = computed.is_computed(type_id)
+            || [computed.context_csn, computed.member].contains(&type_id);
+        if shown && !self.computed.contains(&type_id) {
+            self.computed.push(type_id);
+        }
+    }
+
+    /// Appends what an entry has of them, as long as it is no more than `room` bytes.
     fn put(
         &self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
+        room: usize,
         out: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
-        if let Some(stored) = self.number.and_then(|number| entry.attribute(number)) {
+    ) -> Result<Room, Stop> {
+        let schema = &context.catalog.schema;
+        for stored in entry.attributes() {
+            if !self.stored.contains(stored.number) {
+                continue;
+            }
+            if out.len() + stored.encoded.len() > room {
+                return Ok(Room::Over);
+            }
             out.extend_from_slice(stored.encoded);
-            return Ok(());
         }
-        let values = entry.all_shown_values(self.type_id)?;
-        if !values.is_empty() {
-            let text = context.catalog.schema.type_of(self.type_id).name();
-            ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
+        for type_id in &self.computed {
+            let number = schema.number(&Description::of_type(*type_id));
+            if number.is_some_and(|it| entry.attribute(it).is_some()) {
+                continue;
+            }
+            let values = entry.all_shown_values(*type_id)?;
+            if !values.is_empty() {
+                let text = schema.type_of(*type_id).name();
+                ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
+            }
         }
-        Ok(())
+        Ok(Room::Left)
     }
 }
 
-/// The number of an attribute that can be followed; `None` when it cannot, `Some(None)` when no
-/// entry has it.
-fn followed(schema: &Schema, attribute: &str) -> Option<Option<AttributeNumber>> {
+/// The type and number of an attribute that can be followed; `None` when it cannot. The number is
+/// `None` when no entry has the attribute.
+fn followed(schema: &Schema, attribute: &str) -> Option<(TypeId, Option<AttributeNumber>)> {
     let description = schema.describe(attribute).ok()?;
     let syntax = schema.type_of(description.type_id).syntax;
-    (syntax.oid == NAME_SYNTAX).then(|| schema.number(&description))
+    (syntax.oid == NAME_SYNTAX).then(|| (description.type_id, schema.number(&description)))
 }

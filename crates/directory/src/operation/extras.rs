@@ -7,7 +7,7 @@ use crate::operation::account_usability;
 use crate::operation::class_filter;
 use crate::operation::controls::SearchControls;
 use crate::operation::count::Counting;
-use crate::operation::dereference::Follow;
+use crate::operation::dereference::{Follow, Progress};
 use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::explain::Explaining;
 use crate::operation::matched_values::MatchedValues;
@@ -18,6 +18,7 @@ use protocol::control::{Position, Subentries};
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 /// What controls add to a search.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(crate) struct Extras {
     pub matched: Option<MatchedValues>,
     /// Each entry comes with attributes of the entries its values name.
     follow: Vec<Follow>,
+    /// How far that was done for an entry when the last slice was over.
+    following: RefCell<Option<Box<Progress>>>,
     /// Each entry comes with the state of its account.
     account_usability: bool,
     /// Each entry comes with what a subject may do with it.
@@ -70,10 +73,10 @@ impl Extras {
         if let Some(matched) = &asked.matched_values
             && !request.types_only
         {
-            it.matched = Some(MatchedValues::of(&catalog.schema, matched, now_s));
+            it.matched = Some(MatchedValues::of(&catalog.schema, matched, now_s)?);
         }
         if let Some(dereference) = &asked.dereference {
-            it.follow = Follow::all(&catalog.schema, dereference, asked.dereference_critical)?;
+            it.follow = Follow::all(catalog, dereference, asked.dereference_critical)?;
         }
         let nothing = it.matched.is_none() && it.follow.is_empty() && !it.account_usability;
         Ok((!nothing).then(|| Box::new(it)))
@@ -117,7 +120,13 @@ impl Extras {
     ) -> Result<Vec<OwnedControl>, Stop> {
         let mut controls = Vec::new();
         if !self.follow.is_empty() {
-            controls.extend(Follow::response(context, entry, &self.follow)?);
+            let mut progress = self.following.borrow_mut();
+            controls.extend(Follow::response(
+                context,
+                entry,
+                &self.follow,
+                &mut progress,
+            )?);
         }
         if self.account_usability {
             controls.extend(account_usability::response(context, entry)?);

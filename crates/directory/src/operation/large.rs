@@ -24,8 +24,8 @@ use store::{EntryId, LinkedSet, SetId};
 
 /// Members from which on an entry is sent this way. Its values are then a quarter of a slice.
 pub(crate) const LARGE_FROM: u64 = 1_000;
-/// Members gathered in one slice: some milliseconds.
-const GATHERED: u32 = 4_096;
+/// Members gathered in one slice: a millisecond or two.
+const GATHERED: u32 = 2_048;
 /// Bytes sent in one slice.
 const SENT_BYTES: usize = 256 * 1024;
 

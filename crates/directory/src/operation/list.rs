@@ -64,11 +64,11 @@ impl List {
         self.origin.version
     }
 
-    /// A reader whose first key is that of this place, counted from 0.
+    /// The place in front of this key, counted from 0.
     ///
     /// # Errors
     /// The file of the list cannot be read.
-    pub fn reader(&self, place: u32) -> Result<Place, Failure> {
+    pub fn place(&self, place: u32) -> Result<Place, Failure> {
         let group = place / coded::GROUP;
         let Some(start) = self.groups.get(group as usize) else {
             return Ok(self.keys.end());
@@ -80,12 +80,12 @@ impl List {
         Ok(reader)
     }
 
-    /// The next key of a reader of this list; `None` behind the last.
+    /// Goes on to the next key; `None` behind the last.
     ///
     /// # Errors
     /// The file of the list cannot be read.
-    pub fn next<'r>(&self, reader: &'r mut Place) -> Result<Option<&'r [u8]>, Failure> {
-        reader.next(&self.keys)
+    pub fn next<'r>(&self, place: &'r mut Place) -> Result<Option<&'r [u8]>, Failure> {
+        place.next(&self.keys)
     }
 
     /// The place of the first key that is not less than `bound`, counted from 0; the length of the
@@ -201,8 +201,9 @@ mod tests {
         }
         let mut merge = sorter.merge().expect("there is room");
         let mut writer = ListWriter::new(lists, origin());
-        while let Some(key) = merge.next().expect("readable") {
-            writer.append(&key).expect("there is room");
+        while let Some(key) = merge.first() {
+            writer.append(key).expect("there is room");
+            merge.advance().expect("readable");
         }
         writer.keep().expect("there is room")
     }
@@ -214,7 +215,7 @@ mod tests {
         keys.sort();
         assert_eq!(list.length() as usize, keys.len());
         for place in places {
-            let mut reader = list.reader(*place).unwrap();
+            let mut reader = list.place(*place).unwrap();
             for key in keys.iter().skip(*place as usize).take(200) {
                 assert_eq!(list.next(&mut reader).unwrap(), Some(&**key));
             }

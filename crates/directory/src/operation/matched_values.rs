@@ -1,13 +1,23 @@
 //! Matched values (RFC 3876): of the attributes selected, only the values that a filter matches.
 
+use crate::stop::Stop;
 use protocol::ber::put_partial_attribute;
-use protocol::{Filter as Given, control};
-use schema::{AttributeNumber, Filter, Schema, Truth, TypeId, ValueSource};
+use protocol::{Filter as Given, ResultCode, control};
+use schema::{Alternatives, AttributeNumber, Filter, Schema, Truth, TypeId, ValueSource};
+
+/// Items other than equality that one control may have. Each is tested with each value of an entry
+/// before the thread's other connections have their turn; equalities of one attribute are tested
+/// together, however many they are.
+const TESTED_MAX: usize = 16;
+/// Values that are looked up one by one in a set of links. Of more, all values of the set are gone
+/// through, in slices.
+const LOOKED_UP_MAX: usize = 256;
 
 /// A resolved values return filter.
 #[derive(Debug)]
 pub(crate) struct MatchedValues {
-    items: Vec<Filter>,
+    /// One of these must match a value.
+    items: Alternatives,
 }
 
 /// One value, as the only one of an entry.
@@ -39,11 +49,20 @@ impl MatchedValues {
         schema: &Schema,
         asked: &control::MatchedValues<'_>,
         now_s: &dyn Fn() -> i64,
-    ) -> MatchedValues {
-        let items = asked.items.iter().map(|item| resolve(schema, item, now_s));
-        MatchedValues {
-            items: items.collect(),
+    ) -> Result<MatchedValues, Stop> {
+        let is_equality = |it: &&Given<'_>| matches!(it, Given::Equality { .. });
+        let tested = asked.items.len() - asked.items.iter().filter(is_equality).count();
+        if tested > TESTED_MAX {
+            let text = format!(
+                "matched values control: expected at most {TESTED_MAX} items other than equality, \
+                 got {tested}"
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
         }
+        let items = asked.items.iter().map(|item| resolve(schema, item, now_s));
+        Ok(MatchedValues {
+            items: items.collect(),
+        })
     }
 
     /// Appends an attribute with the values that match; with none of them it stays, empty
@@ -62,11 +81,11 @@ impl MatchedValues {
         put_partial_attribute(out, text, kept.into_iter());
     }
 
-    /// The normal forms of which values of an attribute must be one to match; `None` when that is
-    /// not all that is asked.
+    /// The normal forms of which values of an attribute must be one to match, each once; `None` when
+    /// that is not all that is asked, or when they are very many.
     pub fn equal_to(&self, number: AttributeNumber) -> Option<Vec<&[u8]>> {
         let mut forms = Vec::new();
-        for item in &self.items {
+        for item in self.items.iter() {
             match item {
                 Filter::Equality(it) if it.alternatives.is_empty() => {
                     if it.selector.numbers.contains(&number) {
@@ -77,7 +96,9 @@ impl MatchedValues {
                 _ => return None,
             }
         }
-        Some(forms)
+        forms.sort_unstable();
+        forms.dedup();
+        (forms.len() <= LOOKED_UP_MAX).then_some(forms)
     }
 
     /// Whether a value matches.
@@ -92,9 +113,7 @@ impl MatchedValues {
             number,
             value,
         };
-        let mut scratch = Vec::new();
-        let mut items = self.items.iter();
-        items.any(|item| item.evaluate(schema, &one, &mut scratch) == Truth::True)
+        self.items.evaluate(schema, &one, &mut Vec::new()) == Truth::True
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cursor::Cursor;
 use crate::operation::list::{self, List, Origin};
 use crate::operation::search::Needs;
 use crate::operation::slice::Slice;
-use crate::operation::sorted::{Goal, Phase, Progress, Sorted};
+use crate::operation::sorted::{Goal, Phase, Progress, Sorted, leave_for_later};
 use crate::operation::view::NoView;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -14,8 +14,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Part {
     list: Arc<List>,
-    reader: list::Place,
-    /// Keys still to be sent.
+    place: list::Place,
+    /// The key at the place is still to be sent.
+    holds_key: bool,
+    /// Keys behind it still to be sent.
     left: u32,
 }
 
@@ -30,18 +32,21 @@ impl Sorted {
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
         while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
-            if part.left == 0 {
-                return Ok(Progress::Done);
+            if !part.holds_key {
+                if part.left == 0 || part.list.next(&mut part.place)?.is_none() {
+                    return Ok(Progress::Done);
+                }
+                part.left -= 1;
+                part.holds_key = true;
             }
-            part.left -= 1;
-            let Some(key) = part.list.next(&mut part.reader)? else {
-                return Ok(Progress::Done);
-            };
-            if !self.is_due(key) {
-                continue;
-            }
-            if let Some(ended) = self.deliver(context, cursor, key.into(), out)? {
-                return Ok(Progress::Ended(ended));
+            let key = part.place.key();
+            match self.deliver(context, cursor, key, out) {
+                Ok(None) => part.holds_key = false,
+                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
+                Err(stop) => {
+                    leave_for_later(context, self.order.id_of(key), stop)?;
+                    break;
+                }
             }
         }
         Ok(Progress::Paused(Phase::Show(part)))
@@ -91,13 +96,17 @@ impl Sorted {
             }
             Goal::Page(page) => {
                 page.list = list.number();
-                list.first_from(&page.after)?..list.length()
+                // Keys that are not less than the last one sent, and not that one.
+                let mut behind = page.after.to_vec();
+                behind.push(0);
+                list.first_from(&behind)?..list.length()
             }
             Goal::All => 0..list.length(),
         };
         self.version = list.version();
         self.phases.push_back(Phase::Show(Part {
-            reader: list.reader(places.start)?,
+            place: list.place(places.start)?,
+            holds_key: false,
             left: places.end - places.start,
             list,
         }));

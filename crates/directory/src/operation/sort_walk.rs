@@ -5,7 +5,7 @@ use crate::cursor::Cursor;
 use crate::operation::kept::TooMany;
 use crate::operation::search::{self, Needs};
 use crate::operation::slice::Slice;
-use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted};
+use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted, leave_for_later};
 use crate::operation::unindexed;
 use crate::stop::Stop;
 use protocol::ResultCode;
@@ -164,29 +164,42 @@ pub(super) fn walk(
             return Ok(Progress::Ended(Ended::Limit(end)));
         }
         slice.turn();
+        let is_candidate = it
+            .candidates
+            .as_ref()
+            .is_none_or(|all| all.contains(row.id));
+        let key = match is_candidate {
+            true => {
+                cursor.limits.examined += u64::from(counts);
+                match key_of(context, cursor, sorted, row) {
+                    Ok(key) => key,
+                    Err(stop) => {
+                        // The next slice begins with this row.
+                        leave_for_later(context, row.id, stop)?;
+                        cursor.limits.examined -= u64::from(counts);
+                        return Ok(Progress::Paused(Phase::Walk(it)));
+                    }
+                }
+            }
+            false => None,
+        };
         if row.form != it.form {
             it.form.clear();
             it.form.extend_from_slice(row.form);
         }
         it.id = Some(row.id);
-        if it
-            .candidates
-            .as_ref()
-            .is_some_and(|all| !all.contains(row.id))
-        {
-            continue;
-        }
-        cursor.limits.examined += u64::from(counts);
-        let Some(key) = key_of(context, cursor, sorted, row)? else {
+        let Some(key) = key else {
             continue;
         };
         if sorted.order.is_single() && row.is_whole() {
             // Nothing that is still to come can stand before it.
-            if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
-                return Ok(Progress::Ended(ended));
-            }
-            if cursor.large.is_some() {
-                return Ok(Progress::Paused(Phase::Walk(it)));
+            match send_all(context, cursor, sorted, vec![key].into_iter(), out)? {
+                Flushed::All => {}
+                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Begun(rest) => {
+                    sorted.phases.push_front(Phase::Walk(it));
+                    return Ok(Progress::Paused(Phase::Send(rest)));
+                }
             }
         } else if sorted.kept.push(key) == Err(TooMany) {
             return Ok(Progress::Ended(Ended::TooMany));
@@ -245,10 +258,27 @@ fn flush(
     if sorted.kept.is_empty() {
         return Ok(Flushed::All);
     }
-    let mut keys = sorted.kept.take().into_iter();
-    while let Some(key) = keys.next() {
-        if let Some(ended) = sorted.deliver(context, cursor, key, out)? {
-            return Ok(Flushed::Ended(ended));
+    let keys = sorted.kept.take().into_iter();
+    send_all(context, cursor, sorted, keys, out)
+}
+
+/// Delivers the entries of these keys, until one is large or the slice is over.
+fn send_all(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    mut keys: std::vec::IntoIter<Box<[u8]>>,
+    out: &mut Vec<u8>,
+) -> Result<Flushed, Stop> {
+    while let Some(key) = keys.as_slice().first() {
+        let id = sorted.order.id_of(key);
+        match sorted.deliver(context, cursor, key, out) {
+            Ok(None) => drop(keys.next()),
+            Ok(Some(ended)) => return Ok(Flushed::Ended(ended)),
+            Err(stop) => {
+                leave_for_later(context, id, stop)?;
+                return Ok(Flushed::Begun(keys));
+            }
         }
         if cursor.large.is_some() {
             return Ok(Flushed::Begun(keys));

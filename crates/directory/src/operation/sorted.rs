@@ -205,11 +205,6 @@ pub(crate) fn step(
 ) -> Result<Step, Stop> {
     let mut slice = Slice::new(out);
     loop {
-        // Only collecting can be taken up in the midst of an entry: see `Context::divide_walks`.
-        context.divide_walks(matches!(
-            sorted.phases.front(),
-            Some(Phase::Collect(_)) | None
-        ));
         let Some(phase) = sorted.phases.pop_front() else {
             if let Some(listing) = sorted.listing.take() {
                 if let Err(none) = sorted.show(listing.keep()?, needs, cursor)? {
@@ -430,11 +425,17 @@ impl Sorted {
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
         while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
-            let Some(key) = keys.next() else {
+            let Some(key) = keys.as_slice().first() else {
                 return Ok(Progress::Done);
             };
-            if let Some(ended) = self.deliver(context, cursor, key, out)? {
-                return Ok(Progress::Ended(ended));
+            let id = self.order.id_of(key);
+            match self.deliver(context, cursor, key, out) {
+                Ok(None) => drop(keys.next()),
+                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
+                Err(stop) => {
+                    leave_for_later(context, id, stop)?;
+                    break;
+                }
             }
         }
         Ok(Progress::Paused(Phase::Send(keys)))
@@ -450,37 +451,44 @@ impl Sorted {
         out: &mut Vec<u8>,
     ) -> Result<Progress, Stop> {
         while slice.step(out) && cursor.large.is_none() && !context.is_tired() {
-            let Some(key) = keys.next()? else {
+            let Some(key) = keys.first() else {
                 return Ok(Progress::Done);
             };
-            if let Some(ended) = self.deliver(context, cursor, key, out)? {
-                return Ok(Progress::Ended(ended));
+            let id = self.order.id_of(key);
+            match self.deliver(context, cursor, key, out) {
+                Ok(None) => keys.advance()?,
+                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
+                Err(stop) => {
+                    leave_for_later(context, id, stop)?;
+                    break;
+                }
             }
         }
         Ok(Progress::Paused(Phase::Merge(keys)))
     }
 
-    /// Takes the next key of the order: puts it into the list, or sends its entry.
+    /// Takes the next key of the order: puts it into the list, or sends its entry. After an error
+    /// because the slice is over, the next slice brings the key again.
     pub(super) fn deliver(
         &mut self,
         context: &Context<'_>,
         cursor: &mut Cursor,
-        key: Box<[u8]>,
+        key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<Ended>, Stop> {
         if let Some(listing) = &mut self.listing {
-            listing.append(&key)?;
+            listing.append(key)?;
             return Ok(None);
         }
-        let id = self.order.id_of(&key);
-        match &mut self.goal {
-            Goal::Page(page) if cursor.sent >= u64::from(page.size) => {
-                return Ok(Some(Ended::PageFull));
-            }
-            Goal::Page(page) => page.after = key,
-            Goal::View(_) | Goal::All => {}
+        let is_full = |page: &sort_pages::Page| cursor.sent >= u64::from(page.size);
+        if matches!(&self.goal, Goal::Page(page) if is_full(page)) {
+            return Ok(Some(Ended::PageFull));
         }
-        Ok(self.offer(context, cursor, id, out)?.map(Ended::Limit))
+        let end = self.offer(context, cursor, self.order.id_of(key), out)?;
+        if let Goal::Page(page) = &mut self.goal {
+            page.after = key.into();
+        }
+        Ok(end.map(Ended::Limit))
     }
 
     /// Sends an entry that matched when it was looked at, or begins to.
@@ -558,6 +566,16 @@ impl Sorted {
         }
         Ok(Step::Finished)
     }
+}
+
+/// Leaves an entry that was about to be sent for the next slice, unless it failed otherwise.
+#[cold]
+pub(super) fn leave_for_later(context: &Context<'_>, id: EntryId, stop: Stop) -> Result<(), Stop> {
+    if !stop.is_unfinished() {
+        return Err(stop);
+    }
+    context.leave_unfinished(id);
+    Ok(())
 }
 
 /// Puts the response controls of a sorted search where its result takes them from. Without an

@@ -57,8 +57,8 @@ impl Alternatives {
         }
     }
 
-    /// The truth of the OR.
-    pub(super) fn evaluate<E: ValueSource + ?Sized>(
+    /// The truth of the OR for one entry; `scratch` is overwritten.
+    pub fn evaluate<E: ValueSource + ?Sized>(
         &self,
         schema: &Schema,
         entry: &E,

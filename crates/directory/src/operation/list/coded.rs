@@ -127,7 +127,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The key read last.
-    pub(super) fn key(&self) -> &[u8] {
+    pub fn key(&self) -> &[u8] {
         &self.key
     }
 

@@ -106,22 +106,28 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// The next key; `None` behind the last.
+    /// The least key; `None` when none is left.
+    pub fn first(&self) -> Option<&[u8]> {
+        match self.few.as_slice().first() {
+            Some(key) => Some(key),
+            None => self.heads.peek().map(|Reverse(head)| head.0.key()),
+        }
+    }
+
+    /// Lets go of the least key.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn next(&mut self) -> Result<Option<Box<[u8]>>, Failure> {
-        if let Some(key) = self.few.next() {
-            return Ok(Some(key));
+    pub fn advance(&mut self) -> Result<(), Failure> {
+        if self.few.next().is_some() {
+            return Ok(());
         }
-        let Some(mut least) = self.heads.peek_mut() else {
-            return Ok(None);
-        };
-        let key = least.0.0.key().into();
-        if least.0.0.next(&self.keys)?.is_none() {
+        if let Some(mut least) = self.heads.peek_mut()
+            && least.0.0.next(&self.keys)?.is_none()
+        {
             PeekMut::pop(least);
         }
-        Ok(Some(key))
+        Ok(())
     }
 }
 

@@ -1,0 +1,140 @@
+//! One request that asks for very much: memory and time of the server stay bounded.
+
+use conformance::Controls;
+use kit::client::{Event, Modification};
+use kit::{Client, Entry, Pando, SUFFIX};
+use protocol::control::{DereferenceRequest, DereferenceResponse, DereferenceSpecification};
+use protocol::{OwnedControl, Scope, oid};
+
+use crate::{Bystander, served};
+
+/// What one request may add to the most memory that the server has had: buffers of a slice, its
+/// output, and what the allocator keeps.
+const MEMORY_KIB_MAX: u64 = 32 * 1024;
+
+/// Adds a group of the first people.
+fn add_group(pando: &Pando, name: &str, members: usize) {
+    let class = ["groupOfNames"];
+    let mut group = Entry::of(&format!("cn={name},{SUFFIX}"), &[("objectClass", &class)]);
+    group.push("cn", name.into());
+    for number in 0..members {
+        group.push("member", format!("uid=p{number},{SUFFIX}").into());
+    }
+    pando.admin().add(&group).expect_success();
+}
+
+/// The control that follows `member` to these attributes.
+fn dereference(wanted: &[&str]) -> OwnedControl {
+    let request = DereferenceRequest {
+        specifications: vec![DereferenceSpecification {
+            attribute: "member",
+            wanted: wanted.to_vec(),
+        }],
+    };
+    OwnedControl::with_value(oid::DEREFERENCE, true, |out| request.encode(out))
+}
+
+/// One entry, with its controls.
+fn ask(
+    client: &mut Client,
+    name: &str,
+    select: &[&str],
+    controls: &[OwnedControl],
+) -> (Entry, Controls) {
+    let (name, scope) = (format!("{name},{SUFFIX}"), Scope::BaseObject);
+    let id = client.send_search(&name, scope, "(objectClass=*)", select, controls, |_| {});
+    let (_, event) = client.receive();
+    let Event::Entry(entry, controls) = event else {
+        panic!("expected an entry, got {event:?}");
+    };
+    client
+        .try_finish(id)
+        .expect("answered")
+        .outcome
+        .expect_success();
+    (entry, controls)
+}
+
+/// Runs `requests`, and says by how many KiB they raised the most memory that the server has had.
+fn raised_by(pando: &mut Pando, requests: impl FnOnce(&mut Client)) -> u64 {
+    let bystander = Bystander::of(pando.address());
+    let mut client = pando.client();
+    let before = pando.process().peak_memory_kib();
+    requests(&mut client);
+    let after = pando.process().peak_memory_kib();
+    bystander.noticed_nothing();
+    eprintln!("{before} KiB at most before, {after} KiB at most after");
+    after - before
+}
+
+#[test]
+fn dereference_returns_an_attribute_once_however_often_it_is_named() {
+    let mut pando = served();
+    add_group(&pando, "few", 100);
+    let raised = raised_by(&mut pando, |client| {
+        let control = dereference(&["description"; 1_000]);
+        let (_, controls) = ask(client, "cn=few", &["cn"], &[control]);
+        let value = controls[0].1.as_deref().expect("a value");
+        let response = DereferenceResponse::decode(value).expect("a response");
+        assert_eq!(response.results.len(), 100);
+        for result in &response.results {
+            assert_eq!(result.attributes.len(), 1, "{}", result.name);
+        }
+    });
+    assert!(raised < MEMORY_KIB_MAX, "{raised} KiB");
+}
+
+#[test]
+fn an_entry_whose_dereferenced_values_take_too_much_comes_without_them() {
+    let pando = served();
+    let mut admin = pando.admin();
+    let mut photo = Modification::add("jpegPhoto", &[]);
+    photo.values = vec![[&b"\xff\xd8\xff\xe0"[..], &[7; 30_000]].concat()];
+    for number in 0..50 {
+        let name = format!("uid=p{number},{SUFFIX}");
+        admin
+            .modify(&name, std::slice::from_ref(&photo))
+            .expect_success();
+    }
+    add_group(&pando, "few", 10);
+    add_group(&pando, "all", 50);
+    let control = [dereference(&["jpegPhoto"])];
+    let mut client = pando.client();
+    assert_eq!(ask(&mut client, "cn=few", &["cn"], &control).1.len(), 1);
+    let (entry, controls) = ask(&mut client, "cn=all", &["cn"], &control);
+    assert_eq!(entry.text("cn"), "all");
+    assert!(controls.is_empty(), "1.5 MB of photos in one control");
+}
+
+#[test]
+fn one_range_of_an_attribute_is_returned_however_many_are_named() {
+    let mut pando = served();
+    add_group(&pando, "few", 100);
+    let ranges: Vec<String> = (50..4_000)
+        .map(|it| format!("member;range=0-{it}"))
+        .collect();
+    let raised = raised_by(&mut pando, |client| {
+        let select: Vec<&str> = ranges.iter().map(String::as_str).collect();
+        let (entry, _) = ask(client, "cn=few", &select, &[]);
+        assert_eq!(entry.attributes.len(), 1);
+        assert_eq!(entry.values("member;range=0-50").len(), 51);
+        let (entry, _) = ask(client, "uid=p1", &["description;range=0-*"; 4_000], &[]);
+        assert_eq!(entry.attributes.len(), 1);
+    });
+    assert!(raised < MEMORY_KIB_MAX, "{raised} KiB");
+}
+
+#[test]
+fn more_attributes_than_a_search_may_name_are_refused() {
+    let pando = served();
+    let mut client = pando.client();
+    let select = ["@person"; 4_097];
+    let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &select);
+    assert!(
+        found.outcome.diagnostic.contains("4096"),
+        "{:?}",
+        found.outcome
+    );
+    let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &select[1..]);
+    found.outcome.expect_success();
+}
