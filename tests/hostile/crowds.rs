@@ -197,8 +197,8 @@ fn fruitless_search(id: i32) -> Vec<u8> {
     message
 }
 
-/// A node with people, few enough that none of these searches is interrupted.
-fn with_people() -> Pando {
+/// A node with people, few enough that none of these searches needs a place.
+pub fn with_people() -> Pando {
     let pando = Pando::init();
     let person = |n: u32| {
         format!(
@@ -214,7 +214,7 @@ fn with_people() -> Pando {
 }
 
 /// As many bytes as have come.
-fn come(stream: &mut TcpStream) -> usize {
+pub fn come(stream: &mut TcpStream) -> usize {
     stream.set_nonblocking(true).expect("a socket");
     let (mut buffer, mut bytes) = ([0; 4096], 0);
     loop {

@@ -6,6 +6,7 @@ use kit::{Client, Entry, Pando, SUFFIX};
 use protocol::control::{DereferenceRequest, DereferenceResponse, DereferenceSpecification};
 use protocol::{OwnedControl, Scope, oid};
 
+use crate::crowds::{come, with_people};
 use crate::{Bystander, served};
 
 /// What one request may add to the most memory that the server has had: buffers of a slice, its
@@ -136,5 +137,99 @@ fn more_attributes_than_a_search_may_name_are_refused() {
         found.outcome
     );
     let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &select[1..]);
+    found.outcome.expect_success();
+}
+
+/// Serves people on one thread, so that whoever holds it holds all.
+fn with_one_thread() -> Pando {
+    let mut pando = with_people();
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 1\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
+    pando.serve_as_configured();
+    pando
+}
+
+/// `(|(description=*0nothing*)…)` with so many parts, none of which is true.
+fn fruitless(parts: usize) -> String {
+    let parts: String = (0..parts)
+        .map(|it| format!("(description=*{it}nothing*)"))
+        .collect();
+    format!("(|{parts})")
+}
+
+/// A client that asks short things has its answers while another's long search goes on.
+fn leaves_others_their_turn(pando: &Pando, base: &str, filter: &str) {
+    let (mut greedy, mut other) = (pando.client(), pando.client());
+    assert_eq!(other.who_am_i(), "");
+    let id = greedy.send_search(base, Scope::WholeSubtree, filter, &["1.1"], &[], |_| {});
+    for _ in 0..50 {
+        assert_eq!(other.who_am_i(), "");
+    }
+    assert_eq!(come(greedy.stream()), 0, "the long search went before");
+    greedy.stream().set_nonblocking(false).expect("a socket");
+    greedy
+        .try_finish(id)
+        .expect("answered")
+        .outcome
+        .expect_success();
+}
+
+#[test]
+fn a_long_filter_on_many_entries_leaves_others_their_turn() {
+    let pando = with_one_thread();
+    leaves_others_their_turn(&pando, SUFFIX, &fruitless(300));
+}
+
+#[test]
+fn a_long_filter_on_one_entry_leaves_others_their_turn() {
+    let pando = with_one_thread();
+    let name = format!("cn=many,{SUFFIX}");
+    let values: Vec<String> = (0..1_000).map(|it| format!("value {it}")).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let attributes: [(&str, &[&str]); 4] = [
+        ("objectClass", &["person"]),
+        ("cn", &["many"]),
+        ("sn", &["many"]),
+        ("description", &values),
+    ];
+    pando
+        .admin()
+        .add(&Entry::of(&name, &attributes))
+        .expect_success();
+    leaves_others_their_turn(&pando, &name, &fruitless(300));
+    // What was found in slices is what is true.
+    for (filter, matches) in [
+        (format!("(&(cn=many)(!{}))", fruitless(300)), 1),
+        (format!("(|{}(description=value 999))", fruitless(300)), 1),
+        (format!("(&(description=value 7){})", fruitless(300)), 0),
+    ] {
+        let found = pando
+            .client()
+            .search(&name, Scope::BaseObject, &filter, &["1.1"]);
+        assert_eq!(found.entries.len(), matches, "{}…", &filter[..30]);
+    }
+}
+
+#[test]
+fn a_filter_that_is_too_heavy_is_refused() {
+    let pando = served();
+    let mut client = pando.client();
+    let rules: String = (0..65)
+        .map(|it| format!("(:caseIgnoreMatch:={it})"))
+        .collect();
+    for filter in [fruitless(1_025), format!("(|{rules})")] {
+        let found = client.search(SUFFIX, Scope::WholeSubtree, &filter, &["1.1"]);
+        assert_eq!(
+            found.outcome.code,
+            protocol::ResultCode::ADMIN_LIMIT_EXCEEDED
+        );
+    }
+    let names: String = (0..10_000).map(|it| format!("(uid={it})")).collect();
+    let found = client.search(
+        SUFFIX,
+        Scope::WholeSubtree,
+        &format!("(|{names})"),
+        &["1.1"],
+    );
     found.outcome.expect_success();
 }

@@ -13,6 +13,7 @@ mod effort;
 mod entry;
 mod linked;
 mod membership;
+mod paced;
 mod stored;
 mod walks;
 
@@ -21,6 +22,7 @@ pub(crate) use dynamic::Described;
 pub(crate) use entry::VisibleEntry;
 pub(crate) use linked::{EachMember, write_member};
 pub(crate) use membership::Reach;
+pub(crate) use paced::whole_bytes_max;
 pub(crate) use walks::Walks;
 
 use crate::catalog::Catalog;
@@ -207,6 +209,11 @@ impl<'a> Context<'a> {
         let mut context = Context::new(snapshot, catalog, subject);
         context.executes = true;
         context
+    }
+
+    /// Whether a client waits for the operation on its serving thread.
+    pub fn is_served(&self) -> bool {
+        self.counters.is_some()
     }
 
     /// Counts an entry that is sent.

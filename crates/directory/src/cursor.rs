@@ -17,6 +17,8 @@ use store::{Candidates, EntryId, Region};
 pub struct Cursor {
     pub(crate) id: MessageId,
     pub(crate) filter: schema::Filter,
+    /// The most bytes of an entry on which the filter is evaluated in one piece.
+    pub(crate) whole_bytes_max: usize,
     pub(crate) projection: Projection,
     /// What is to be searched, one after the other.
     pub(crate) areas: Areas,

@@ -18,6 +18,7 @@ use crate::session::{Peer, Session};
 use crate::stop::Stop;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +38,8 @@ pub struct Worker {
     counters: Arc<Counters>,
     /// When the turn of a connection was first asked about.
     turn_began: Instant,
+    /// Makes numbers of purses that no client can foresee.
+    purses: RandomState,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
 
@@ -51,6 +54,7 @@ impl Worker {
             scratch: RefCell::default(),
             tls: false,
             turn_began: Instant::now(),
+            purses: RandomState::new(),
             _not_send: std::marker::PhantomData,
         }
     }
@@ -246,6 +250,11 @@ impl Worker {
     /// has come meanwhile.
     pub fn sleep(&mut self) {
         self.reader.reset();
+    }
+
+    /// Whose share of the thread the session's work counts to, as a number.
+    pub fn purse(&self, session: &Session) -> u64 {
+        self.purses.hash_one(session.subject.purse())
     }
 
     /// The limit of operations one connection may have waiting.

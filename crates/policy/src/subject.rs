@@ -1,6 +1,7 @@
 //! Who asks: the identity behind one connection, as far as decisions need it.
 
-use std::net::IpAddr;
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
 
 use schema::Name;
 
@@ -79,6 +80,21 @@ impl Subject {
         Subject {
             kind: SubjectKind::Administrator,
             ..self.authenticated(name, dn, authentication)
+        }
+    }
+
+    /// Whose share of the server the subject's work counts to: its name, or the address it comes
+    /// from while nobody has authenticated. Of an IPv6 address the network counts (64 bits), all of
+    /// which one customer of a provider has.
+    pub fn purse(&self) -> Cow<'_, str> {
+        match (self.is_anonymous(), self.address) {
+            (false, _) => Cow::Borrowed(&self.dn),
+            (true, None) => Cow::Borrowed("anonymous"),
+            (true, Some(IpAddr::V4(address))) => Cow::Owned(format!("anonymous at {address}")),
+            (true, Some(IpAddr::V6(address))) => {
+                let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
+                Cow::Owned(format!("anonymous at {network}/64"))
+            }
         }
     }
 

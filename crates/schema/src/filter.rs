@@ -137,6 +137,18 @@ impl Filter {
             _ => None,
         }
     }
+
+    /// About how many assertions are tested on an entry, at least 1: one without an attribute
+    /// counts for each attribute that it covers, and equalities of a long OR are tested together.
+    pub fn weight(&self) -> usize {
+        match self {
+            Filter::And(parts) => parts.iter().map(Filter::weight).sum(),
+            Filter::Or(parts) => parts.weight(),
+            Filter::Not(part) => part.weight(),
+            Filter::Extensible(it) => it.selectors.len().max(1),
+            _ => 1,
+        }
+    }
 }
 
 /// The truth of a filter for one entry.
@@ -202,6 +214,25 @@ pub trait ValueSource {
     fn is_member(&self, group: &Membership) -> Option<bool> {
         let _ = group;
         None
+    }
+
+    /// The truth of the next assertion, in the order of evaluation, when an evaluation of this
+    /// filter on this entry that was left has found it. `None`: the assertion is to be tested.
+    #[inline]
+    fn known_truth(&self) -> Option<Truth> {
+        None
+    }
+
+    /// Takes the truth of an assertion that was tested.
+    #[inline]
+    fn note_truth(&self, truth: Truth) {
+        let _ = truth;
+    }
+
+    /// Whether the evaluation is to be left: its result means nothing then.
+    #[inline]
+    fn is_left(&self) -> bool {
+        false
     }
 
     /// Whether links of the asserted attribute lead from this entry to the asserted name, through

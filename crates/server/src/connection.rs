@@ -279,6 +279,16 @@ impl<S: Service> Connection<S> {
         self.parked.is_some() || (self.more && !self.stalled) || self.followers.are_behind()
     }
 
+    /// Whether [`Connection::proceed`] goes on with something that has had a slice already.
+    pub fn is_long(&self) -> bool {
+        self.parked.is_some() || self.followers.are_behind()
+    }
+
+    /// Whose share of the thread its work counts to.
+    pub fn purse(&self, service: &S) -> u64 {
+        service.purse(&self.session)
+    }
+
     /// Whether searches stay on this connection, so that its client may well be silent.
     pub fn is_following(&self) -> bool {
         !self.followers.is_empty()

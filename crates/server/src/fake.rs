@@ -290,6 +290,10 @@ impl Service for Fake {
         self.hurried && !begins
     }
 
+    fn purse(&self, session: &FakeSession) -> u64 {
+        session.id
+    }
+
     fn is_anonymous(&self, session: &FakeSession) -> bool {
         session.name.is_empty()
     }

@@ -28,6 +28,7 @@ mod slots;
 mod socket;
 mod thread;
 mod tls;
+mod turns;
 mod warm_up;
 
 pub use limits::ConnectionLimits;

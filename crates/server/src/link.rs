@@ -47,6 +47,8 @@ pub struct Link<S: Service> {
     pub id: u64,
     /// Requests of it stand in the thread's round.
     pub in_round: Cell<bool>,
+    /// Its place among those that wait for a turn.
+    place: Cell<Place>,
     state: RefCell<State<S>>,
 }
 
@@ -75,6 +77,12 @@ struct State<S: Service> {
     anonymous: bool,
     /// The deadline has passed.
     expired: bool,
+    /// It has its turn: what takes long may go on.
+    given: bool,
+    /// Its last requests took all of a turn, and more are there.
+    tired: bool,
+    /// It goes on when it has its turn.
+    waits_for_turn: bool,
     _ticket: Ticket,
 }
 
@@ -82,6 +90,19 @@ struct State<S: Service> {
 struct Held {
     bytes: Vec<u8>,
     until: Pin<Box<Sleep>>,
+}
+
+/// Where a connection stands with what takes more than one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It waits for no turn.
+    None,
+    /// It is to be put among those that wait.
+    Wished,
+    /// It waits.
+    Waiting,
+    /// It has its turn.
+    Given,
 }
 
 /// How a turn ended.
@@ -108,6 +129,7 @@ impl<S: Service> Link<S> {
         Link {
             id,
             in_round: Cell::new(false),
+            place: Cell::new(Place::None),
             state: RefCell::new(State {
                 socket,
                 connection,
@@ -124,6 +146,9 @@ impl<S: Service> Link<S> {
                 heard: 0,
                 anonymous: true,
                 expired: false,
+                given: false,
+                tired: false,
+                waits_for_turn: false,
                 _ticket: ticket,
             }),
         }
@@ -139,19 +164,45 @@ impl<S: Service> Link<S> {
         {
             state.waker = Some(cx.waker().clone());
         }
+        state.given = self.place.get() == Place::Given;
+        if state.given {
+            self.place.set(Place::None);
+        }
+        let mut wishes = true;
         for _ in 0..ROUNDS {
             match state.turn(desk, shared, cx) {
                 Turn::Again => {}
                 Turn::Yield => break,
-                Turn::Wait => return Poll::Pending,
+                Turn::Wait => {
+                    wishes = state.waits_for_turn;
+                    break;
+                }
                 Turn::Closed => {
                     state.connection.abort(&mut desk.service);
                     return Poll::Ready(());
                 }
             }
         }
-        cx.waker().wake_by_ref();
+        if wishes && self.place.get() == Place::None {
+            self.place.set(Place::Wished);
+        }
         Poll::Pending
+    }
+
+    /// Whose share of the thread its turn counts to, if it is to be put among those that wait.
+    #[inline]
+    pub fn wish(&self, service: &S) -> Option<u64> {
+        if self.place.get() != Place::Wished {
+            return None;
+        }
+        self.place.set(Place::Waiting);
+        Some(self.state.borrow().connection.purse(service))
+    }
+
+    /// It has its turn.
+    pub fn give_turn(&self) {
+        self.place.set(Place::Given);
+        self.state.borrow().wake();
     }
 
     /// Appends the responses of finished work and sends them at once, without waking the
@@ -187,6 +238,7 @@ impl<S: Service> Link<S> {
         let Desk { service, out, .. } = desk;
         state.connection.receive(service, &shared.rules, bytes, out);
         state.anonymous = state.connection.is_anonymous(service);
+        state.tired = state.connection.can_proceed();
     }
 
     /// Sends what they gave.
@@ -281,6 +333,7 @@ impl<S: Service> State<S> {
             return Turn::Closed;
         }
         self.reading = false;
+        self.waits_for_turn = false;
         if self.held.is_some() {
             self.release(cx);
         }
@@ -345,17 +398,20 @@ impl<S: Service> State<S> {
             self.connection.secured(&mut desk.service);
             return Some(Turn::Again);
         }
-        if self.connection.can_proceed() {
-            desk.service.look_anew();
-            self.connection
-                .proceed(&mut desk.service, &shared.rules, &mut desk.out);
-            desk.service.moved(0, desk.out.len());
-            return Some(match self.send(desk, cx) {
-                Turn::Again => Turn::Yield,
-                other => other,
-            });
+        if !self.connection.can_proceed() {
+            return None;
         }
-        None
+        if (self.tired || self.connection.is_long()) && !std::mem::take(&mut self.given) {
+            // Others come first; an Abandon may come meanwhile.
+            self.waits_for_turn = true;
+            return None;
+        }
+        desk.service.look_anew();
+        self.connection
+            .proceed(&mut desk.service, &shared.rules, &mut desk.out);
+        self.tired = self.connection.can_proceed();
+        desk.service.moved(0, desk.out.len());
+        Some(self.send(desk, cx))
     }
 
     fn receive(
@@ -402,6 +458,7 @@ impl<S: Service> State<S> {
             }
         }
         self.anonymous = self.connection.is_anonymous(service);
+        self.tired = self.connection.can_proceed();
         // A full buffer means that more is waiting: others come first.
         let full = length == desk.input.len();
         match self.send(desk, cx) {

@@ -116,6 +116,10 @@ pub trait Service: 'static {
     /// Whether nobody is authenticated on the session.
     fn is_anonymous(&self, session: &Self::Session) -> bool;
 
+    /// Whose share of the thread the session's work counts to: sessions of the same identity have
+    /// the same number, and sometimes those of others.
+    fn purse(&self, session: &Self::Session) -> u64;
+
     /// The session that `completion` belongs to.
     fn session_of(completion: &Self::Completion) -> u64;
 
@@ -228,6 +232,10 @@ impl Service for Worker {
 
     fn is_anonymous(&self, session: &Session) -> bool {
         session.bound_name().is_empty()
+    }
+
+    fn purse(&self, session: &Session) -> u64 {
+        Worker::purse(self, session)
     }
 
     fn session_of(completion: &Completion) -> u64 {

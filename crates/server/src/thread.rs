@@ -16,7 +16,7 @@ use directory::Peer;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
-use tokio::task::spawn_local;
+use tokio::task::{spawn_local, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::acceptor::say_why;
@@ -31,6 +31,7 @@ use crate::settings::Connections;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
 use crate::tls::Certificate;
+use crate::turns::Turns;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
 const READ_BYTES: usize = 64 << 10;
@@ -80,6 +81,10 @@ pub struct Handle<C> {
 struct Thread<S: Service> {
     desk: RefCell<Desk<S>>,
     links: RefCell<Slots<Link<S>>>,
+    /// Connections that wait for a turn.
+    turns: RefCell<Turns<Rc<Link<S>>>>,
+    /// There is one more of them.
+    wished: Notify,
     shared: RefCell<Arc<Shared>>,
     /// Half seconds in which some connection had a deadline.
     tick: Cell<u64>,
@@ -126,6 +131,8 @@ pub fn serve<S: Service>(
     let thread = Rc::new(Thread {
         desk: RefCell::new(desk),
         links: RefCell::new(Slots::default()),
+        turns: RefCell::default(),
+        wished: Notify::new(),
         shared: RefCell::new(shared),
         tick: Cell::new(1),
         timed: Notify::new(),
@@ -135,8 +142,10 @@ pub fn serve<S: Service>(
     BEFORE_WAITING.set(Some(Box::new(move || before.before_waiting())));
     runtime.block_on(async {
         let ticker = spawn_local(Rc::clone(&thread).tick());
+        let giver = spawn_local(Rc::clone(&thread).give_turns());
         Rc::clone(&thread).attend(inbox).await;
         ticker.abort();
+        giver.abort();
     });
     BEFORE_WAITING.set(None);
     Ok(())
@@ -291,6 +300,10 @@ impl<S: Service> Thread<S> {
                 self.execute_round(desk);
             }
             let poll = link.poll(desk, &self.shared.borrow(), cx);
+            if let Some(purse) = link.wish(&desk.service) {
+                self.turns.borrow_mut().push(purse, Rc::clone(&link));
+                self.wished.notify_one();
+            }
             if desk.round.admit(&link) {
                 if desk.round.is_full() {
                     self.execute_round(desk);
@@ -305,6 +318,23 @@ impl<S: Service> Thread<S> {
         .await;
         self.links.borrow_mut().remove(link.id);
         self.gone.notify_one();
+    }
+
+    /// Gives one connection its turn after the other; before each, sockets are looked at and what
+    /// has come is executed.
+    async fn give_turns(self: Rc<Self>) {
+        loop {
+            // Apart from the condition, which would hold the borrow across the wait.
+            let next = self.turns.borrow_mut().pop();
+            let Some(link) = next else {
+                self.wished.notified().await;
+                continue;
+            };
+            self.execute_round(&mut self.desk.borrow_mut());
+            link.give_turn();
+            // The runtime comes back when nothing else is to be done and sockets were looked at.
+            yield_now().await;
+        }
     }
 
     /// Executes the requests that have been read, then sends all responses.

@@ -49,6 +49,12 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
     }
 
+    /// Whether it takes more bytes than this as it is stored.
+    #[inline]
+    pub fn is_longer_than(&self, bytes: usize) -> bool {
+        self.view.bytes().len() > bytes
+    }
+
     /// The log position of its last change.
     pub fn position(&self) -> u64 {
         self.view.position()

@@ -8,6 +8,7 @@ use super::climb::Climb;
 use super::descent::Descent;
 use super::dynamic::{DynamicGroup, Reading};
 use super::membership::{Followed, Group, MET_MAX, Reach};
+use super::paced::Evaluation;
 use crate::stop::{Failure, Stop};
 use protocol::ResultCode;
 use roaring::RoaringTreemap;
@@ -15,6 +16,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use store::{EntryId, SetId};
 
 /// Looks that all walks of one slice take together. One costs about a microsecond: two
@@ -38,6 +40,8 @@ pub(super) struct Pace {
     divided: Cell<bool>,
     /// There is a reason why the filter cannot be evaluated.
     stopped: Cell<bool>,
+    /// When this slice's first look at the clock was.
+    pub(super) began: Cell<Option<Instant>>,
 }
 
 /// Walks between two slices. They own nothing of a snapshot.
@@ -61,6 +65,7 @@ pub(crate) struct Walks {
     dynamic: Option<Rc<[DynamicGroup]>>,
     reading: Option<Reading>,
     values: Values,
+    pub(super) evaluation: Evaluation,
 }
 
 /// Groups of an entry, and the slice in which they were found.
@@ -109,6 +114,11 @@ impl Context<'_> {
         self.pace.looks.get() >= LOOKS
     }
 
+    /// Enough was done otherwise: the slice is over.
+    pub(super) fn tire(&self) {
+        self.pace.looks.set(LOOKS);
+    }
+
     /// Goes on with the walks of the slice before.
     pub fn take_up(&self, walks: Option<Box<Walks>>) {
         if let Some(mut walks) = walks {
@@ -138,11 +148,12 @@ impl Context<'_> {
         if !walks.unfinished {
             walks.groups.clear();
             (walks.climb, walks.values) = (None, Values::default());
+            walks.evaluation = Evaluation::default();
         }
         Some(walks)
     }
 
-    fn walks(&self) -> RefMut<'_, Walks> {
+    pub(super) fn walks(&self) -> RefMut<'_, Walks> {
         let walks = self.pace.walks.borrow_mut();
         RefMut::map(walks, |it| &mut **it.get_or_insert_default())
     }
@@ -173,7 +184,7 @@ impl Context<'_> {
     }
 
     fn undivided_max(&self) -> u64 {
-        match self.counters.is_some() {
+        match self.is_served() {
             true => UNDIVIDED_MAX,
             false => UNSERVED_MAX,
         }
@@ -226,6 +237,32 @@ impl Context<'_> {
             false => Ok(result),
             true => Err(self.take_stop()),
         }
+    }
+
+    /// Whether there is a reason why the filter that is being evaluated cannot be.
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.pace.stopped.get()
+    }
+
+    /// The assertion whose values were walked through is done, and will not be asked again.
+    pub(super) fn forget_values(&self) {
+        if let Some(walks) = self.pace.walks.borrow_mut().as_deref_mut() {
+            walks.values.done.clear();
+            walks.values.next = 0;
+        }
+    }
+
+    /// Refuses the evaluation of a filter for a client that takes more units of work than this.
+    pub(super) fn require_light(&self, units: u32, most: u32) -> Result<(), Stop> {
+        if units <= most || !self.is_served() {
+            return Ok(());
+        }
+        Stop::refuse(
+            ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "the filter tests too many values of one entry to be evaluated at once: ask for less, \
+             or search with it, which goes on in slices",
+        )
     }
 
     #[cold]

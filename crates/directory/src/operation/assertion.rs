@@ -1,10 +1,11 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target matches a filter.
 
 use crate::context::Context;
-use crate::operation::links;
+use crate::operation::{heavy, links};
 use crate::stop::{Refusal, Stop};
+use crate::virtual_entry::VirtualEntry;
 use crate::write::Write;
-use protocol::{ResultCode, control};
+use protocol::{DecodeError, ResultCode, control};
 use schema::{Filter, Truth, ValueSource};
 use store::EntryId;
 
@@ -16,6 +17,9 @@ pub(crate) fn require(
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
+    if context.is_served() {
+        require_light(condition)?;
+    }
     match context.entry(id)? {
         Some(entry) => {
             let holds = require_of(context, &entry, condition, now_s);
@@ -26,7 +30,16 @@ pub(crate) fn require(
     }
 }
 
-/// Refuses a write whose assertion is about groups that no index leads to here. Asked before the
+/// Refuses a condition with too many assertions. Not asked in execution, which must find what it
+/// found before.
+pub(crate) fn require_light(condition: &[u8]) -> Result<(), Stop> {
+    match control::Assertion::decode(condition) {
+        Ok(decoded) => heavy::refuse_undivided(&decoded.filter),
+        Err(error) => Err(malformed(&error)),
+    }
+}
+
+/// Refuses a write whose assertion is too heavy, or about groups that no index leads to here. Asked before the
 /// write has its place in the order: its execution looks at all entries instead, since it must not
 /// depend on how far indexes are built.
 pub(crate) fn require_indexes(context: &Context<'_>, write: &Write) -> Result<(), Stop> {
@@ -34,6 +47,7 @@ pub(crate) fn require_indexes(context: &Context<'_>, write: &Write) -> Result<()
     let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
         return Ok(());
     };
+    require_light(condition)?;
     links::require(context, &filter(context, condition, &|| 0)?)
 }
 
@@ -53,6 +67,18 @@ pub(crate) fn require_of(
     }
 }
 
+/// The assertion on an entry that is not stored.
+pub(crate) fn require_of_virtual(
+    context: &Context<'_>,
+    entry: &VirtualEntry,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<(), Stop> {
+    let decoded = control::Assertion::decode(condition).map_err(|error| malformed(&error))?;
+    heavy::refuse_virtual(&decoded.filter)?;
+    require_of(context, entry, condition, now_s)
+}
+
 /// The filter in a control value, narrowed to what the subject may search.
 fn filter(
     context: &Context<'_>,
@@ -66,11 +92,13 @@ fn filter(
             context.narrow(&mut filter);
             Ok(filter)
         }
-        Err(error) => {
-            let text = format!("assertion control: expected a filter: {error}");
-            Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
-        }
+        Err(error) => Err(malformed(&error)),
     }
+}
+
+fn malformed(error: &DecodeError) -> Stop {
+    let text = format!("assertion control: expected a filter: {error}");
+    Refusal::new(ResultCode::PROTOCOL_ERROR, text).into()
 }
 
 fn failed() -> Stop {

@@ -125,7 +125,7 @@ fn compare_virtual(
     let catalog = context.catalog;
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
-        assertion::require_of(context, entry, condition, &|| needs.now_s())?;
+        assertion::require_of_virtual(context, entry, condition, &|| needs.now_s())?;
     }
     let filter = asserted(catalog, request)?;
     if entry.of_type(description.type_id).next().is_none() {

@@ -21,6 +21,7 @@ pub(crate) mod explain;
 pub(crate) mod extended;
 pub(crate) mod extras;
 pub(crate) mod follow;
+pub(crate) mod heavy;
 pub(crate) mod kept;
 pub(crate) mod large;
 pub(crate) mod last_name;

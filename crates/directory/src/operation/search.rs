@@ -13,7 +13,7 @@ use later::step_back;
 pub(super) use later::wants;
 
 use crate::clock::Clock;
-use crate::context::{Context, VisibleEntry};
+use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use crate::cursor::{Area, AreaKind, Cursor, Page};
 use crate::open::Shared;
 use crate::operation::alias::Effort;
@@ -24,7 +24,7 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    assertion, cost, count, explain, large, links, page, position, referral, unindexed,
+    assertion, cost, count, explain, heavy, large, links, page, position, referral, unindexed,
     virtual_search,
 };
 use crate::paging::CookieKey;
@@ -98,6 +98,7 @@ pub(crate) fn search(
     if controls.position.is_some() {
         tell_position(context, needs, &mut extras)?;
     }
+    heavy::refuse(&request.filter)?;
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     context.narrow(&mut filter);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
@@ -119,6 +120,7 @@ pub(crate) fn search(
     links::follow(context, &mut filter, areas.iter())?;
     let mut cursor = Cursor {
         id,
+        whole_bytes_max: whole_bytes_max(filter.weight()),
         filter,
         projection,
         areas,
@@ -162,7 +164,7 @@ fn require_virtual(
     if let Some(condition) = controls.assertion
         && let Some(entry) = virtual_search::entry(context, needs, request.base)?
     {
-        assertion::require_of(context, &entry, condition, &|| needs.now_s())?;
+        assertion::require_of_virtual(context, &entry, condition, &|| needs.now_s())?;
     }
     Ok(())
 }
@@ -411,8 +413,13 @@ pub(super) fn is_wanted(
             || (cursor.hides_subentries && entry.has_class("subentry"));
     let filter = &cursor.filter;
     let wanted = !of_other_kind
-        && filter.evaluate(&catalog.schema, entry, &mut cursor.buffer) == Truth::True;
-    let wanted = context.evaluated(wanted)?;
+        && match entry.is_longer_than(cursor.whole_bytes_max) {
+            false => {
+                let truth = filter.evaluate(&catalog.schema, entry, &mut cursor.buffer);
+                context.evaluated(truth)? == Truth::True
+            }
+            true => context.evaluate_paced(filter, entry, &mut cursor.buffer)? == Truth::True,
+        };
     if let Some(explaining) = explain::of(cursor) {
         explaining.tested += 1;
     }

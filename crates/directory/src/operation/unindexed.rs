@@ -38,7 +38,8 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
     Ok(())
 }
 
-/// Searches without an index that are running, by subject. Only those count that are too long for
+/// Searches without an index that are running, by subject; of clients that have not authenticated,
+/// by address. Only those count that are too long for
 /// one slice.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
@@ -122,7 +123,7 @@ impl Running {
         if context.entry_count()? <= slice::TURNS.into() {
             return Ok(None);
         }
-        if let Some(permit) = self.admit(&context.subject.dn, max) {
+        if let Some(permit) = self.admit(&context.subject.purse(), max) {
             return Ok(Some(permit));
         }
         let whose = context.catalog.limits.describe(whose);

@@ -5,7 +5,7 @@ use crate::monitor::{self, Node};
 use crate::operation::controls::Controls;
 use crate::operation::extras::{self, Extras};
 use crate::operation::search::Needs;
-use crate::operation::{count, root_dse, subschema, virtual_list};
+use crate::operation::{count, heavy, root_dse, subschema, virtual_list};
 use crate::projection::Projection;
 use crate::stop::{Refusal, Stop};
 use crate::virtual_entry::VirtualEntry;
@@ -131,6 +131,7 @@ pub(crate) fn answer(
     (controls, extras): (&Controls<'_>, Option<&Extras>),
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
+    heavy::refuse_virtual(&request.filter)?;
     let asked = controls.search.as_deref();
     if asked.is_some_and(|it| it.explains) {
         return Stop::refuse(

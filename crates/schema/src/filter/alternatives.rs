@@ -10,12 +10,15 @@
 use std::cmp::Ordering;
 use std::ops::Deref;
 
-use super::evaluate::any;
+use super::evaluate::{any, once};
 use super::{Assertion, Filter, Truth, ValueSource};
 use crate::schema::Schema;
 
 /// Fewer parts are tested one by one, in the order given.
 const ROWS_FROM: usize = 4;
+
+/// So many parts of a row weigh as much as one that is tested alone.
+const TESTED_TOGETHER: usize = 16;
 
 /// The parts of an OR. Never empty in a resolved filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +54,16 @@ impl Alternatives {
         changed
     }
 
+    /// As [`Filter::weight`].
+    pub(super) fn weight(&self) -> usize {
+        let others = self.0.iter().filter(|it| plain(it).is_none());
+        let (count, weight) = others.fold((0, 0), |(count, weight), it| {
+            (count + 1, weight + it.weight())
+        });
+        let in_rows = self.0.len() - count;
+        weight + in_rows.min(ROWS_FROM + in_rows / TESTED_TOGETHER)
+    }
+
     fn sort(&mut self) {
         if self.0.len() >= ROWS_FROM {
             self.0.sort_by(order);
@@ -72,13 +85,18 @@ impl Alternatives {
                 _ => &[],
             };
             let found = match plain(first) {
-                Some(it) if !row.is_empty() => equals_one(it, row, schema, entry, scratch),
+                Some(it) if !row.is_empty() => {
+                    once(entry, || equals_one(it, row, schema, entry, scratch))
+                }
                 _ => first.evaluate(schema, entry, scratch),
             };
             match found {
                 Truth::True => return Truth::True,
                 Truth::Undefined => truth = Truth::Undefined,
                 Truth::False => (),
+            }
+            if entry.is_left() {
+                return Truth::Undefined;
             }
             rest = &rest[row.len().max(1)..];
         }

@@ -32,6 +32,9 @@ impl Filter {
                         Truth::Undefined => truth = Truth::Undefined,
                         Truth::True => (),
                     }
+                    if entry.is_left() {
+                        return Truth::Undefined;
+                    }
                 }
                 truth
             }
@@ -41,6 +44,22 @@ impl Filter {
                 Truth::False => Truth::True,
                 Truth::Undefined => Truth::Undefined,
             },
+            Filter::True => Truth::True,
+            Filter::False => Truth::False,
+            Filter::Undefined(_) => Truth::Undefined,
+            assertion => once(entry, || assertion.test(schema, entry, scratch)),
+        }
+    }
+
+    /// The truth of an assertion.
+    #[inline]
+    fn test<E: ValueSource + ?Sized>(
+        &self,
+        schema: &Schema,
+        entry: &E,
+        scratch: &mut Vec<u8>,
+    ) -> Truth {
+        match self {
             Filter::Equality(it) => equality(it, schema, entry, scratch),
             Filter::Substrings(it) => substrings(it, schema, entry, scratch),
             Filter::GreaterOrEqual(it) => ordering(it, schema, entry, scratch, |a, b| a >= b),
@@ -50,14 +69,24 @@ impl Filter {
             Filter::Extensible(it) => extensible(it, schema, entry, scratch),
             Filter::Member(it) => match entry.is_member(it) {
                 Some(found) => found.into(),
-                None => it.asserted.evaluate(schema, entry, scratch),
+                None => it.asserted.test(schema, entry, scratch),
             },
             Filter::Among(it) => entry.id().is_some_and(|id| it.contains(id)).into(),
-            Filter::True => Truth::True,
-            Filter::False => Truth::False,
-            Filter::Undefined(_) => Truth::Undefined,
+            // None is an assertion.
+            _ => self.evaluate(schema, entry, scratch),
         }
     }
+}
+
+/// The truth of an assertion: what an evaluation that was left has found, or what `test` finds.
+#[inline]
+pub(super) fn once<E: ValueSource + ?Sized>(entry: &E, test: impl FnOnce() -> Truth) -> Truth {
+    if let Some(known) = entry.known_truth() {
+        return known;
+    }
+    let truth = test();
+    entry.note_truth(truth);
+    truth
 }
 
 impl From<bool> for Truth {

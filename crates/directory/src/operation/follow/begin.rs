@@ -4,7 +4,7 @@ use super::cookie::{self, Held};
 use super::*;
 use crate::cursor::{Area, AreaKind};
 use crate::operation::controls::Controls;
-use crate::operation::{links, search, unindexed};
+use crate::operation::{heavy, links, search, unindexed};
 use crate::worker::Parts;
 use protocol::control::{Assertion, SyncMode, SyncRequest};
 use protocol::{DerefAliases, Scope, SearchRequest};
@@ -74,7 +74,7 @@ pub(crate) fn begin(
     follower.permit = follower.admission(context, needs)?;
     if follower.stays() {
         follower.listener =
-            Some(parts.listen(session, id, &context.subject.dn, limits.followers_max)?);
+            Some(parts.listen(session, id, &context.subject.purse(), limits.followers_max)?);
     }
     Ok(follower)
 }
@@ -133,6 +133,7 @@ impl Follower {
                 return Stop::refuse(ResultCode::PROTOCOL_ERROR, format!("filter: {error}"));
             }
         };
+        heavy::refuse_undivided(&asked)?;
         let now_s = || needs.now_s();
         self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
         context.narrow(&mut self.filter);

@@ -233,11 +233,8 @@ impl Follower {
         let catalog = context.catalog;
         let matches = context.in_region(entry, &self.region)?
             && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"))
-            && self
-                .filter
-                .evaluate(&catalog.schema, entry, &mut self.buffer)
-                == Truth::True;
-        context.evaluated(matches)
+            && context.evaluate_paced(&self.filter, entry, &mut self.buffer)? == Truth::True;
+        Ok(matches)
     }
 
     /// Whether the entries below one that has moved must be looked at: when it came from outside

@@ -25,6 +25,7 @@ pub(crate) fn begin_later(
     let mut cursor = Box::new(Cursor {
         id: message.id,
         filter: schema::Filter::False,
+        whole_bytes_max: usize::MAX,
         projection: Projection::default(),
         areas: Areas::new(),
         area: 0,
