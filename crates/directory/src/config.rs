@@ -20,7 +20,7 @@ use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
 use policy::{Access, LimitSettings};
 use protocol::url::LdapUrl;
-use schema::{Definition, DefinitionKind, Name, Schema, TypeId, parse_definition};
+use schema::{Definition, DefinitionKind, Name, Schema, SchemaError, TypeId, parse_definition};
 use smallvec::SmallVec;
 use store::{
     Batch, EntryId, EntryView, IndexKinds, IndexSet, IndexState, Lookup, Region, RegionScope,
@@ -37,15 +37,16 @@ pub(crate) const SCHEMA_NAME: &str = "cn=schema,cn=config";
 pub(crate) const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
 
 /// Reads the catalog of a snapshot. `schema` is any schema of this database: its dictionary is
-/// used when it is newer than the stored one (inside a transaction).
+/// used, which inside a transaction is newer than the stored one, and what was resolved under it
+/// means the same under the new one.
 ///
 /// # Errors
 /// `Failure::Configuration` says which entry cannot be used and why.
 pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
-    let base = Schema::standard()
-        .with_dictionary(&schema.dictionary_rows())
-        .map_err(|error| Failure::Configuration(error.to_string()))?;
-    let schema = load_schema(snapshot, base)?;
+    let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
+    let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
+    let read = load_schema(snapshot, base.map_err(unusable)?)?;
+    let schema = read.with_handles_of(schema).map_err(unusable)?;
     let known = Knowledge::of(&schema).ok_or_else(|| {
         Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
     })?;

@@ -115,6 +115,9 @@ fn of_type<'s>(
                 || old.collective != new.collective
             {
                 format!("attribute type {name} is in use: its syntax and rules cannot change")
+            } else if !name.eq_ignore_ascii_case(new.name()) {
+                // Names of entries are kept under it.
+                format!("attribute type {name} is in use: its first name cannot change")
             } else if new.single_value && !old.single_value {
                 concerns = Concern::Several(type_id);
                 format!("attribute type {name} cannot become SINGLE-VALUE")

@@ -8,7 +8,7 @@ use crate::flow::{Mailbox, Reply};
 use crate::grant::Grant;
 use policy::Attempt;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultKind};
-use schema::{Description, Name, ResolvedRdn};
+use schema::{Description, Name, ResolvedRdn, Schema, TypeId};
 use std::sync::Arc;
 
 /// One change to the directory, ready to be ordered.
@@ -80,6 +80,29 @@ impl Write {
     /// Whether an option is set.
     pub fn has(&self, option: impl Fn(&WriteOptions) -> bool) -> bool {
         self.options.as_deref().is_some_and(option)
+    }
+}
+
+impl Write {
+    /// The attribute types that it has values of.
+    fn types(&self) -> impl Iterator<Item = TypeId> {
+        let (given, changes, rdn): (&[Given], &[Modification], Option<&ResolvedRdn>) =
+            match &self.change {
+                Change::Add(addition) => (&addition.attributes, &[], Some(&addition.rdn)),
+                Change::Modify(changes) => (&[], changes, None),
+                Change::Rename(renaming) => (&[], &[], Some(&renaming.rdn)),
+                Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => (&[], &[], None),
+            };
+        let given = given.iter().chain(changes.iter().map(|it| &it.given));
+        let naming = rdn.into_iter().flat_map(|it| &it.values);
+        let descriptions = given.map(|it| &it.description);
+        let descriptions = descriptions.chain(naming.map(|(description, _)| description));
+        descriptions.map(|it| it.type_id)
+    }
+
+    /// An attribute type that is not, or not any more, what it was when the write was resolved.
+    pub fn outdated_type(&self, schema: &Schema) -> Option<TypeId> {
+        self.types().find(|it| !schema.is_in_force(*it))
     }
 }
 

@@ -6,6 +6,7 @@
 //! - a record stays in the log exactly if its transaction was committed, or changed nothing;
 //! - a refused write changes nothing and costs its neighbours nothing: it is refused before it
 //!   touches the store, or taken back with the transaction it belongs to;
+//! - nothing is ordered whose attribute types were taken away or redefined since it was resolved;
 //! - a group that touches the configuration runs alone, so that it can be taken back whole when
 //!   the configuration it makes cannot be used; so does a write that is only to be tried.
 
@@ -13,6 +14,7 @@ mod answer;
 mod building;
 mod compaction;
 mod notes;
+mod outdated;
 mod readers;
 mod reclaim;
 mod rehearsal;
@@ -268,7 +270,7 @@ impl Desk {
                 let count = self.next_group(rest);
                 let (now, later) = rest.split_at(count);
                 self.compaction.keep_pace();
-                self.write(now);
+                self.write_current(now);
                 rest = later;
             }
             self.settle_notes(queue);

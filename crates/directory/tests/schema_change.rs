@@ -53,7 +53,7 @@ fn change(client: &mut Client, types: &[&str], class: &[&str]) -> (ResultCode, S
 type Definitions = (&'static str, [&'static str; 2], &'static str);
 
 /// What is wrong with each, in a word; then types and class.
-const CHANGES: [Definitions; 6] = [
+const CHANGES: [Definitions; 7] = [
     (
         "cannot become SINGLE-VALUE",
         [
@@ -69,6 +69,15 @@ const CHANGES: [Definitions; 6] = [
             "( 1.2.3.4.5 NAME 'shoeSize' EQUALITY caseIgnoreMatch \
              SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )",
             TYPES[1],
+        ],
+        CLASS,
+    ),
+    (
+        "first name",
+        [
+            TYPES[0],
+            "( 1.2.3.4.7 NAME ( 'shoeColor' 'shoeColour' ) \
+             SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )",
         ],
         CLASS,
     ),

@@ -14,6 +14,7 @@ mod description;
 mod dictionary;
 mod error;
 mod gser;
+mod handles;
 mod name_table;
 mod schema;
 mod schema_build;

@@ -58,6 +58,15 @@ impl NameTable {
         Ok(())
     }
 
+    /// The same names with other handles.
+    pub(crate) fn mapped(&self, handle: &dyn Fn(u16) -> u16) -> NameTable {
+        let mut table = self.clone();
+        for entry in &mut table.entries {
+            entry.value = handle(entry.value);
+        }
+        table
+    }
+
     fn name_of(&self, entry: &Entry) -> &str {
         &self.text[entry.start as usize..(entry.start + entry.length) as usize]
     }

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - immutable: every change makes a new `Schema`; clones share everything;
-//! - definitions are only ever added, so an id means the same in every extension of its schema.
+//! - an id means the same in every extension of its schema, where definitions are only added, and in
+//!   a schema read anew with its handles ([`Schema::with_handles_of`]).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,11 +17,11 @@ use crate::schema_build::{extend, without_taken_names};
 use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
 
-/// The handle of an attribute type, valid for the schema that gave it and all its extensions.
+/// The handle of an attribute type, valid for the schema that gave it and all that have its handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(pub u16);
 
-/// The handle of an object class, valid for the schema that gave it and all its extensions.
+/// The handle of an object class, valid for the schema that gave it and all that have its handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u16);
 
@@ -156,6 +157,10 @@ pub(crate) struct Definitions {
     pub(crate) object_class: Option<TypeId>,
     /// `extensibleObject` (RFC 4512 §4.3), which allows every user attribute.
     pub(crate) extensible_object: Option<ClassId>,
+    /// Handles of types that are not defined any more, or otherwise, ascending.
+    pub(crate) types_gone: Vec<TypeId>,
+    /// Handles of classes that are not defined any more, ascending.
+    pub(crate) classes_gone: Vec<ClassId>,
 }
 
 /// The files of the standard schema, with their names for messages.
@@ -381,22 +386,18 @@ impl Schema {
         &self.definitions.classes[usize::from(id.0)]
     }
 
-    /// Every attribute type, in order of definition.
+    /// Every attribute type, by handle.
     pub fn attribute_types(&self) -> impl Iterator<Item = (TypeId, &AttributeType)> {
-        self.definitions
-            .types
-            .iter()
-            .enumerate()
-            .map(|(i, it)| (TypeId(i as u16), &**it))
+        let types = self.definitions.types.iter().enumerate();
+        let types = types.map(|(i, it)| (TypeId(i as u16), &**it));
+        types.filter(|(id, _)| self.is_in_force(*id))
     }
 
-    /// Every object class, in order of definition.
+    /// Every object class, by handle.
     pub fn object_classes(&self) -> impl Iterator<Item = (ClassId, &ObjectClass)> {
-        self.definitions
-            .classes
-            .iter()
-            .enumerate()
-            .map(|(i, it)| (ClassId(i as u16), &**it))
+        let classes = self.definitions.classes.iter().enumerate();
+        let classes = classes.map(|(i, it)| (ClassId(i as u16), &**it));
+        classes.filter(|(id, _)| self.is_class_in_force(*id))
     }
 
     /// Every content rule.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::definition::*;
 use crate::definition_same::{same_class, same_type};
 use crate::error::SchemaError;
+use crate::handles::allowed;
 use crate::matching::MatchingRule;
 use crate::schema::*;
 use crate::syntax::{self, Syntax};
@@ -396,15 +397,6 @@ impl<'a> Build<'a> {
                 .copied()
                 .chain(parents.iter().flat_map(|it| it.all_superiors.clone())),
         );
-        let highest = all_must
-            .iter()
-            .chain(&all_may)
-            .map(|id| usize::from(id.0))
-            .max();
-        let mut allowed = vec![0u64; highest.map_or(0, |id| id / 64 + 1)];
-        for id in all_must.iter().chain(&all_may) {
-            allowed[usize::from(id.0) / 64] |= 1 << (id.0 % 64);
-        }
         Ok(ObjectClass {
             oid: it.oid.clone(),
             names: it.names.clone(),
@@ -413,10 +405,10 @@ impl<'a> Build<'a> {
             all_superiors,
             must,
             may,
+            allowed: allowed(&all_must, &all_may),
             all_must,
             all_may,
             definition: it.clone(),
-            allowed: allowed.into_boxed_slice(),
         })
     }
 

@@ -16,10 +16,13 @@ use protocol::{
     SearchRequest, frame, parse_filter, put_partial_attribute, write_request,
 };
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub const ADMIN: &str = "cn=admin,dc=example,dc=com";
 pub const PASSWORD: &str = "secret";
+/// How long the writer or a hash may take.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// One client of one directory.
 pub struct Client {
@@ -54,6 +57,12 @@ impl Mailbox for Inbox {
 
 /// An entry as a search returned it: the DN, then attributes with their values as text.
 pub type Found = (String, Vec<(String, Vec<String>)>);
+
+/// A request that may wait: what it waits for, and what was answered so far.
+pub struct Begun {
+    flow: Flow,
+    out: Vec<u8>,
+}
 
 /// Everything a request was answered with.
 pub struct Answer {
@@ -190,12 +199,24 @@ impl Client {
     }
 
     pub fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Answer {
+        let begun = self.begin(request, controls);
+        self.finish(begun)
+    }
+
+    /// Executes a request up to where it waits for something.
+    pub fn begin(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Begun {
         self.last_id += 1;
         let mut bytes = Vec::new();
         write_request(&mut bytes, self.last_id, request, controls);
         let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
         let mut out = Vec::new();
-        let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
+        let flow = self.worker.execute(&mut self.session, &message, &mut out);
+        Begun { flow, out }
+    }
+
+    /// Goes on with a request until it is answered.
+    pub fn finish(&mut self, begun: Begun) -> Answer {
+        let Begun { mut flow, mut out } = begun;
         let mut before = 0;
         self.slices = 0;
         loop {
@@ -206,7 +227,9 @@ impl Client {
                 Flow::Waiting => {
                     let mut arrived = self.inbox.arrived.lock().unwrap();
                     while arrived.is_empty() {
-                        arrived = self.inbox.wake.wait(arrived).unwrap();
+                        let woken = self.inbox.wake.wait_timeout(arrived, ANSWER_MAX).unwrap();
+                        assert!(!woken.1.timed_out(), "no answer within {ANSWER_MAX:?}");
+                        arrived = woken.0;
                     }
                     let completion = arrived.remove(0);
                     drop(arrived);
@@ -305,6 +328,16 @@ impl Client {
         changes: &[(ChangeOperation, &str, &[&str])],
         controls: &[OwnedControl],
     ) -> Answer {
+        let begun = self.begin_modify(object, changes, controls);
+        self.finish(begun)
+    }
+
+    pub fn begin_modify(
+        &mut self,
+        object: &str,
+        changes: &[(ChangeOperation, &str, &[&str])],
+        controls: &[OwnedControl],
+    ) -> Begun {
         let encoded: Vec<Vec<u8>> = changes.iter().map(|(_, n, v)| encode(n, v)).collect();
         let changes = changes.iter().zip(partial(&encoded));
         let changes = changes.map(|((operation, ..), attribute)| Change {
@@ -315,7 +348,7 @@ impl Client {
             object,
             changes: changes.collect(),
         };
-        self.call(&Request::Modify(request), controls)
+        self.begin(&Request::Modify(request), controls)
     }
 
     pub fn delete_with(&mut self, entry: &str, controls: &[OwnedControl]) -> Answer {
