@@ -49,15 +49,16 @@ impl Execution<'_, '_> {
             self.check_given(&draft, &numbers, None)?;
         }
         self.refuse_held(write.name(), &draft, None)?;
-        if let Some(classes) = draft.find(known.object_class.number) {
-            let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
-            self.notice_classes(classes.iter().map(Vec::as_slice))?;
-        }
         let end = self.end_of(&draft);
         if let Some(options) = &write.options {
             // With all values in the row: there are no sets to look into yet.
             let bytes = draft.encode(&self.schema, self.position);
             self.require_of_new(write, options, &bytes)?;
+        }
+        // The last refusal is behind: what is noticed stays.
+        if let Some(classes) = draft.find(known.object_class.number) {
+            let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
+            self.notice_classes(classes.iter().map(Vec::as_slice))?;
         }
         draft.link_values(&Given {
             snapshot: &self.batch.snapshot(),

@@ -27,7 +27,7 @@ use crate::operation::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
 use protocol::{OwnedControl, ResultCode};
-use schema::{AttributeNumber, Description, Schema, Violation};
+use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use store::{Batch, EntryId, EntryView, Lookup};
 
 pub(crate) use holder::other_match;
@@ -51,6 +51,17 @@ pub(crate) struct Execution<'x, 'b> {
     noticed: Noticed,
     /// What the unit being executed was given so far.
     given: Vec<GivenNumber>,
+    /// What the write being executed needs numbers for.
+    numbered: Numbered,
+}
+
+/// Attribute numbers that a write was given. They are kept when it succeeds: one that is refused
+/// must leave nothing behind, whatever else is in its record.
+#[derive(Default)]
+struct Numbered {
+    rows: Vec<DictionaryRow>,
+    /// The schema before the first of them, and whether there was new knowledge already.
+    before: Option<(Schema, bool)>,
 }
 
 /// What the record did that others must know before it becomes visible.
@@ -111,12 +122,29 @@ impl<'x, 'b> Execution<'x, 'b> {
                 reclaimed: 0,
             },
             given: Vec::new(),
+            numbered: Numbered::default(),
         }
     }
 
     /// Executes one write, and returns the response controls it asked for. A refusal has changed
     /// nothing.
     pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        let done = self.change(write);
+        let numbered = std::mem::take(&mut self.numbered);
+        match done {
+            Ok(_) => self.batch.put_dictionary(&numbered.rows)?,
+            Err(_) => {
+                if let Some((schema, new_knowledge)) = numbered.before {
+                    self.batch.set_schema(schema.clone());
+                    self.schema = schema;
+                    self.noticed.new_knowledge = new_knowledge;
+                }
+            }
+        }
+        done
+    }
+
+    fn change(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
         let mut controls = Vec::new();
         if let Some(options) = &write.options {
             self.before(write, options, &mut controls)?;
@@ -155,7 +183,8 @@ impl<'x, 'b> Execution<'x, 'b> {
         clock::change_sequence_number(self.time_us, self.history.count(), 0)
     }
 
-    /// The number of a description; assigned now if this is its first use in this database.
+    /// The number of a description; assigned now, for as long as the write is not refused, if this
+    /// is its first use in this database.
     fn number(&mut self, description: &Description) -> Result<AttributeNumber, Stop> {
         if let Some(number) = self.schema.number(description) {
             return Ok(number);
@@ -167,10 +196,11 @@ impl<'x, 'b> Execution<'x, 'b> {
                 return Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, text);
             }
         };
-        self.batch.put_dictionary(&rows)?;
         self.batch.set_schema(schema.clone());
-        self.schema = schema;
-        self.noticed.new_knowledge = true;
+        let before = std::mem::replace(&mut self.schema, schema);
+        let new_knowledge = std::mem::replace(&mut self.noticed.new_knowledge, true);
+        self.numbered.before.get_or_insert((before, new_knowledge));
+        self.numbered.rows.extend(rows);
         Ok(number)
     }
 

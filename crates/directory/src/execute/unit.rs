@@ -83,6 +83,7 @@ impl Execution<'_, '_> {
                     if matches!(stop, Stop::Refused(_)) {
                         self.batch.roll_back(savepoint).map_err(failed(at))?;
                         (self.schema, self.noticed) = before;
+                        self.batch.set_schema(self.schema.clone());
                         self.history.rewind(mark);
                     }
                     return Err(Broken { at, stop });

@@ -12,6 +12,8 @@ use protocol::control::ReadEntryRequest;
 use protocol::{ChangeOperation, ResultCode, parse_filter};
 use tempfile::TempDir;
 
+mod packing;
+
 const BASE: &str = "dc=example,dc=com";
 
 /// One of several that have the same state.
