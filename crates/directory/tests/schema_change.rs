@@ -158,3 +158,50 @@ fn what_entries_do_not_stand_against_is_done() {
     let (code, diagnostic) = change(&mut client, &[], &[]);
     assert_eq!(code, ResultCode::SUCCESS, "{diagnostic}");
 }
+
+#[test]
+fn definitions_where_nothing_reads_them_are_refused() {
+    let mut client = Client::admin();
+    let add = ChangeOperation::Add;
+    let refused = |done: protocol::LdapResult, words: &str| {
+        let text = &done.diagnostic;
+        assert_eq!(
+            done.code,
+            ResultCode::UNWILLING_TO_PERFORM,
+            "{words}: {text}"
+        );
+        assert!(text.contains(words), "{words}: {text}");
+    };
+    let container = "cn=schema,cn=config";
+    for (attribute, value) in [("attributeTypes", TYPES[0]), ("objectClasses", CLASS)] {
+        let done = client.modify(container, &[(add, attribute, &[value])]);
+        refused(done, "an entry directly below cn=schema,cn=config");
+        // In one request with its class, too.
+        let with_class: [(ChangeOperation, &str, &[&str]); 2] = [
+            (add, "objectClass", &["extensibleObject"]),
+            (add, attribute, &[value]),
+        ];
+        let done = client.modify(container, &with_class);
+        refused(done, "an entry directly below cn=schema,cn=config");
+    }
+    kit::success(&client.add(OWN, &[("objectClass", &["pandoSchema"])]));
+    let deeper: [(&str, &[&str]); 2] = [
+        ("objectClass", &["pandoSchema"]),
+        ("attributeTypes", &[TYPES[0]]),
+    ];
+    let done = client.add(&format!("cn=deeper,{OWN}"), &deeper);
+    refused(done, "an entry directly below cn=schema,cn=config");
+    let index: [(&str, &[&str]); 3] = [
+        ("objectClass", &["pandoIndex"]),
+        ("pandoIndexAttribute", &["title"]),
+        ("pandoIndexKind", &["equality"]),
+    ];
+    let first = "cn=title,cn=indexes,cn=config";
+    kit::success(&client.add(first, &index));
+    let done = client.add(&format!("cn=deeper,{first}"), &index);
+    refused(done, "an entry directly below cn=indexes,cn=config");
+    // What stands there from before can be taken away.
+    let delete = ChangeOperation::Delete;
+    let done = client.modify(container, &[(delete, "attributeTypes", &[])]);
+    assert_eq!(done.code, ResultCode::NO_SUCH_ATTRIBUTE);
+}

@@ -1,7 +1,7 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::{dynamic, values};
+use super::{dynamic, placed, values};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::grant::Grant;
@@ -60,6 +60,8 @@ pub(crate) fn resolve(
         refuse_repeated(&attributes, &given, attribute.description)?;
         attributes.push(given);
     }
+    let types = attributes.iter().map(|it| it.description.type_id);
+    placed::refuse_misplaced(catalog, &name, types)?;
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;
     Ok(Write {
         grant,

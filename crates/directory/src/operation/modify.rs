@@ -1,7 +1,7 @@
 //! Modify (RFC 4511 §4.6, with increment, RFC 4525): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::values;
+use super::{placed, values};
 use crate::context::Context;
 use crate::grant::Grant;
 use crate::stop::Stop;
@@ -48,8 +48,15 @@ pub(crate) fn resolve(
         });
     }
     let attributes = changes.iter().map(|it| it.given.description.type_id);
+    let grant = Grant::decide(context, Right::Write, name, attributes)?;
+    // What stands there from before can still be taken away.
+    let put = changes
+        .iter()
+        .filter(|it| it.operation != ChangeOperation::Delete && !it.given.values.is_empty());
+    let types = put.map(|it| it.given.description.type_id);
+    placed::refuse_misplaced(context.catalog, grant.name(), types)?;
     Ok(Write {
-        grant: Grant::decide(context, Right::Write, name, attributes)?,
+        grant,
         spelled: request.object.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options: controls.write_options(context.subject),
