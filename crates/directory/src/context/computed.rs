@@ -126,9 +126,10 @@ impl VisibleEntry<'_, '_> {
             .numbers_of(catalog.computed.entry_end)
             .first()?;
         let end = self.internal(*number)?.values().into_iter().next()?;
-        let now_s = self.context.clock?.now_us() / 1_000_000;
-        let left = clock::seconds_of(end)?.saturating_sub(now_s);
-        Some(left.to_string().into_bytes())
+        let end_us = clock::seconds_of(end)?.saturating_mul(1_000_000);
+        // Whole seconds: the end was rounded up to one, so that the wish is what is read at once.
+        let left_us = end_us.saturating_sub(self.context.clock?.now_us());
+        Some((left_us / 1_000_000).to_string().into_bytes())
     }
 
     /// The entryCSN in short, which no two changes share. Not the entry's digest, which would tell
