@@ -76,10 +76,12 @@ pub(crate) enum AreaKind {
 /// Which limit stops a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SearchLimits {
-    /// Entries this request may return; 0 = no limit.
+    /// Entries the search may return, all its pages together; 0 = no limit.
     pub entries_max: u64,
     /// It was the server's limit, not the client's.
     pub by_server: bool,
+    /// Entries that the pages before this one returned.
+    pub sent_before: u64,
     /// Entries all pages together may return; 0 = no limit.
     pub paged_entries_max: u64,
     /// For whom the server's limits are.

@@ -54,6 +54,7 @@ pub(crate) fn of_search(
     SearchLimits {
         entries_max: if by_server { server } else { client },
         by_server,
+        sent_before: 0,
         paged_entries_max: limits.paged_entries_max,
         whose,
         time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),

@@ -6,8 +6,8 @@ mod later;
 
 pub(crate) use areas::region;
 use areas::{Found, areas_or_virtual, derefs_searching};
-pub(super) use end::{End, candidate_limit, paged_limit_after, park, size_limit, write_done};
-use end::{Ran, end_before, paged_limit, uncount_hidden, write_everything};
+pub(super) use end::{End, candidate_limit, paged_limit, park, size_limit, write_done};
+use end::{Ran, end_before, uncount_hidden, write_everything};
 pub(crate) use later::begin_later;
 use later::step_back;
 pub(super) use later::wants;
@@ -254,6 +254,7 @@ fn begin_page(
     };
     let size = page::size(asked, needs.limits.0.page_entries_max);
     cursor.page = Some(Page { size, start });
+    cursor.limits.sent_before = start.sent;
     cursor.after = start.after;
     cursor.area = start.region.into();
     Ok(true)
@@ -350,7 +351,11 @@ fn run(
             }
             match offer(context, cursor, &area, &entry, out) {
                 Ok(None) => slice_over = cursor.large.is_some() || context.is_tired(),
-                Ok(Some(end)) => return Ok(Ran::Ended(end)),
+                Ok(Some(end)) => {
+                    // It was not sent: the next page begins with it.
+                    cursor.after = EntryId(met.id.0 - 1);
+                    return Ok(Ran::Ended(end));
+                }
                 Err(stop) => slice_over = step_back(context, cursor, met.id, stop)?,
             }
             if slice_over {
@@ -379,6 +384,9 @@ fn offer(
 ) -> Result<Option<End>, Stop> {
     if area.kind == AreaKind::References {
         let is_reference = entry.has_class("referral") && entry.id != area.region.base;
+        if is_reference && end::is_page_full(cursor) {
+            return Ok(Some(End::PageFull));
+        }
         if is_reference {
             referral::write_reference(entry, cursor.id, area.region.scope, out)?;
             context.count_reference();
@@ -390,6 +398,9 @@ fn offer(
     }
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
         return Ok(Some(end));
+    }
+    if end::is_page_full(cursor) {
+        return Ok(Some(End::PageFull));
     }
     send(context, cursor, entry, out)?;
     Ok(None)

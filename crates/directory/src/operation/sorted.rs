@@ -138,6 +138,9 @@ pub(crate) fn begin(
             return Ok(Begun::Answered);
         }
     };
+    if let Goal::Page(page) = &goal {
+        cursor.limits.sent_before = page.sent_before;
+    }
     let is_entries = |kind| kind == AreaKind::Entries;
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
@@ -482,7 +485,8 @@ impl Sorted {
         }
         let is_full = |page: &sort_pages::Page| cursor.sent >= u64::from(page.size);
         if matches!(&self.goal, Goal::Page(page) if is_full(page)) {
-            return Ok(Some(Ended::PageFull));
+            let limit = self.limit(cursor).map(Ended::Limit);
+            return Ok(Some(limit.unwrap_or(Ended::PageFull)));
         }
         let end = self.offer(context, cursor, self.order.id_of(key), out)?;
         if let Goal::Page(page) = &mut self.goal {
@@ -513,15 +517,20 @@ impl Sorted {
                 return Ok(None);
             }
         }
-        let paged = match &self.goal {
-            Goal::Page(page) => search::paged_limit_after(cursor, page.sent_before),
-            _ => None,
-        };
-        if let Some(end) = search::size_limit(cursor).or(paged) {
+        if let Some(end) = self.limit(cursor) {
             return Ok(Some(end));
         }
         search::send(context, cursor, &entry, out)?;
         Ok(None)
+    }
+
+    /// The limit on entries, or on those of all pages.
+    fn limit(&self, cursor: &Cursor) -> Option<End> {
+        let paged = || match &self.goal {
+            Goal::Page(_) => search::paged_limit(cursor),
+            _ => None,
+        };
+        search::size_limit(cursor).or_else(paged)
     }
 
     fn end(

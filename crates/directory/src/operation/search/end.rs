@@ -46,15 +46,7 @@ impl End {
         out: &mut Vec<u8>,
     ) -> Result<Step, Stop> {
         match self {
-            End::PageFull => {
-                let page = cursor.page.expect("only a paged search has a full page");
-                let mut at = page.start;
-                // There are not more regions than that: see `alias::regions`.
-                at.region = cursor.area as u16;
-                at.after = cursor.after;
-                at.sent += cursor.sent;
-                finish_page(cursor, &needs.key.seal(&at), out);
-            }
+            End::PageFull => finish_full_page(needs, cursor, out),
             End::SizeLimit => {
                 let text = limits::size_text(&cursor.limits, needs.settings);
                 finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
@@ -87,14 +79,21 @@ pub(super) fn end_before(
     }
 }
 
+/// Whether the page has all its entries: what is looked at now only tells whether there is another.
+pub(super) fn is_page_full(cursor: &Cursor) -> bool {
+    cursor
+        .page
+        .is_some_and(|page| cursor.sent >= u64::from(page.size))
+}
+
+/// The limit on candidates. A full page is sent whether or not another one follows.
 #[inline]
 fn page_or_limit(cursor: &Cursor) -> Option<End> {
-    if let Some(page) = cursor.page
-        && cursor.sent >= u64::from(page.size)
-    {
-        return Some(End::PageFull);
-    }
-    candidate_limit(cursor)
+    let limit = candidate_limit(cursor)?;
+    Some(match is_page_full(cursor) {
+        true => End::PageFull,
+        false => limit,
+    })
 }
 
 /// Takes a candidate outside the region off the number of those looked at, if it is hidden.
@@ -118,18 +117,15 @@ pub(in crate::operation) fn candidate_limit(cursor: &Cursor) -> Option<End> {
 
 pub(in crate::operation) fn size_limit(cursor: &Cursor) -> Option<End> {
     let limit = cursor.limits.entries_max;
-    (limit != 0 && cursor.sent >= limit).then_some(End::SizeLimit)
+    let reached = limit != 0 && cursor.limits.sent_before + cursor.sent >= limit;
+    reached.then_some(End::SizeLimit)
 }
 
-pub(super) fn paged_limit(cursor: &Cursor) -> Option<End> {
-    let before = cursor.page?.start.sent;
-    paged_limit_after(cursor, before)
-}
-
-/// The limit on all pages together, of which those before this one had so many entries.
-pub(in crate::operation) fn paged_limit_after(cursor: &Cursor, before: u64) -> Option<End> {
-    let limit = cursor.limits.paged_entries_max;
-    (limit != 0 && before + cursor.sent >= limit).then_some(End::PagedLimit)
+/// The server's limit on all pages together.
+pub(in crate::operation) fn paged_limit(cursor: &Cursor) -> Option<End> {
+    let limits = &cursor.limits;
+    let limit = limits.paged_entries_max;
+    (limit != 0 && limits.sent_before + cursor.sent >= limit).then_some(End::PagedLimit)
 }
 
 /// Leaves the search for its next slice, unless its time is up.
@@ -142,11 +138,26 @@ pub(in crate::operation) fn park(
     let began = *cursor.began_us.get_or_insert(now);
     let limit = cursor.limits.time_ms_max;
     if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+        if is_page_full(cursor) {
+            finish_full_page(needs, cursor, out);
+            return Ok(Step::Finished);
+        }
         let text = limits::time_text(&cursor.limits, needs.settings);
         finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
         return Ok(Step::Finished);
     }
     Ok(Step::Parked)
+}
+
+/// Success, with a cookie that says where the next page begins.
+fn finish_full_page(needs: &Needs<'_>, cursor: &Cursor, out: &mut Vec<u8>) {
+    let page = cursor.page.expect("only a paged search has a full page");
+    let mut at = page.start;
+    // There are not more regions than that: see `alias::regions`.
+    at.region = cursor.area as u16;
+    at.after = cursor.after;
+    at.sent += cursor.sent;
+    finish_page(cursor, &needs.key.seal(&at), out);
 }
 
 /// Success, with a paging cookie when the search is paged (empty: that was the last page).
