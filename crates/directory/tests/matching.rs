@@ -436,3 +436,30 @@ fn names_are_found_by_their_place() {
     );
     assert_eq!(none.len(), 0);
 }
+
+#[test]
+fn values_of_names_are_compared_as_they_are_spelled() {
+    let mut client = Client::admin();
+    let add = |client: &mut Client, name: &str, class: &str| {
+        let attributes: [(&str, &[&str]); 2] = [("objectClass", &[class]), ("sn", &["x"])];
+        let attributes = &attributes[..if class == "person" { 2 } else { 1 }];
+        kit::success(&client.add(name, attributes));
+    };
+    let people = "ou=People,dc=example,dc=com";
+    add(&mut client, people, "organizationalUnit");
+    add(&mut client, &format!("cn=Ada,{people}"), "person");
+    for (filter, count) in [
+        ("(ou:dn:caseExactMatch:=People)", 2),
+        ("(ou:dn:caseExactMatch:=people)", 0),
+        ("(ou:dn:2.5.13.5:=People)", 2),
+        ("(:dn:caseExactMatch:=People)", 2),
+        ("(:dn:caseExactMatch:=people)", 0),
+        ("(ou:dn:=people)", 2),
+        ("(ou:dn:caseIgnoreMatch:=PEOPLE)", 2),
+        ("(:dn:caseExactMatch:=Ada)", 1),
+        ("(:dn:caseExactMatch:=ada)", 0),
+    ] {
+        let found = client.search("dc=example,dc=com", Scope::WholeSubtree, filter, &["1.1"]);
+        assert_eq!(found.entries.len(), count, "{filter}");
+    }
+}

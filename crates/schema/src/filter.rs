@@ -199,8 +199,8 @@ pub trait ValueSource {
         None
     }
 
-    /// The entry's own name, for `:dn:` matching.
-    fn name(&self) -> Option<Name> {
+    /// The entry's own name as it is spelled, for `:dn:` matching.
+    fn spelled_name(&self) -> Option<String> {
         None
     }
 

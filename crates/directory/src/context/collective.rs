@@ -4,7 +4,7 @@
 use super::{Context, VisibleEntry};
 use crate::operation;
 use crate::stop::Stop;
-use schema::{AttributeNumber, Filter, Name, SubtreeSpecification, Truth, TypeId, ValueSource};
+use schema::{AttributeNumber, Filter, Name, SubtreeSpecification, Truth, TypeId};
 use std::borrow::Cow;
 use store::{EntryId, Region, RegionScope, StoredAttribute};
 

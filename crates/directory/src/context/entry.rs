@@ -37,6 +37,12 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
+    /// The DN, resolved.
+    pub fn name(&self) -> Option<Name> {
+        let spelled = self.spelled_name().ok()?;
+        self.context.catalog.schema.resolve_name(&spelled).ok()
+    }
+
     /// The entry's UUID, which tells it from all others for good.
     pub fn uuid(&self) -> Option<[u8; 16]> {
         let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
@@ -182,11 +188,10 @@ impl ValueSource for VisibleEntry<'_, '_> {
         }
     }
 
-    fn name(&self) -> Option<Name> {
+    fn spelled_name(&self) -> Option<String> {
         let mut spelled = Vec::with_capacity(64);
         self.write_name(&mut spelled).ok()?;
-        let spelled = std::str::from_utf8(&spelled).ok()?;
-        self.context.catalog.schema.resolve_name(spelled).ok()
+        String::from_utf8(spelled).ok()
     }
 
     fn id(&self) -> Option<u64> {

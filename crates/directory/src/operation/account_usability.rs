@@ -6,7 +6,6 @@ use crate::stop::Stop;
 use policy::{Right, Standing};
 use protocol::control::{AccountTrouble, AccountUsability};
 use protocol::{OwnedControl, oid};
-use schema::ValueSource;
 
 /// It can be used, and the password never expires.
 const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };

@@ -3,7 +3,6 @@
 //! Octets equal to the ones given need no rule. Only other values are normalised, into the
 //! caller's scratch buffer, so evaluation allocates nothing on its usual way.
 
-use super::resolve::is_text;
 use super::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
 };
@@ -301,18 +300,16 @@ fn extensible<E: ValueSource + ?Sized>(
     if !assertion.dn_attributes {
         return Truth::False;
     }
-    let Some(entry_name) = entry.name() else {
+    let spelled = entry.spelled_name();
+    let Some(Ok(entry_name)) = spelled.as_deref().map(protocol::parse_name) else {
         return Truth::False;
     };
-    let mut found = false;
-    for rdn in entry_name.rdns() {
-        name::for_each_value(rdn, |attribute, normal| {
-            let type_id = schema.attribute_type(attribute);
-            found |=
-                type_id.is_some_and(|it| assertion.matches_in_name(schema, it, normal, scratch));
-        });
-    }
-    found.into()
+    let values = entry_name.rdns.iter().flat_map(|it| it.values.iter());
+    let mut found = values.filter(|it| {
+        let type_id = schema.attribute_type(it.attribute);
+        type_id.is_some_and(|id| assertion.matches_in_name(schema, id, &it.value, scratch))
+    });
+    found.next().is_some().into()
 }
 
 impl ExtensibleAssertion {
@@ -363,27 +360,19 @@ impl ExtensibleAssertion {
         }
     }
 
-    /// Whether a value of the entry's name matches. Names hold normal forms: under the rule of its
-    /// own type a value is compared as it is, and text can be prepared once more.
+    /// Whether a value of the entry's name, as it is spelled, matches.
     fn matches_in_name(
         &self,
         schema: &Schema,
         type_id: TypeId,
-        normal: &[u8],
+        value: &[u8],
         scratch: &mut Vec<u8>,
     ) -> bool {
-        let attribute_type = schema.type_of(type_id);
         let covered = match self.selectors.first() {
             Some(selector) if self.attribute_named => schema.is_subtype(type_id, selector.type_id),
-            _ => self.rule.applies_to(attribute_type.syntax),
+            _ => self.rule.applies_to(schema.type_of(type_id).syntax),
         };
-        let Some(own) = attribute_type.equality.filter(|_| covered) else {
-            return false;
-        };
-        if own.family == self.rule.family && self.rule.kind != RuleKind::Substrings {
-            return self.matches_normal(normal);
-        }
-        is_text(own.family) && self.matches(schema, normal, scratch)
+        covered && self.matches(schema, value, scratch)
     }
 }
 

@@ -86,8 +86,8 @@ impl ValueSource for Entry {
         entry_dn.then(|| test(self.name.as_bytes()))
     }
 
-    fn name(&self) -> Option<Name> {
-        SCHEMA.resolve_name(self.name).ok()
+    fn spelled_name(&self) -> Option<String> {
+        Some(self.name.to_owned())
     }
 }
 
