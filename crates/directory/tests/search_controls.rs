@@ -122,10 +122,14 @@ fn subentries_are_seen_when_asked_for() {
         assert_eq!(entries.names(), [BASE, ADA]);
         let subentries = search(&mut client, all, &["1.1"], asked(true));
         assert_eq!(subentries.names(), [area]);
+        // As drafted before, it has no value and shows them beside all others.
         let mut as_drafted = asked(true);
         as_drafted.oid = oid::SUBENTRIES_LDUP.into();
-        let subentries = search(&mut client, all, &["1.1"], as_drafted);
-        assert_eq!(subentries.names(), [area]);
+        let refused = search(&mut client, all, &["1.1"], as_drafted.clone());
+        assert_eq!(refused.result.code, ResultCode::PROTOCOL_ERROR);
+        as_drafted.value = None;
+        let everything = search(&mut client, all, &["1.1"], as_drafted);
+        assert_eq!(everything.names(), [BASE, ADA, area]);
         let base = client.search(area, Scope::BaseObject, all, &["1.1"]);
         assert_eq!(base.names(), [area]);
         let mut base = |control| {

@@ -138,7 +138,8 @@ impl Extras {
 /// Whether a search leaves subentries out because no control says otherwise (RFC 3672 §3): one of
 /// a single entry does not.
 pub(crate) fn hides_subentries(scope: Scope, asked: Option<&SearchControls<'_>>) -> bool {
-    scope != Scope::BaseObject && asked.is_none_or(|it| it.subentries.is_none())
+    let are_asked = |it: &SearchControls<'_>| it.subentries.is_some() || it.shows_subentries;
+    scope != Scope::BaseObject && !asked.is_some_and(are_asked)
 }
 
 /// The filter, narrowed to subentries or to all other entries, as the control asks.

@@ -34,6 +34,8 @@ pub(crate) struct SearchControls<'a> {
     pub matched_values: Option<MatchedValues<'a>>,
     /// Subentries (RFC 3672 §3).
     pub subentries: Option<Subentries>,
+    /// Subentries beside entries (draft-ietf-ldup-subentry-08 §4).
+    pub shows_subentries: bool,
 }
 
 impl<'a> SearchControls<'a> {
@@ -68,6 +70,7 @@ impl<'a> SearchControls<'a> {
             && self.view.is_none()
             && self.matched_values.is_none()
             && self.subentries.is_none()
+            && !self.shows_subentries
     }
 
     /// Decodes one of these.
@@ -123,8 +126,11 @@ impl<'a> SearchControls<'a> {
                 let value = decoded(control, "virtual list view", decode)?;
                 once(&mut self.view, Some(value), "virtual list view")?;
             }
-            // The drafts' control has the same value, a BOOLEAN.
-            oid::SUBENTRIES | oid::SUBENTRIES_LDUP => {
+            oid::SUBENTRIES_LDUP => {
+                without_value(control, "subentries (draft-ietf-ldup-subentry)")?;
+                self.shows_subentries = true;
+            }
+            oid::SUBENTRIES => {
                 let value = decoded(control, "subentries", Subentries::decode)?;
                 once(&mut self.subentries, Some(value), "subentries")?;
             }
