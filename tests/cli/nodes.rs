@@ -103,6 +103,25 @@ fn owner_is_administrator_on_the_socket() {
 }
 
 #[test]
+fn external_takes_its_own_identity_and_no_other() {
+    let pando = Pando::start();
+    for entry in kit::people::sample() {
+        pando.admin().add(&entry).expect_success();
+    }
+    let url = socket_url(&pando);
+    for own in [
+        format!("dn:{}", kit::ADMIN),
+        format!("dn:{}", kit::ADMIN.to_uppercase()),
+    ] {
+        let answer = sasl_bind(&url, "EXTERNAL", &["-X", &own]);
+        answer.expect(0).says(kit::ADMIN);
+    }
+    for other in ["u:ada", "dn:cn=nobody,dc=example,dc=com", "nonsense"] {
+        sasl_bind(&url, "EXTERNAL", &["-X", other]).expect(49);
+    }
+}
+
+#[test]
 fn users_bind_with_plain_on_the_socket() {
     let pando = Pando::start();
     for entry in kit::people::sample() {

@@ -14,6 +14,7 @@ use policy::password::Scheme;
 use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use protocol::sasl::Plain;
+use schema::Name;
 
 const EXTERNAL: &str = "EXTERNAL";
 const PLAIN: &str = "PLAIN";
@@ -92,16 +93,15 @@ fn external(
     peer: &Peer,
     credentials: Option<&[u8]>,
 ) -> Result<Outcome, Stop> {
-    if credentials.is_some_and(|authzid| !authzid.is_empty()) {
-        return Stop::refuse(
-            ResultCode::INVALID_CREDENTIALS,
-            "EXTERNAL with an authorization identity of its own is not offered",
-        );
-    }
     // The owner of the process and root administer the node they run on.
     let administers = peer.unix_uid.is_some_and(|it| it == 0 || it == own_uid());
     match &context.catalog.administrator {
         Some(administrator) if administers => {
+            refuse_other(
+                context,
+                &administrator.name,
+                credentials.unwrap_or_default(),
+            )?;
             Ok(Outcome::Accepted(Box::new(context.subject.administrator(
                 administrator.name.clone(),
                 administrator.spelled.clone(),
@@ -110,6 +110,23 @@ fn external(
         }
         _ => bind::invalid_credentials(),
     }
+}
+
+/// Refuses an authorization identity other than the client's own (RFC 4513 §5.2.3.2).
+fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Result<(), Stop> {
+    let text = String::from_utf8_lossy(authorization);
+    if text.is_empty() {
+        return Ok(());
+    }
+    let schema = &context.catalog.schema;
+    let name = named(context, &text)?.and_then(|it| schema.resolve_name(&it).ok());
+    if name.as_ref() == Some(own) {
+        return Ok(());
+    }
+    Stop::refuse(
+        ResultCode::INVALID_CREDENTIALS,
+        format!("EXTERNAL: expected no authorization identity or your own, got \"{text}\""),
+    )
 }
 
 /// RFC 4616: a name and a password.
