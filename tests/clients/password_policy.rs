@@ -282,6 +282,23 @@ fn an_entry_may_have_a_policy_of_its_own() {
     assert!(read_all(&subject, ADA).texts("pwdFailureTime").is_empty());
 }
 
+#[test]
+fn an_entry_whose_policy_is_not_there_has_none() {
+    let subject = with_policy("pwdLockout: TRUE\npwdMaxFailure: 1\n");
+    set(&subject, ADA, "right");
+    let tools = subject.tools();
+    let own = format!(
+        "dn: {ADA}\nchangetype: modify\nadd: pwdPolicySubentry\n\
+         pwdPolicySubentry: cn=No Policy,ou=Policies,{SUFFIX}\n"
+    );
+    tools.modify(&own).expect(code::SUCCESS);
+    for _ in 0..6 {
+        bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
+    }
+    bind(&subject, ADA, "right").expect(code::SUCCESS);
+    assert!(read_all(&subject, ADA).texts("pwdFailureTime").is_empty());
+}
+
 /// The entry with its operational attributes.
 fn read_all(subject: &Subject, dn: &str) -> kit::Entry {
     let answer = subject.tools().search(&["-b", dn, "-s", "base", "+"]);

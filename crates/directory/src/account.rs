@@ -113,18 +113,17 @@ impl Policing {
         self.default.is_none() && schema.numbers_of(self.types.subentry).is_empty()
     }
 
-    /// The policy of an entry with this `pwdPolicySubentry`. One that leads nowhere counts as none.
+    /// The policy of an entry with this `pwdPolicySubentry`: none if that leads to no policy.
     pub fn policy(
         &self,
         snapshot: &Snapshot<'_>,
         schema: &Schema,
         named: Option<&[u8]>,
     ) -> Result<Option<PasswordPolicy>, store::Error> {
-        let named = named.and_then(|it| std::str::from_utf8(it).ok());
-        if let Some(name) = named.and_then(|it| schema.resolve_name(it).ok())
-            && let Some(policy) = policy_at(snapshot, schema, &name)?
-        {
-            return Ok(Some(policy));
+        if let Some(named) = named {
+            let name = std::str::from_utf8(named).ok();
+            let name = name.and_then(|it| schema.resolve_name(it).ok());
+            return name.map_or(Ok(None), |it| policy_at(snapshot, schema, &it));
         }
         match &self.default {
             Some(name) => policy_at(snapshot, schema, name),
