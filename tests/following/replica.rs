@@ -46,6 +46,67 @@ fn name(uid: &str) -> String {
     format!("uid={uid},ou=People,{SUFFIX}")
 }
 
+/// A slapd that asks every second, and that others can follow.
+fn in_between(config: String) -> String {
+    config
+        .replace(
+            "type=refreshAndPersist",
+            "type=refreshOnly interval=00:00:00:01",
+        )
+        .replace(
+            "moduleload back_mdb",
+            "moduleload back_mdb\nmoduleload syncprov",
+        )
+        .replace(
+            "\nsyncrepl ",
+            "\noverlay syncprov\nsyncprov-sessionlog 100\nsyncrepl ",
+        )
+}
+
+#[test]
+fn deletions_reach_a_slapd_behind_another() {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    for entry in people::sample() {
+        admin.add(&entry).expect_success();
+    }
+    for uid in ["extra1", "extra2", "extra3"] {
+        admin.add(&people::person(uid)).expect_success();
+    }
+    let first = Replica::start(pando.address(), in_between);
+    converges(&pando, &first);
+    let second = Replica::start(first.address(), |config| {
+        // The first lets everybody read everything, and has nobody to bind as.
+        in_between(config)
+            .lines()
+            .filter(|it| {
+                !["bindmethod", "binddn", "credentials"]
+                    .iter()
+                    .any(|no| it.trim().starts_with(no))
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+            + "\n"
+    });
+    let reaches = |what: &str| {
+        until(what, || {
+            let there = tree(&mut pando.admin());
+            (tree(&mut second.client()) == there).then_some(())
+        });
+    };
+    reaches("the second has what there is");
+    // One alone, and several between other changes.
+    admin.delete(&name("extra1")).expect_success();
+    reaches("the first deletion");
+    let change = Modification::replace("sn", &["Hopper"]);
+    let ada = name("ada");
+    admin.modify(&ada, &[change]).expect_success();
+    admin.delete(&name("extra2")).expect_success();
+    admin.delete(&name("extra3")).expect_success();
+    admin.add(&people::person("margaret")).expect_success();
+    reaches("deletions between other changes");
+}
+
 #[test]
 fn slapd_follows_live_and_after_every_interruption() {
     let mut pando = Pando::start();

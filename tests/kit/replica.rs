@@ -72,6 +72,11 @@ impl Replica {
         self.running.as_ref().map_or_else(String::new, Running::log)
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A new connection, anonymous.
     pub fn client(&self) -> Client {
         Client::connect(self.address)

@@ -121,9 +121,12 @@ impl Follower {
     /// Says which entries have left the content.
     pub(super) fn put_gone(&mut self, out: &mut Vec<u8>) {
         let gone = std::mem::take(&mut self.gone);
-        let Some(last) = gone.last() else { return };
-        let persists = self.is_persisting();
-        let moment = last.moment.filter(|_| persists);
+        if gone.is_empty() {
+            return;
+        }
+        // Also in a refresh: a slapd that is itself followed notes a deletion under the sequence
+        // number in the cookie, and without one under a number that its followers have already.
+        let moment = gone.iter().rev().find_map(|it| it.moment);
         let cookie = moment.map(|it| self.cookie(it));
         self.silent = 0;
         if let [one] = gone.as_slice() {

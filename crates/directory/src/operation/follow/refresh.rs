@@ -186,7 +186,7 @@ impl Follower {
             // An entry that came and went since is no news.
             if !seen.contains(change.entry.0) && context.may_hear_of(name) {
                 let name = name.to_owned();
-                let moment = None;
+                let moment = Some(moment);
                 self.put_left(Gone { uuid, name, moment }, out);
             }
             return Ok(());
@@ -197,15 +197,18 @@ impl Follower {
             }
             return Ok(());
         };
-        self.delta_entry(context, &entry, seen, out)
+        // What is below it is part of the change.
+        let moment = self.walk.is_none().then_some(moment);
+        self.delta_entry(context, &entry, (moment, seen), out)
     }
 
-    /// An entry that changed, or lies below one that moved: it is in the content now, or not.
+    /// An entry that changed, or lies below one that moved: it is in the content now, or not. With
+    /// a moment the client has got everything up to there.
     fn delta_entry(
         &mut self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-        seen: &mut RoaringTreemap,
+        (moment, seen): (Option<Moment>, &mut RoaringTreemap),
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         if !seen.insert(entry.id.0) {
@@ -218,7 +221,6 @@ impl Follower {
         if let (Some(uuid), name) = (entry.uuid(), entry.spelled_name()?)
             && context.may_hear_of(&name)
         {
-            let moment = None;
             self.put_left(Gone { uuid, name, moment }, out);
         }
         Ok(())
@@ -245,7 +247,7 @@ impl Follower {
             return Ok(false);
         }
         self.walk_on(context, slice, out, |this, entry, out| {
-            this.delta_entry(context, entry, seen, out)
+            this.delta_entry(context, entry, (None, seen), out)
         })
     }
 
