@@ -141,7 +141,15 @@ pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
     if let Failure::Store(store::Error::Halted { .. }) = failure {
         return LdapResult::new(
             ResultCode::UNAVAILABLE,
-            "the server takes no more writes until it is restarted; see its log",
+            "nothing was changed: the server takes no more writes until it is restarted (see its \
+             log)",
+        );
+    }
+    if let Failure::Store(store::Error::Undecided { .. }) = failure {
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "this write may be done or not, which the next start of the server finds out: look \
+             before you try again; until then it takes no more writes (see its log)",
         );
     }
     if let Failure::Store(store::Error::DamagedEntry { .. }) = failure {
@@ -168,5 +176,29 @@ impl From<Failure> for Stop {
 impl From<store::Error> for Stop {
     fn from(error: store::Error) -> Stop {
         Stop::Failed(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_whether_a_write_is_done() {
+        let reason = || "syncing the log: Input/output error".to_owned();
+        let told = |error: store::Error| {
+            let result = failure_result(&Failure::Store(error));
+            assert_eq!(result.code, ResultCode::UNAVAILABLE);
+            result.diagnostic
+        };
+        let undecided = told(store::Error::Undecided { reason: reason() });
+        assert!(undecided.contains("may be done or not"), "{undecided}");
+        let refused = [
+            store::Error::Halted { reason: reason() },
+            store::Error::Full,
+        ];
+        for refused in refused.map(told) {
+            assert!(refused.contains("nothing was changed"), "{refused}");
+        }
     }
 }

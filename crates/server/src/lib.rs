@@ -13,6 +13,7 @@ mod fake;
 mod followers;
 mod inbox;
 mod limits;
+mod linger;
 mod link;
 mod listener;
 pub mod logging;

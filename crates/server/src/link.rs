@@ -16,6 +16,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
+use crate::linger::Linger;
 use crate::service::Service;
 use crate::socket::Socket;
 use crate::thread::{Desk, Shared};
@@ -69,6 +70,8 @@ struct State<S: Service> {
     closing: bool,
     /// The client has said that nothing more comes.
     ended: bool,
+    /// All is said and nothing goes on: the client is seen off.
+    linger: Option<Box<Linger>>,
     /// The last deadline that was set, and whether something has moved since.
     due: Due,
     moved: bool,
@@ -141,6 +144,7 @@ impl<S: Service> Link<S> {
                 reading: false,
                 closing: false,
                 ended: false,
+                linger: None,
                 due: Due::Nothing,
                 moved: true,
                 heard: 0,
@@ -213,6 +217,9 @@ impl<S: Service> Link<S> {
         completions: &mut dyn Iterator<Item = S::Completion>,
     ) {
         let state = &mut *self.state.borrow_mut();
+        if state.linger.is_some() {
+            return completions.for_each(|it| desk.service.lost(it));
+        }
         desk.out.clear();
         for completion in completions {
             state
@@ -334,6 +341,12 @@ impl<S: Service> State<S> {
         }
         self.reading = false;
         self.waits_for_turn = false;
+        if let Some(linger) = &mut self.linger {
+            return match linger.poll(&mut self.socket, &mut desk.input, cx) {
+                Poll::Ready(()) => Turn::Closed,
+                Poll::Pending => Turn::Wait,
+            };
+        }
         if self.held.is_some() {
             self.release(cx);
         }
@@ -385,10 +398,12 @@ impl<S: Service> State<S> {
                 tls.close();
                 return Some(self.send(desk, cx));
             }
-            if !self.ended {
-                self.socket.finish(cx, &mut desk.input);
+            if self.ended || self.socket.end_output().is_err() {
+                return Some(Turn::Closed);
             }
-            return Some(Turn::Closed);
+            self.connection.abort(&mut desk.service);
+            self.linger = Some(Box::new(Linger::begin()));
+            return Some(Turn::Again);
         }
         if self.connection.starts_tls() {
             let Some(Ok(tls)) = shared.certificate.as_ref().map(|it| it.session()) else {

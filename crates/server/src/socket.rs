@@ -10,9 +10,6 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// Reads of what a client still says while it is seen off.
-const READS: usize = 4;
-
 /// A socket of either kind.
 #[derive(Debug)]
 pub enum Socket {
@@ -64,21 +61,11 @@ impl Socket {
         }
     }
 
-    /// Ends the output and takes what input has come. Closing a socket with input unread would
-    /// reset it, and the client would lose the last responses.
-    pub fn finish(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) {
-        let ended = match self {
-            Socket::Tcp(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
-            Socket::Unix(it) => SockRef::from(&*it).shutdown(Shutdown::Write),
-        };
-        if ended.is_err() {
-            return;
-        }
-        for _ in 0..READS {
-            match self.poll_read(cx, buffer) {
-                Poll::Ready(Ok(1..)) => {}
-                _ => return,
-            }
+    /// Tells the client that nothing more comes.
+    pub fn end_output(&self) -> io::Result<()> {
+        match self {
+            Socket::Tcp(it) => SockRef::from(it).shutdown(Shutdown::Write),
+            Socket::Unix(it) => SockRef::from(it).shutdown(Shutdown::Write),
         }
     }
 

@@ -17,6 +17,12 @@ pub enum Error {
         /// What failed.
         reason: String,
     },
+    /// The record of the last writes may be in the log or not, which nobody knows before the next
+    /// start reads it. Nothing is written any more; reads go on.
+    Undecided {
+        /// What failed.
+        reason: String,
+    },
     /// The folder was not closed: what is in its log comes first ([`crate::Store::recover`]).
     Unrecovered {
         /// The folder.
@@ -139,6 +145,11 @@ impl fmt::Display for Error {
             Error::Halted { reason } => {
                 write!(f, "writing has ended until the next start, after {reason}")
             }
+            Error::Undecided { reason } => write!(
+                f,
+                "the next start finds out whether the last writes are done, and writing has ended \
+                 until then, after {reason}"
+            ),
             Error::Unrecovered { folder } => write!(
                 f,
                 "{} was not closed: its log has to be executed first",

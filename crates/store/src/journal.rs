@@ -144,15 +144,15 @@ impl Journal {
     /// Returns when the record appended last is durable.
     ///
     /// # Errors
-    /// What the system says. The record is taken back if that is possible; if it is not, writing
-    /// has ended.
+    /// [`Error::Full`]: the record is taken back. [`Error::Undecided`]: nobody knows whether it is
+    /// there, and writing has ended.
     pub fn sync(&mut self) -> Result<(), Error> {
         match self.settle() {
             Ok(()) => Ok(()),
             // What a failed write leaves behind can be overwritten. After a failed sync nobody
             // knows what the disk holds.
             Err(Error::Full) => self.retract().and(Err(Error::Full)),
-            Err(error) => Err(self.halt("syncing the log", error)),
+            Err(error) => Err(self.undecided("syncing the log", &error)),
         }
     }
 
@@ -172,12 +172,12 @@ impl Journal {
     /// The record appended last will not be executed, now or after a crash.
     ///
     /// # Errors
-    /// [`Error::Halted`]: nobody knows.
+    /// [`Error::Undecided`]: nobody knows.
     pub fn retract(&mut self) -> Result<(), Error> {
         // Whether it was written matters no more.
         let _ = self.settle();
         let retracted = self.open.as_mut().map_or(Ok(()), |open| open.log.retract());
-        retracted.map_err(|error| self.halt("taking a record back", error))
+        retracted.map_err(|error| self.undecided("taking a record back", &error))
     }
 
     /// From now on this file is written with what the log holds, and no other one before it: it is
@@ -312,6 +312,13 @@ impl Journal {
         let (buffer, written) = open.syncer.wait();
         open.buffer = buffer;
         written.map_err(Error::system("writing the log"))
+    }
+
+    fn undecided(&mut self, doing: &str, error: &Error) -> Error {
+        self.store.shared.set_durability(Durability::Halted);
+        Error::Undecided {
+            reason: format!("{doing}: {error}"),
+        }
     }
 
     fn halt(&mut self, doing: &str, error: Error) -> Error {

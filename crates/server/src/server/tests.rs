@@ -542,6 +542,7 @@ fn what_helps_fits_the_address() {
     }
 }
 
+mod farewell;
 mod proxied;
 mod tls;
 

@@ -126,6 +126,12 @@ impl Log {
         })
     }
 
+    /// Writes to another file from now on.
+    #[cfg(test)]
+    pub fn write_to(&mut self, file: File) {
+        self.file = Arc::new(file);
+    }
+
     /// The last record stays.
     pub fn keep(&mut self) {
         self.last = None;

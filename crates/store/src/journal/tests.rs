@@ -260,6 +260,22 @@ fn a_torn_end_loses_nothing_that_was_synced() {
     }
 }
 
+/// A device that takes every write and cannot be synced stands for a disk that fails.
+#[test]
+fn after_a_failed_sync_nobody_knows_and_later_writes_change_nothing() {
+    let folder = TempDir::new().unwrap();
+    let mut writer = Writer::new(folder.path());
+    writer.write();
+    let null = fs::File::options().write(true).open("/dev/null").unwrap();
+    writer.journal.open.as_mut().unwrap().log.write_to(null);
+    writer.append();
+    let error = writer.journal.sync().unwrap_err();
+    assert!(matches!(error, Error::Undecided { .. }), "{error}");
+    assert!(error.to_string().contains("syncing the log"), "{error}");
+    let later = writer.journal.begin([0; 16]).unwrap_err();
+    assert!(matches!(later, Error::Halted { .. }), "{later}");
+}
+
 #[test]
 fn a_hole_is_an_error_and_not_a_loss() {
     let folder = TempDir::new().unwrap();
