@@ -163,11 +163,12 @@ pub fn generator(path: &Path, reading: &Reading<'_>) -> Result<Generator, Proble
     };
     let template = Template::parse_with(&text, &names, &options);
     let template = template.map_err(|error| Problem::file(path, error))?;
-    for unused in template.unused_defines() {
-        note(format_args!(
-            "pando: {}: nothing is called {unused}",
+    if let [unused, ..] = template.unused_defines() {
+        let known = template.known_names().join(", ");
+        return Err(Problem::usage(format_args!(
+            "--define {unused}: expected a name that {} defines ({known}), got another one",
             path.display()
-        ));
+        )));
     }
     Ok(Generator::new(template, reading.seed))
 }

@@ -33,6 +33,7 @@ pub(crate) fn plan(source: Source, options: &ParseOptions) -> Result<Plan, Templ
         occurrences: Vec::new(),
         total: 0,
         unused_defines: source.unused_defines,
+        known_names: source.known_names,
     };
     count(&mut plan)?;
     Ok(plan)

@@ -143,6 +143,11 @@ impl Template {
         self.plan.attributes()
     }
 
+    /// The names that the template defines or uses, in lower case and in order.
+    pub fn known_names(&self) -> &[String] {
+        &self.plan.known_names
+    }
+
     /// Names given as [`Defines`] that the template neither defines nor uses: likely typing errors.
     pub fn unused_defines(&self) -> &[String] {
         &self.plan.unused_defines

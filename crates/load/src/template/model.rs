@@ -18,6 +18,7 @@ pub(crate) struct Plan {
     pub occurrences: Vec<Vec<u64>>,
     pub total: u64,
     pub unused_defines: Vec<String>,
+    pub known_names: Vec<String>,
 }
 
 impl Plan {

@@ -14,6 +14,7 @@ const GROWTH_BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Source {
     pub definitions: Vec<SourceDefinition>,
     pub unused_defines: Vec<String>,
+    pub known_names: Vec<String>,
 }
 
 pub(crate) struct SourceDefinition {
@@ -79,9 +80,12 @@ pub(crate) fn source(text: &str, defines: &Defines) -> Result<Source, TemplateEr
     }
     let known = |name: &&str| !reader.defined.contains_key(*name) && !reader.used.contains(*name);
     let unused_defines = defines.names().filter(known).map(str::to_owned).collect();
+    let mut known_names: BTreeSet<String> = reader.defined.into_keys().collect();
+    known_names.extend(reader.used);
     Ok(Source {
         definitions: reader.definitions,
         unused_defines,
+        known_names: known_names.into_iter().collect(),
     })
 }
 
