@@ -101,6 +101,24 @@ impl Slapd {
         }
     }
 
+    /// Loads LDIF into an empty database by `slapadd`, and returns what that says.
+    pub fn slapadd(ldif: &Path) -> tools::Answer {
+        let folder = Folder::new();
+        let slapd = folder.join("slapd");
+        tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
+        fs::create_dir(folder.join("database")).expect("the folder is new");
+        let config = folder.write("slapd.conf", config(&folder, &[], "uid"));
+        let words: [&OsStr; 6] = [
+            "-T".as_ref(),
+            "add".as_ref(),
+            "-f".as_ref(),
+            config.as_ref(),
+            "-l".as_ref(),
+            ldif.as_ref(),
+        ];
+        tools::run(&slapd, &words, "")
+    }
+
     /// Ends it in an orderly way.
     pub fn stop(&mut self) {
         self.process.stop();

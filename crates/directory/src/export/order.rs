@@ -51,10 +51,10 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Writes what stands before the first entry.
+    /// Writes the beginning, so that an export without entries is a compressed file too. LDIF
+    /// begins with the first entry: slapadd reads no `version: 1`, which RFC 2849 leaves free.
     pub fn begin(&mut self) -> Result<(), Failure> {
-        let head = self.output.rules.head();
-        self.output.write_text(&head)
+        self.output.write_text(&[])
     }
 
     /// Writes the next part.

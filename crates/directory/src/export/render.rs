@@ -127,15 +127,6 @@ impl Rules {
         })
     }
 
-    /// What stands before the first entry.
-    pub fn head(&self) -> Vec<u8> {
-        let mut head = Vec::new();
-        if self.format == ExportFormat::Ldif {
-            LdifWriter::default().put_version(&mut head);
-        }
-        head
-    }
-
     fn exported<'v>(
         &self,
         view: &EntryView<'v>,
