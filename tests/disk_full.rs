@@ -69,6 +69,65 @@ fn writes_stop_and_resume_reads_go_on() {
     pando.assert_clean();
 }
 
+/// Whatever is refused, the log has one line a minute; and a few megabytes are enough to go on.
+#[test]
+fn little_room_is_enough_and_the_log_stays_short() {
+    let disk = Disk::of(120);
+    if !disk.has_an_end() {
+        return;
+    }
+    let mut pando = Pando::init_on(&disk);
+    pando.serve();
+    let mut client = pando.admin();
+    let mut number = 0;
+    loop {
+        if client.add(&large(number)).code != ResultCode::SUCCESS {
+            break;
+        }
+        number += 1;
+    }
+    for _ in 0..50 {
+        assert_refused_clearly(&client.add(&large(number)));
+    }
+    let log = pando.process().log();
+    assert_eq!(log.matches("no space left").count(), 1, "{log}");
+    // Of the filler's 16 MB three are given back.
+    let filler = disk.path().join("filler").to_string_lossy().into_owned();
+    let prefix = disk.prefix();
+    let words = ["truncate", "-s", "13M", &filler];
+    let all: Vec<&str> = prefix.iter().map(String::as_str).chain(words).collect();
+    tools::run(all[0], &all[1..], "").expect(0);
+    until("writes resume", || {
+        (client.add(&large(number)).code == ResultCode::SUCCESS).then_some(())
+    });
+    pando.stop();
+    pando.assert_clean();
+}
+
+/// An import that finds no room says where, and how to go on.
+#[test]
+fn an_import_says_that_there_is_no_space() {
+    let disk = Disk::new();
+    if !disk.has_an_end() {
+        return;
+    }
+    let pando = Pando::init_on(&disk);
+    let people: String = (0..4000)
+        .map(|number| kit::ldif::print(&large(number)))
+        .collect();
+    let file = pando.folder.write("people.ldif", people);
+    let answer = pando.run_on_node(&["import"], &[&file.to_string_lossy()]);
+    assert_eq!(answer.status, 1, "{}", answer.err);
+    for said in [
+        "no space left on ",
+        "node/data",
+        "the database is as it was",
+    ] {
+        assert!(answer.err.contains(said), "{}", answer.err);
+    }
+    pando.assert_clean();
+}
+
 /// A backup by rotation is refused before it writes anything, and keeps those before it. There is
 /// room for it, but not for the server beside it.
 #[test]

@@ -137,7 +137,7 @@ fn the_rejects_file_can_be_imported_where_it_is() {
     let mended = mend(&shell.folder.read(second));
     shell.folder.write(second, mended);
     shell.pando(&["import", "node", second]).expect(0);
-    assert!(!shell.folder.join(first).exists());
+    assert!(shell.folder.join(first).exists());
     let exported = shell.pando(&["export", "node"]).expect(0);
     assert_eq!(exported.entries().len(), 3);
     // Asked for, it is refused before anything is removed.
@@ -404,4 +404,61 @@ fn bench_checks_responses_and_reports() {
         "0",
     ];
     pando.run(&args).expect(1);
+}
+
+#[test]
+fn rejects_of_earlier_imports_are_never_overwritten() {
+    let shell = Shell::with_node();
+    for name in ["one", "two"] {
+        let entry = format!("dn: ou={name},{SUFFIX}\nobjectClass: wrong\nou: {name}\n");
+        shell.folder.write(&format!("{name}.ldif"), entry);
+        let file = format!("{name}.ldif");
+        shell.pando(&["import", "node", &file]).expect(1);
+    }
+    let (first, second) = ("node/pando-rejects.ldif", "node/pando-rejects-2.ldif");
+    assert!(shell.folder.read(first).contains("ou=one,"));
+    assert!(shell.folder.read(second).contains("ou=two,"));
+    let named = ["import", "node", "two.ldif", "--rejects", first];
+    one_line(shell.pando(&named), 2, &["expected a new file", first]);
+    let good = format!("dn: ou=three,{SUFFIX}\nobjectClass: organizationalUnit\nou: three\n");
+    shell.folder.write("good.ldif", good);
+    shell.pando(&["import", "node", "good.ldif"]).expect(0);
+    assert!(shell.folder.join(first).exists() && shell.folder.join(second).exists());
+}
+
+#[test]
+fn slapd_reads_an_export() {
+    let pando = node_with_people();
+    let file = pando.folder.join("all.ldif");
+    let path = file.to_string_lossy().into_owned();
+    pando.run_on_node(&["export"], &["-o", &path]).expect(0);
+    kit::Slapd::slapadd(&file).expect(0);
+}
+
+#[test]
+fn a_mistyped_define_is_refused_with_the_names_there_are() {
+    let shell = Shell::with_node();
+    let text = format!(
+        "define Count=2\nbranch: {SUFFIX}\nsubordinateTemplate: person:[Count]\n\n\
+        template: person\nrdnAttr: uid\nobjectClass: account\nuid: <sequential>\n"
+    );
+    shell.folder.write("two.template", text);
+    let wrong = ["--template", "two.template", "--define", "Cuont=3"];
+    let import = [&["import", "node"][..], &wrong[..]].concat();
+    one_line(shell.pando(&import), 2, &["--define cuont", "(count)"]);
+    let generate = ["generate", "two.template", "--define", "Cuont=3"];
+    one_line(shell.pando(&generate), 2, &["--define cuont", "(count)"]);
+}
+
+#[test]
+fn examples_are_small_unless_asked_otherwise() {
+    let shell = Shell::with_node();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    for name in ["oid-appendix-c", "oid-with-password", "small-entries"] {
+        let template = format!("{examples}/{name}.template");
+        let made = shell
+            .pando(&["generate", &template, "--format", "dns"])
+            .expect(0);
+        assert!(made.out.lines().count() <= 10_000, "{name}");
+    }
 }

@@ -185,6 +185,10 @@ pub fn import(
             swap(data, &folder)?;
             Ok(imported)
         });
+    let done = done.map_err(|failure| match failure {
+        Failure::Store(error) => Failure::Store(store::Store::tell_full(&folder, error)),
+        failure => failure,
+    });
     if done.is_err() && can_resume(data) {
         temporary.iter_mut().for_each(|it| it.keep = true);
     } else if done.is_err() {
@@ -192,6 +196,13 @@ pub fn import(
         let _ = std::fs::remove_dir_all(&folder);
     }
     done
+}
+
+/// Where the import that was interrupted puts its rejected entries; `None` if there is none to go
+/// on with.
+pub fn interrupted_rejects(data: &Path) -> Option<PathBuf> {
+    let saved = checkpoint::Saved::read(&data.join(NEW_FOLDER)).ok()??;
+    checkpoint::rejects_of(&saved.about).map(PathBuf::from)
 }
 
 /// Whether an import into the database in `data` was interrupted and can go on.

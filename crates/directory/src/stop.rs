@@ -5,6 +5,8 @@
 
 use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A correct answer other than success: counted, sent, never logged as an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +90,20 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Whether there is no room: on the file system, by a quota, or by a limit on file sizes.
+    pub fn is_full(&self) -> bool {
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self {
+            Failure::Store(error) => matches!(error, store::Error::Full),
+            Failure::File { source, .. } => {
+                matches!(source.kind(), FileTooLarge | QuotaExceeded | StorageFull)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Failure {
         match error {
@@ -129,15 +145,35 @@ impl Stop {
     }
 }
 
+/// A full disk is told once in this time, however many writes it refuses.
+const FULL_TOLD_EVERY: Duration = Duration::from_secs(60);
+
+/// When a full disk was told last, and the writes refused since.
+static FULL_TOLD: Mutex<(Option<Instant>, u64)> = Mutex::new((None, 0));
+
+fn tell_full() {
+    let mut told = FULL_TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (last, refused) = &mut *told;
+    *refused += 1;
+    if last.is_none_or(|it| it.elapsed() >= FULL_TOLD_EVERY) {
+        tracing::error!(
+            refused = *refused,
+            "no space left for the database: writes are refused until there is"
+        );
+        (*last, *refused) = (Some(Instant::now()), 0);
+    }
+}
+
 /// What a client is told about a failure, after logging it.
 pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
-    tracing::error!(%failure, "an operation failed");
     if let Failure::Store(store::Error::Full) = failure {
+        tell_full();
         return LdapResult::new(
             ResultCode::UNAVAILABLE,
             "no space left for the database: nothing was changed; free space and try again",
         );
     }
+    tracing::error!(%failure, "an operation failed");
     if let Failure::Store(store::Error::Halted { .. }) = failure {
         return LdapResult::new(
             ResultCode::UNAVAILABLE,

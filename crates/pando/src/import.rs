@@ -5,13 +5,14 @@ use crate::generate::{Reading, generator, interrupted};
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
+use crate::room;
 use directory::Failure;
 use directory::import::{
     Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, can_resume,
+    interrupted_rejects,
 };
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ const MADE_ENTRIES: u64 = 256;
 /// Imports; exit status 1 when entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    let rejects = rejects_file(it)?;
+    let rejects = rejects_file(it, &data)?;
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
         create_suffix: !it.no_create_suffix,
@@ -63,33 +64,33 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     report(&imported, &rejects, started)
 }
 
-/// Where rejected entries go: into no file that is read, such as the mended one of the import
-/// before, which would be removed.
-fn rejects_file(it: &Import) -> Result<PathBuf, Problem> {
-    let is_read = |path: &Path| it.files.iter().any(|file| is_same_file(file, path));
-    if let Some(wanted) = &it.rejects {
-        return match is_read(wanted) {
-            false => Ok(wanted.clone()),
-            true => Err(Problem::usage(format_args!(
-                "--rejects {}: expected another file than those that are imported",
-                wanted.display()
-            ))),
-        };
+/// Where rejected entries go: into a new file. Those of an earlier import may not be mended yet.
+fn rejects_file(it: &Import, data: &Path) -> Result<PathBuf, Problem> {
+    let resumed = it.resume.then(|| interrupted_rejects(data)).flatten();
+    match (&it.rejects, resumed) {
+        (Some(wanted), resumed) => {
+            if wanted.is_file() && resumed.as_ref() != Some(wanted) {
+                return Err(Problem::usage(format_args!(
+                    "--rejects {}: expected a new file, got one that is there",
+                    wanted.display()
+                )));
+            }
+            Ok(wanted.clone())
+        }
+        (None, Some(resumed)) => Ok(resumed),
+        (None, None) => Ok(unused_rejects(&it.dir)),
     }
-    let mut path = it.dir.join(REJECTS_FILE);
-    let mut number = 1;
-    while is_read(&path) {
-        number += 1;
-        path = it.dir.join(format!("pando-rejects-{number}.ldif"));
-    }
-    Ok(path)
 }
 
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.metadata(), other.metadata()) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
+/// The first of `pando-rejects.ldif`, `pando-rejects-2.ldif` … in a folder that is not there.
+pub fn unused_rejects(dir: &Path) -> PathBuf {
+    let mut path = dir.join(REJECTS_FILE);
+    let mut number = 1;
+    while path.symlink_metadata().is_ok() {
+        number += 1;
+        path = dir.join(format!("pando-rejects-{number}.ldif"));
     }
+    path
 }
 
 /// Imports while showing progress and listening for an interrupt.
@@ -120,6 +121,7 @@ pub fn run(
         };
         Progress::show("sorting and writing indexes", Arc::new(look))
     };
+    let room = room::free(data);
     let imported = directory::import::import(data, source, options, &meter);
     drop(progress);
     drop(interrupts);
@@ -133,8 +135,39 @@ pub fn run(
         Failure::Store(store::Error::Locked { .. }) => Problem::failed(format_args!(
             "{failure}; stop the server first, or add entries over LDAP"
         )),
+        failure if failure.is_full() => {
+            let done = match counts_entries {
+                true => meter.entries(),
+                false => meter.bytes(),
+            };
+            let is_sorted = meter.finishing() || options.temporary.is_some();
+            let more = total.filter(|_| !is_sorted);
+            no_space(data, more.and_then(|total| needed(room.ok()?, done, total)))
+        }
         failure => Problem::failed(failure),
     })
+}
+
+/// How many bytes are needed beside those that were free, when so much of the input took these.
+fn needed(free: u64, done: u64, total: u64) -> Option<u64> {
+    let left = u128::from(total.checked_sub(done)?);
+    let needed = u128::from(free) * left / u128::from(std::num::NonZero::new(done)?.get());
+    u64::try_from(needed).ok()
+}
+
+fn no_space(data: &Path, needed: Option<u64>) -> Problem {
+    let needed = match needed {
+        Some(bytes) => format!("about {} more are needed", indicatif::HumanBytes(bytes)),
+        None => "more is needed".to_owned(),
+    };
+    let way_out = match can_resume(data) {
+        true => "make room and go on with --resume",
+        false => "make room, or sort elsewhere with --temporary, and import again",
+    };
+    Problem::failed(format_args!(
+        "no space left on {}, {needed}; {way_out}; the database is as it was",
+        data.display()
+    ))
 }
 
 /// What makes the same entries again: template, defines and seed.

@@ -18,10 +18,15 @@ pub fn require(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
     refuse_short(folder, bytes, 0, what)
 }
 
-fn refuse_short(folder: &Path, bytes: u64, spare: u64, what: &str) -> Result<(), Problem> {
+/// Bytes that are free on the file system of a folder.
+pub fn free(folder: &Path) -> Result<u64, Problem> {
     let found = rustix::fs::statvfs(folder);
     let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;
-    let room = found.f_bavail.saturating_mul(found.f_frsize);
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+fn refuse_short(folder: &Path, bytes: u64, spare: u64, what: &str) -> Result<(), Problem> {
+    let room = free(folder)?;
     if room >= bytes.saturating_add(spare) {
         return Ok(());
     }

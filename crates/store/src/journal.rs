@@ -213,8 +213,11 @@ impl Journal {
         if self.store.shared.refuse_halted().is_err() {
             return Ok(());
         }
-        let worked = open.keep_up(&self.store);
-        worked.map_err(|error| self.halt("making a checkpoint", error))
+        match open.keep_up(&self.store) {
+            // It is tried again later; until then the log is longer, and more pages are pinned.
+            Ok(()) | Err(Error::Full) => Ok(()),
+            Err(error) => Err(self.halt("making a checkpoint", error)),
+        }
     }
 
     /// How long it is until [`Journal::keep_up`] has something to do.
@@ -243,7 +246,7 @@ impl Journal {
     /// Makes a checkpoint of what is committed and returns when it is in force.
     ///
     /// # Errors
-    /// As [`Journal::committed`].
+    /// [`Error::Full`]: the one before stays in force; else as [`Journal::committed`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -252,7 +255,10 @@ impl Journal {
             .finish_checkpoint()
             .and_then(|()| open.begin_checkpoint(&self.store))
             .and_then(|()| open.finish_checkpoint());
-        made.map_err(|error| self.halt("making a checkpoint", error))
+        match made {
+            Ok(()) | Err(Error::Full) => made,
+            Err(error) => Err(self.halt("making a checkpoint", error)),
+        }
     }
 
     /// Keeps the log from here on, whatever checkpoints come, until [`Journal::release`] or
@@ -367,7 +373,7 @@ impl Open {
 
     fn keep_up(&mut self, store: &Store) -> Result<(), Error> {
         if let Some(done) = self.checkpointer.finished(false) {
-            self.checkpointed(done?)?;
+            self.checkpointed(done)?;
         }
         if self.churn >= BACKLOG_BYTES_MAX {
             self.finish_checkpoint()?;
@@ -394,13 +400,19 @@ impl Open {
     /// Waits for the checkpoint under way, if there is one.
     fn finish_checkpoint(&mut self) -> Result<(), Error> {
         match self.checkpointer.finished(true) {
-            Some(done) => self.checkpointed(done?),
+            Some(done) => self.checkpointed(done),
             None => Ok(()),
         }
     }
 
-    /// A checkpoint is in force: segments before its own are needed no more.
-    fn checkpointed(&mut self, segment: u64) -> Result<(), Error> {
+    /// A checkpoint has ended. If it is in force, segments before its own are needed no more; if
+    /// there was no room for it, the next one gets its number, and so its slot.
+    fn checkpointed(&mut self, done: Result<u64, Error>) -> Result<(), Error> {
+        if let Err(Error::Full) = done {
+            self.checkpoints -= 1;
+            self.dirty_since = Some(Instant::now());
+        }
+        let segment = done?;
         self.in_force_since = Instant::now();
         let needed = self.held.map_or(segment, |held| held.min(segment));
         self.log.release_before(needed)

@@ -436,16 +436,23 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells a full disk from a broken one: LMDB reports a write that the disk took only in part as
-    /// EIO, which is what happens on the last write before it is full.
+    /// As [`Store::tell_full`].
     pub fn explain(&self, error: Error) -> Error {
+        Store::tell_full(&self.folder, error)
+    }
+}
+
+impl Store {
+    /// Tells a full disk from a broken one, for an error of a database in this folder: LMDB reports
+    /// a write that the disk took only in part as EIO, as the last one before it is full.
+    pub fn tell_full(folder: &Path, error: Error) -> Error {
         let Error::Lmdb {
             code: libc::EIO, ..
         } = error
         else {
             return error;
         };
-        let probe = self.folder.join(PROBE_FILE);
+        let probe = folder.join(PROBE_FILE);
         let written = private::write(&probe, vec![1; PROBE_BYTES]);
         std::fs::remove_file(&probe).unwrap_or_default();
         match written.map_err(Error::system("writing a probe")) {

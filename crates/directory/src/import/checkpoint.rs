@@ -146,12 +146,21 @@ pub(super) fn exists(folder: &Path) -> bool {
     folder.join(FILE).exists() && folder.join(store::DATABASE_FILE).exists()
 }
 
+/// What stands before the path of the rejects in the first line of [`about`].
+const REJECTS: &str = "rejects ";
+
+/// Where the import of this [`about`] puts what it rejects.
+pub(super) fn rejects_of(about: &str) -> Option<&str> {
+    let (_, path) = about.lines().next()?.split_once(REJECTS)?;
+    Some(path)
+}
+
 /// What an import is about: an import goes on only when this is the same.
 pub(super) fn about(plan: &Plan<'_>, source: &str) -> String {
     let options = plan.options;
     format!(
         "position {}, last id {}, schema check {}, suffix {}, file URLs {}, hash {:?}, \
-         rejects {}\n{source}",
+         {REJECTS}{}\n{source}",
         plan.position,
         plan.last_id,
         options.check_schema,

@@ -17,7 +17,7 @@ pub(super) struct Rejects {
 }
 
 impl Rejects {
-    /// The file of an earlier import stays until this one has rejected something, or has ended.
+    /// A file of this name is written anew when the first entry is rejected.
     pub fn new(path: &Path) -> Rejects {
         Rejects {
             path: path.to_owned(),
@@ -71,15 +71,9 @@ impl Rejects {
         self.count
     }
 
-    /// Writes everything out. Without anything, the file of an earlier import goes: what it says is
-    /// not about this one.
+    /// Writes everything out.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        let is_file = || std::fs::symlink_metadata(&self.path).is_ok_and(|it| it.is_file());
-        let done = match &mut self.file {
-            Some(file) => file.flush(),
-            None if is_file() => std::fs::remove_file(&self.path),
-            None => Ok(()),
-        };
+        let done = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
         done.map_err(|error| self.failed(error))
     }
 

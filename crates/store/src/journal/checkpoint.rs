@@ -130,13 +130,32 @@ impl CheckpointFile {
         Ok(CheckpointFile { file })
     }
 
+    /// A file that stands for one.
+    #[cfg(test)]
+    pub fn of(file: File) -> CheckpointFile {
+        CheckpointFile { file }
+    }
+
     /// Writes the next checkpoint into the slot of the one before the last.
     pub fn write(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let offset = slot(checkpoint.number);
         let written = self.file.write_all_at(&checkpoint.encode(), offset);
-        written
-            .and_then(|()| self.file.sync_data())
-            .map_err(Error::system("writing the checkpoint"))
+        written.map_err(Error::system("writing the checkpoint"))?;
+        let synced = self.file.sync_data();
+        let synced = synced.map_err(Error::system("syncing the checkpoint"));
+        synced.map_err(|error| failed_sync("syncing the checkpoint", error))
+    }
+}
+
+/// A sync that failed for want of room is no want of room: after it nobody knows what the disk
+/// holds, so it must not be tried again.
+pub(super) fn failed_sync(doing: &'static str, error: Error) -> Error {
+    match error {
+        Error::Full => Error::System {
+            doing,
+            source: std::io::ErrorKind::StorageFull.into(),
+        },
+        error => error,
     }
 }
 

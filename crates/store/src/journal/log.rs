@@ -186,8 +186,7 @@ impl Log {
             }
             None => {
                 let usual = (before * 2).clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX);
-                let length = usual.max(needed);
-                (create_segment(&path, length)?, length)
+                create_what_fits(&path, usual, needed)?
             }
         };
         let header = Header {
@@ -212,6 +211,23 @@ pub(super) fn remove_folder(folder: &Path) -> Result<(), Error> {
             Err(Error::system("removing the log")(error))
         }
         _ => Ok(()),
+    }
+}
+
+/// A segment of the usual length; where there is no room for it, one that is just long enough.
+fn create_what_fits(path: &Path, usual: u64, needed: u64) -> Result<(File, u64), Error> {
+    let length = usual.max(needed);
+    match create_segment(path, length) {
+        Err(Error::Full) if length > needed => {
+            let length = SEGMENT_BYTES_MIN.max(needed).min(length);
+            match create_segment(path, length) {
+                Err(Error::Full) if length > needed => {
+                    create_segment(path, needed).map(|file| (file, needed))
+                }
+                made => made.map(|file| (file, length)),
+            }
+        }
+        made => made.map(|file| (file, length)),
     }
 }
 

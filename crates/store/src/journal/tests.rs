@@ -276,6 +276,36 @@ fn after_a_failed_sync_nobody_knows_and_later_writes_change_nothing() {
     assert!(matches!(later, Error::Halted { .. }), "{later}");
 }
 
+/// A device that is always full stands for a disk without room.
+#[test]
+fn a_checkpoint_without_room_is_tried_again() {
+    let folder = TempDir::new().unwrap();
+    let mut writer = Writer::new(folder.path());
+    for _ in 0..5 {
+        writer.write();
+    }
+    let store = writer.journal.store.clone();
+    let with_file = |path: &Path| {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let pin = ReadTransaction::begin(&store.shared.environment()).unwrap();
+        Checkpointer::start(&store, CheckpointFile::of(file), pin).unwrap()
+    };
+    let open = writer.journal.open.as_mut().unwrap();
+    open.checkpointer = with_file(Path::new("/dev/full"));
+    let before = open.checkpoints;
+    assert!(matches!(writer.journal.checkpoint(), Err(Error::Full)));
+    assert!(matches!(writer.journal.checkpoint(), Err(Error::Full)));
+    writer.journal.begin([0; 16]).unwrap();
+    let open = writer.journal.open.as_mut().unwrap();
+    assert_eq!(open.checkpoints, before, "the slot in force is not taken");
+    open.checkpointer = with_file(&folder.path().join("checkpoint"));
+    writer.journal.checkpoint().unwrap();
+    writer.write();
+    let crashed = TempDir::new().unwrap();
+    copy(folder.path(), crashed.path());
+    assert_eq!(recover(crashed.path()).unwrap(), writer.position);
+}
+
 #[test]
 fn a_hole_is_an_error_and_not_a_loss() {
     let folder = TempDir::new().unwrap();

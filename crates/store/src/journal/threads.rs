@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::checkpoint::{Checkpoint, CheckpointFile};
+use super::checkpoint::{Checkpoint, CheckpointFile, failed_sync};
 use super::log::Staged;
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
@@ -109,6 +109,7 @@ impl Checkpointer {
                 for (pin, checkpoint, companions) in todo {
                     pins.push(pin);
                     let synced = super::sync_all(&companions);
+                    let synced = synced.map_err(|it| failed_sync("syncing kept changes", it));
                     let made = synced.and_then(|()| make(&store, &file, &checkpoint));
                     if made.is_ok() {
                         let last = pins.len() - 1;
@@ -145,6 +146,8 @@ impl Checkpointer {
     }
 
     /// The outcome of the checkpoint under way: the first segment that is needed still.
+    /// [`Error::Full`]: there was no room to write it; the one before is in force, whose slot the
+    /// next attempt must not take.
     pub fn finished(&mut self, wait: bool) -> Option<Result<u64, Error>> {
         if !self.busy {
             return None;
@@ -166,7 +169,8 @@ impl Drop for Checkpointer {
 }
 
 fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<u64, Error> {
-    store.sync()?;
+    let synced = store.sync();
+    synced.map_err(|error| failed_sync("syncing the database", error))?;
     file.write(checkpoint)?;
     Ok(checkpoint.place.segment)
 }
