@@ -182,3 +182,52 @@ fn no_damage_ends_a_check_without_words() {
         }
     }
 }
+
+#[test]
+fn an_export_ends_at_damage_and_a_salvage_leaves_it_out() {
+    let (pando, file) = stopped();
+    let export = pando.export();
+    let mut bytes = fs::read(&file).expect("the database");
+    // In the descriptions of two people, which stand in no index.
+    for letters in ["b".repeat(1_900), "d".repeat(1_900)] {
+        let place = bytes
+            .windows(letters.len())
+            .position(|it| it == letters.as_bytes());
+        bytes[place.expect("it is there") + 900] ^= 1;
+    }
+    fs::write(&file, bytes).expect("written");
+    let refused = pando.run_on_node(&["export"], &[]).expect(1);
+    assert!(refused.err.contains("is damaged"), "{}", refused.err);
+    assert!(refused.err.contains("pando restore"), "{}", refused.err);
+    let checked = pando.run_on_node(&["check"], &[]).expect(1);
+    assert!(
+        checked.err.matches("is damaged").count() >= 2,
+        "{}",
+        checked.err
+    );
+    let saved = pando.folder.join("saved.ldif");
+    let to = saved.to_string_lossy().into_owned();
+    let salvage = pando
+        .run_on_node(&["export", "--salvage"], &["--output", &to])
+        .expect(1);
+    assert_eq!(
+        salvage.err.matches("is damaged").count(),
+        2,
+        "{}",
+        salvage.err
+    );
+    assert!(salvage.err.contains("uid=user"), "{}", salvage.err);
+    let lines = salvage.err.lines();
+    let lost: Vec<&str> = lines
+        .filter_map(|it| it.split_once(": entry"))
+        .map(|it| it.0)
+        .collect();
+    let is_lost = |record: &&str| {
+        lost.iter()
+            .any(|it| record.contains(&format!("dn: {it}\n")))
+    };
+    let expected: Vec<&str> = export.split("\n\n").filter(|it| !is_lost(it)).collect();
+    let saved = fs::read_to_string(saved).expect("what was saved");
+    assert_eq!(expected.len() + 2, export.split("\n\n").count());
+    assert_eq!(saved.split("\n\n").collect::<Vec<_>>(), expected);
+}

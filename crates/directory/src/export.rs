@@ -13,6 +13,7 @@ mod changes;
 mod forgotten;
 mod order;
 mod render;
+mod salvage;
 
 pub use changes::{ChangesOptions, export_changes};
 
@@ -74,6 +75,9 @@ pub struct ExportOptions {
     pub threads: usize,
     /// A process serves the database: it is read beside that one.
     pub served: bool,
+    /// Entries that are damaged are left out instead of ending the export, and so is what lies
+    /// below them.
+    pub salvage: bool,
 }
 
 impl Default for ExportOptions {
@@ -88,18 +92,21 @@ impl Default for ExportOptions {
             fold_columns: 76,
             compression: Compression::Plain,
             served: false,
+            salvage: false,
             threads: 0,
         }
     }
 }
 
 /// What an export wrote.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Entries.
     pub entries: u64,
     /// Bytes, after compression.
     pub bytes: u64,
+    /// Entries that could not be read, each with its name and the reason; none but in a salvage.
+    pub lost: Vec<String>,
 }
 
 /// Exports from the database in `data`.
@@ -119,7 +126,7 @@ pub fn export(
         threads => threads,
     };
     // What is read and what it is read by are of one state.
-    let mut readers = store.readers(threads + 1)?;
+    let mut readers = store.readers(threads + 1 + usize::from(options.salvage))?;
     let mut own = readers.pop().ok_or_else(|| {
         Failure::Configuration("there is no read transaction for the export".to_owned())
     })?;
@@ -138,6 +145,8 @@ pub fn export(
         next: AtomicU64::new(0),
         last,
     };
+    // Of the same state as the others: names of what is lost are told by it.
+    let mut names = options.salvage.then(|| readers.pop()).flatten();
     std::thread::scope(|scope| {
         for reader in readers {
             let (parts, rules) = (&parts, &rules);
@@ -149,7 +158,11 @@ pub fn export(
         parts.line.stop(None);
         done?;
         store.require_same_holder()?;
-        Ok(writer.exported())
+        let mut exported = writer.exported();
+        if let (Some(losses), Some(names)) = (&rules.losses, &mut names) {
+            exported.lost = losses.lines(&names.snapshot()?);
+        }
+        Ok(exported)
     })
 }
 

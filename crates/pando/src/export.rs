@@ -58,15 +58,28 @@ pub fn export(it: &Export) -> Result<(), Problem> {
         compression,
         threads: 0,
         served,
+        salvage: it.salvage,
     };
-    into(output, |output| run(&data, &options, output))
+    let lost = into(output, |output| run(&data, &options, output))?;
+    for line in &lost {
+        note(line);
+    }
+    match lost.len() {
+        0 => Ok(()),
+        lost => {
+            note(format_args!(
+                "pando: {lost} entries could not be read and are left out"
+            ));
+            Err(Problem::Reported)
+        }
+    }
 }
 
 /// Writes into a file, or where output goes.
-fn into(
+fn into<T>(
     output: Option<&Path>,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Problem>,
+) -> Result<T, Problem> {
     let Some(path) = output else {
         return write(&mut io::stdout().lock());
     };
@@ -76,8 +89,9 @@ fn into(
     }
     // Under another name until it is whole, so that nobody takes half an export for one.
     let partial = Partial::file(path).map_err(Problem::failed)?;
-    write(&mut partial.content())?;
-    partial.take_name().map_err(Problem::failed)
+    let written = write(&mut partial.content())?;
+    partial.take_name().map_err(Problem::failed)?;
+    Ok(written)
 }
 
 /// What was asked for, or what a file name asks for.
@@ -116,7 +130,12 @@ fn changes(data: &Path, options: &ChangesOptions, output: &mut dyn Write) -> Res
     Ok(())
 }
 
-fn run(data: &Path, options: &ExportOptions, output: &mut dyn Write) -> Result<(), Problem> {
+/// Returns a line for each entry that could not be read.
+fn run(
+    data: &Path,
+    options: &ExportOptions,
+    output: &mut dyn Write,
+) -> Result<Vec<String>, Problem> {
     let meter = Arc::new(Meter::default());
     let interrupts = {
         let meter = Arc::clone(&meter);
@@ -145,5 +164,5 @@ fn run(data: &Path, options: &ExportOptions, output: &mut dyn Write) -> Result<(
         exported.entries as f64 / seconds.max(0.001),
         indicatif::HumanBytes(exported.bytes)
     ));
-    Ok(())
+    Ok(exported.lost)
 }

@@ -48,6 +48,7 @@ impl<'w> Writer<'w> {
         Exported {
             entries: self.entries,
             bytes: self.output.bytes,
+            lost: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Entries as LDIF text or as add requests.
 
+use super::salvage::Losses;
 use super::{Compression, ExportFormat, ExportOptions};
 use crate::catalog::Catalog;
 use crate::context::{Context, write_member};
@@ -36,6 +37,8 @@ pub(super) struct Rules {
     format: ExportFormat,
     writer: LdifWriter,
     pub compression: Compression,
+    /// Where entries go that cannot be read; without it the first one ends the export.
+    pub losses: Option<Losses>,
 }
 
 /// Some entries as text.
@@ -124,7 +127,40 @@ impl Rules {
             format: options.format,
             writer: LdifWriter::new(options.fold_columns),
             compression: options.compression,
+            losses: options.salvage.then(Losses::default),
         })
+    }
+
+    /// The entries of a range of ids. In a salvage each is looked up by itself, so that a page that
+    /// cannot be read costs no entries of other pages.
+    fn entries<'a>(
+        &self,
+        snapshot: &Snapshot<'a>,
+        from: EntryId,
+        to: EntryId,
+    ) -> Box<dyn Iterator<Item = (EntryId, Result<EntryView<'a>, store::Error>)> + 'a> {
+        let snapshot = *snapshot;
+        if self.losses.is_none() {
+            let found = move |row: Result<(EntryId, EntryView<'a>), _>| match row {
+                Ok((id, view)) => (id, Ok(view)),
+                Err(error) => (from, Err(error)),
+            };
+            return Box::new(snapshot.entries_range(from, to).map(found));
+        }
+        let ids = (from.0..=to.0).map(EntryId);
+        Box::new(ids.filter_map(move |id| Some((id, snapshot.entry(id).transpose()?))))
+    }
+
+    /// What was made of an entry; `None` when it could not be, and the export goes on without it.
+    fn keep<T>(&self, id: EntryId, made: Result<T, Failure>) -> Result<Option<T>, Failure> {
+        match (made, &self.losses) {
+            (Ok(made), _) => Ok(Some(made)),
+            (Err(Failure::Store(error)), Some(losses)) => {
+                losses.add(id, &error);
+                Ok(None)
+            }
+            (Err(failure), _) => Err(failure),
+        }
     }
 
     fn exported<'v>(
@@ -319,8 +355,11 @@ impl<'r> Renderer<'r> {
             part: Part::default(),
             put,
         };
-        for row in snapshot.entries_range(from, to) {
-            let (id, view) = row?;
+        for (id, found) in self.rules.entries(snapshot, from, to) {
+            let Some(view) = self.rules.keep(id, found.map_err(Failure::from))? else {
+                continue;
+            };
+            let before = text.len();
             let mut row = Row {
                 id,
                 parent: view.parent(),
@@ -329,7 +368,11 @@ impl<'r> Renderer<'r> {
             };
             filling.part.has_older |= row.parent > id;
             let take = &mut |text: &mut Vec<u8>| filling.break_off(row, text);
-            let written = self.entry(snapshot, id, &view, &mut text, take)?;
+            let written = self.entry(snapshot, id, &view, &mut text, take);
+            let Some(written) = self.rules.keep(id, written)? else {
+                text.truncate(before);
+                continue;
+            };
             (row.end, row.goes_on) = (text.len(), false);
             filling.part.entries += u64::from(written);
             filling.part.rows.push(row);

@@ -173,10 +173,14 @@ pub struct Export {
     /// What to write
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: ExportFormat,
+    /// Leave out entries of a damaged database that cannot be read, and what is below them, instead
+    /// of ending with the first; each is named, and the exit status is 1
+    #[arg(long)]
+    pub salvage: bool,
     /// Instead of entries, LDIF of the changes made after this position or time (such as
     /// 20261121030000Z, UTC). Needs kept changes (changes.keep_mib in pando.toml)
     #[arg(long, value_name = "POSITION|TIME", value_parser = Point::parse,
-        conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format"])]
+        conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format", "salvage"])]
     pub changes_since: Option<Point>,
 }
 

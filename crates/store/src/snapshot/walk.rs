@@ -58,6 +58,21 @@ impl Iterator for Children<'_> {
 }
 
 impl Snapshot<'_> {
+    /// Shows `take` every row of the table of names: the superior, the entry, and its normalised RDN
+    /// (of a naming context the whole name, its RDNs joined by `00 02`).
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read, and ends the walk.
+    pub fn walk_names(&self, take: &mut dyn FnMut(EntryId, EntryId, &[u8])) -> Result<(), Error> {
+        let mut cursor = self.transaction.cursor(self.tables.name)?;
+        while let Some((key, value)) = cursor.next()? {
+            if let (Some(parent), Some(rdn)) = (parent_of_name_key(key), key.get(8..)) {
+                take(parent, id_of_name(key, value)?, rdn);
+            }
+        }
+        Ok(())
+    }
+
     /// Shows `take` the children of an entry with the keys of their names, behind one of these that
     /// need not be there any more, until it has enough; without one from the first on.
     pub(crate) fn walk_children(
