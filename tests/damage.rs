@@ -231,3 +231,39 @@ fn an_export_ends_at_damage_and_a_salvage_leaves_it_out() {
     assert_eq!(expected.len() + 2, export.split("\n\n").count());
     assert_eq!(saved.split("\n\n").collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_damaged_last_record_is_not_taken_for_a_torn_one() {
+    const PAGE: usize = 4096;
+    let mut pando = served();
+    let mut admin = pando.admin();
+    admin.add(&people::person("before")).expect_success();
+    admin.add(&people::person("last")).expect_success();
+    pando.kill();
+    let log = pando.node().join("data/log/00000001.log");
+    let whole = fs::read(&log).expect("the log");
+    let mut pages = whole.chunks_exact(PAGE);
+    let last = pages.rposition(|page| page.iter().any(|it| *it != 0));
+    let last = last.expect("there is a record") * PAGE;
+    // In the checksum, in the length, in the sequence number, in the content.
+    for at in [3, 9, 17, 90] {
+        let mut damaged = whole.clone();
+        damaged[last + at] ^= 4;
+        fs::write(&log, damaged).expect("written");
+        for (command, args) in [
+            ("serve", &["--listen", "ldap://127.0.0.1:0"][..]),
+            ("check", &[]),
+        ] {
+            let refused = pando.run_on_node(&[command], args).expect(1);
+            assert!(refused.err.contains("is damaged"), "{}", refused.err);
+            assert!(refused.err.contains("--forget-lost"), "{}", refused.err);
+        }
+    }
+    pando
+        .run_on_node(&["check", "--forget-lost"], &[])
+        .expect(0);
+    pando.serve();
+    let mut client = pando.client();
+    assert!(client.read(&people::person("before").name).is_some());
+    assert!(client.read(&people::person("last").name).is_none());
+}

@@ -48,11 +48,27 @@ impl CheckReport {
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
 pub fn check(data: &Path) -> Result<CheckReport, Failure> {
+    check_after(data, recover::open_store)
+}
+
+/// The same, giving up writes that were acknowledged and whose records at the end of the log are
+/// damaged.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_forgetting_lost(data: &Path) -> Result<CheckReport, Failure> {
+    check_after(data, recover::open_store_without_lost)
+}
+
+fn check_after(
+    data: &Path,
+    open: impl FnOnce(&Path) -> Result<(Store, Option<Recovered>), Failure>,
+) -> Result<CheckReport, Failure> {
     let problems = Store::examine_pages(data)?;
     if !problems.is_empty() {
         return Ok(CheckReport::of_pages(problems));
     }
-    let (_, recovered) = recover::open_store(data)?;
+    let (_, recovered) = open(data)?;
     // Who only reads is read ahead for.
     let store = Store::read_only(data, false)?;
     let report = examine(&store)?;

@@ -33,6 +33,15 @@ const PROGRESS_EVERY: u64 = 10_000;
 /// # Errors
 /// There is none, another process has it open, or log and database do not fit together.
 pub(crate) fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
+    Store::refuse_lost_records(data, record::position_of)?;
+    open_store_without_lost(data)
+}
+
+/// The same, going on without writes that were acknowledged and whose records are damaged.
+///
+/// # Errors
+/// As [`open_store`].
+pub(crate) fn open_store_without_lost(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
     let (store, recovery) = Store::recover(data)?;
     let Some(recovery) = recovery else {
         return Ok((store, None));

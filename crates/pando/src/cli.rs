@@ -143,6 +143,10 @@ pub struct Check {
     /// The node's folder; a server may be running
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
+    /// Give up acknowledged writes whose records at the end of the log are damaged, so that the
+    /// server starts again; for a node that is stopped
+    #[arg(long)]
+    pub forget_lost: bool,
 }
 
 /// `pando reload`

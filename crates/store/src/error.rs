@@ -78,6 +78,15 @@ pub enum Error {
         /// What is wrong.
         detail: String,
     },
+    /// The log ends before a write that was acknowledged.
+    LostRecords {
+        /// The sequence number of the record that cannot be read.
+        sequence: u64,
+        /// The position of the last write that can be executed again.
+        reached: u64,
+        /// The position that the database had reached.
+        acknowledged: u64,
+    },
     /// The caller asked for something the present state does not allow, e.g. a name that is taken.
     Conflict {
         /// What is wrong.
@@ -156,6 +165,17 @@ impl fmt::Display for Error {
                 folder.display()
             ),
             Error::CorruptLog { detail } => write!(f, "the write-ahead log: {detail}"),
+            Error::LostRecords {
+                sequence,
+                reached,
+                acknowledged,
+            } => write!(
+                f,
+                "the write-ahead log: record {sequence} is damaged: the log ends at position \
+                 {reached}, and writes up to position {acknowledged} were acknowledged; bring a \
+                 backup back with `pando restore`, or go on without those writes by `pando check \
+                 --forget-lost DIR`"
+            ),
             Error::Locked {
                 folder,
                 process: Some(process),

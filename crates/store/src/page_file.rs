@@ -59,7 +59,7 @@ const NODE_ITEMS: u16 = 0x04;
 /// [`Error::DamagedFile`] when the file has no state that could be looked at, or what the system
 /// says.
 pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<Vec<String>, Error> {
-    let file = PageFile::open(folder, transaction)?;
+    let file = PageFile::open_as(folder, transaction.map_or(Which::Next, Which::Of))?;
     let mut walk = Walk::new(&file);
     walk.tree("free pages", &file.free, 0)?;
     walk.tables()?;
@@ -72,7 +72,7 @@ pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<Vec<Str
 /// # Errors
 /// [`Error::DamagedFile`], or what the system says.
 pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
-    let file = PageFile::open(folder, None)?;
+    let file = PageFile::open_as(folder, Which::Next)?;
     if file.length / file.page_bytes > file.last_page {
         return Ok(());
     }
@@ -90,6 +90,36 @@ pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
         file.length,
         missing.end * file.page_bytes
     )))
+}
+
+/// The value of a key in a table, in the newest state that the file names. `None` when it cannot be
+/// read: after a power cut the newest state may lead to pages that were never written.
+pub(crate) fn newest_value(folder: &Path, table: &str, key: &[u8]) -> Option<Vec<u8>> {
+    value_in(folder, Which::Newest, table, key)
+}
+
+/// The same in the state that the next start begins with.
+pub(crate) fn next_value(folder: &Path, table: &str, key: &[u8]) -> Option<Vec<u8>> {
+    value_in(folder, Which::Next, table, key)
+}
+
+fn value_in(folder: &Path, which: Which, table: &str, key: &[u8]) -> Option<Vec<u8>> {
+    let file = PageFile::open_as(folder, which).ok()?;
+    let mut walk = Walk::new(&file);
+    let record = walk.value(TABLE_OF_TABLES, &file.main, table.as_bytes());
+    let tree = TreeRecord::decode(&record.ok()??)?;
+    walk.value(table, &tree, key).ok()?
+}
+
+/// The state of a file that is meant.
+#[derive(Debug, Clone, Copy)]
+enum Which {
+    /// The one that the next start begins with.
+    Next,
+    /// The newest one.
+    Newest,
+    /// That of a transaction.
+    Of(u64),
 }
 
 /// A file and the state of it that is looked at.
@@ -123,7 +153,7 @@ impl TreeRecord {
 }
 
 impl PageFile {
-    fn open(folder: &Path, transaction: Option<u64>) -> Result<PageFile, Error> {
+    fn open_as(folder: &Path, which: Which) -> Result<PageFile, Error> {
         let path = folder.join(DATABASE_FILE);
         let file = File::open(&path).map_err(Error::system("opening the database file"))?;
         let metadata = file.metadata();
@@ -142,18 +172,21 @@ impl PageFile {
         let page_bytes = first.map(|it| page_size(&it)).unwrap_or(Some(4096));
         let page_bytes = page_bytes.ok_or_else(|| damaged(none))?;
         let second = read_meta(&file, page_bytes).filter(|it| page_size(it) == Some(page_bytes));
-        let of_checkpoint = journal::checkpoint_meta(folder).unwrap_or_default();
         let newest = || {
             let both = first.into_iter().chain(second);
             both.max_by_key(|it| u64_at(it, TRANSACTION_AT))
         };
-        let meta = match transaction {
-            Some(wanted) => {
+        let meta = match which {
+            Which::Of(wanted) => {
                 let mut both = first.into_iter().chain(second);
                 both.find(|it| u64_at(it, TRANSACTION_AT) == Some(wanted))
                     .ok_or_else(|| Error::conflict("the state to look at has been passed"))?
             }
-            None => of_checkpoint.or_else(newest).ok_or_else(|| damaged(none))?,
+            Which::Newest => newest().ok_or_else(|| damaged(none))?,
+            Which::Next => {
+                let of_checkpoint = journal::checkpoint_meta(folder).unwrap_or_default();
+                of_checkpoint.or_else(newest).ok_or_else(|| damaged(none))?
+            }
         };
         let tree = |at: usize| TreeRecord::decode(meta.get(at..).unwrap_or_default());
         let trees = tree(FREE_TREE_AT).zip(tree(MAIN_TREE_AT));
@@ -209,6 +242,37 @@ impl<'f> Walk<'f> {
             self.tree(&name, &tree, 0)?;
         }
         Ok(())
+    }
+
+    /// The value of a key, if it stands in its leaf.
+    fn value(
+        &mut self,
+        table: &str,
+        tree: &TreeRecord,
+        wanted: &[u8],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut number = tree.root;
+        for _ in 0..DEPTH_MAX {
+            let Some(page) = self.page(table, number)? else {
+                return Ok(None);
+            };
+            let key = |at| page.node(at).map_or(&[][..], |(_, key)| key);
+            if page.flags() & PAGE_BRANCH == 0 {
+                let nodes = (0..page.count()).filter_map(|at| page.leaf_node(at));
+                let mut found =
+                    nodes.filter(|it| it.key == wanted && it.flags & NODE_OVERFLOW == 0);
+                return Ok(found.next().map(|it| it.data.to_vec()));
+            }
+            // The first key of a branch page stands for everything below the second.
+            let behind = (1..page.count())
+                .take_while(|at| key(*at) <= wanted)
+                .count();
+            match page.children().and_then(|it| it.get(behind).copied()) {
+                Some(child) => number = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// Walks over a tree. `inside` counts the trees around it: the items of a key may be one.

@@ -162,6 +162,23 @@ impl Store {
         Ok((store, recovery.transpose()?))
     }
 
+    /// Refuses a folder that was not closed and whose log ends before a write that the database
+    /// says was acknowledged. To be asked before [`Store::recover`], which forgets the evidence.
+    /// `position_of` reads the position in a record.
+    ///
+    /// # Errors
+    /// [`Error::LostRecords`], [`Error::Locked`], or the log cannot be read.
+    pub fn refuse_lost_records(
+        folder: &Path,
+        position_of: impl Fn(&[u8]) -> Option<u64>,
+    ) -> Result<(), Error> {
+        if !journal::is_open(folder) {
+            return Ok(());
+        }
+        let _lock = lock_folder(folder)?;
+        journal::refuse_lost_records(folder, position_of)
+    }
+
     /// Opens a database to read all of it. With `beside` another process may have it open: then
     /// the table of readers keeps that one from overwriting what is looked at here, and when all
     /// is read, [`Store::require_same_holder`] says whether it counts.

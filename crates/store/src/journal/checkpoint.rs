@@ -228,6 +228,15 @@ pub(super) fn mark(folder: &Path, id: LogId) -> Result<(), Error> {
     marked.map_err(Error::system("marking the database file"))
 }
 
+/// Whether the database file says that it belongs to this log.
+pub(super) fn is_marked(folder: &Path, id: LogId) -> Result<bool, Error> {
+    let file = File::open(folder.join(DATABASE_FILE));
+    let mut mark = [0; 16];
+    let read = file.and_then(|file| file.read_exact_at(&mut mark, MARK_AT));
+    read.map_err(Error::system("reading the database file"))?;
+    Ok(mark == id)
+}
+
 /// Makes the checkpoint's state the newest one of the database file, which nobody has open.
 pub(super) fn restore(folder: &Path, checkpoint: &Checkpoint) -> Result<(), Error> {
     let opening = Error::system("opening the database file");

@@ -7,6 +7,8 @@ use super::reader::LogReader;
 use super::{LOG_FOLDER, seal};
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
+use crate::page_file;
+use crate::state::{STATE_KEY, State};
 use crate::store::{Durability, Store};
 
 /// A store at its checkpoint, with the records that came after it. The owner executes them in one
@@ -27,6 +29,47 @@ pub(crate) fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     };
     checkpoint::restore(folder, &checkpoint)?;
     Ok(Some(checkpoint))
+}
+
+/// Refuses a log that ends before the position that the database says was reached: a commit comes
+/// after the sync of its record, so that record was acknowledged, and is damaged now. Without this
+/// it would be taken for the end that a crash tears. `position_of` reads the position in a record.
+///
+/// Costs a look at the log from the checkpoint on. Nothing is known when the crash took the newest
+/// pages of the database too.
+pub(crate) fn refuse_lost_records(
+    folder: &Path,
+    position_of: impl Fn(&[u8]) -> Option<u64>,
+) -> Result<(), Error> {
+    let Some(checkpoint) = checkpoint::read(folder)? else {
+        return Ok(());
+    };
+    let state = page_file::newest_value(folder, "meta", STATE_KEY);
+    let Some(Ok(state)) = state.map(|it| State::decode(&it)) else {
+        return Ok(());
+    };
+    if !checkpoint::is_marked(folder, checkpoint.id)? {
+        // Another database file: going back to the checkpoint tells of it.
+        return Ok(());
+    }
+    let mut reader = LogReader::new(&folder.join(LOG_FOLDER), checkpoint.id, checkpoint.place)?;
+    let mut last = None;
+    while let Some(content) = reader.next()? {
+        last = position_of(&content).max(last);
+    }
+    let reached = last.unwrap_or_else(|| {
+        let value = page_file::next_value(folder, "meta", STATE_KEY);
+        let state = value.and_then(|it| State::decode(&it).ok());
+        state.map_or(u64::MAX, |it| it.position)
+    });
+    if reached >= state.position {
+        return Ok(());
+    }
+    Err(Error::LostRecords {
+        sequence: reader.sequence(),
+        reached,
+        acknowledged: state.position,
+    })
 }
 
 impl Recovery {
