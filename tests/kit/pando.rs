@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::process::Running;
@@ -120,18 +120,24 @@ impl Pando {
 
     /// Serves the node on a free port of 127.0.0.1.
     pub fn serve(&mut self) {
-        self.serve_with(&["--listen", "ldap://127.0.0.1:0"]);
+        self.serve_with(&["--listen", "ldap://127.0.0.1:0"], &[]);
+    }
+
+    /// The same with variables in the environment of the process.
+    pub fn serve_in(&mut self, environment: &[(&str, &Path)]) {
+        self.serve_with(&["--listen", "ldap://127.0.0.1:0"], environment);
     }
 
     /// Serves the node where its `pando.toml` says, `ldap://127.0.0.1:0` among others.
     pub fn serve_as_configured(&mut self) {
-        self.serve_with(&[]);
+        self.serve_with(&[], &[]);
     }
 
-    fn serve_with(&mut self, args: &[&str]) {
+    fn serve_with(&mut self, args: &[&str], environment: &[(&str, &Path)]) {
         assert!(self.running.is_none(), "one process per folder");
         let mut command = self.command(&[]);
         command.arg("serve").arg(self.node()).args(args);
+        command.envs(environment.iter().copied());
         let mut running = Running::start("pando", &mut command);
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;

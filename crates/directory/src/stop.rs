@@ -166,6 +166,14 @@ fn tell_full() {
 
 /// What a client is told about a failure, after logging it.
 pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
+    if let Failure::Store(store::Error::Broken) = failure {
+        tracing::error!(%failure, "an operation failed");
+        // Every answer would be this one until a restart, and supervisors restart what has ended.
+        tracing::error!(
+            "the process ends, so that it is started again; nothing acknowledged is lost"
+        );
+        std::process::exit(1);
+    }
     if let Failure::Store(store::Error::Full) = failure {
         tell_full();
         return LdapResult::new(

@@ -182,10 +182,17 @@ impl Channel {
         }))?;
         for answer in &answers {
             let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
-            if let Response::SearchEntry { attributes, .. } = message.response
-                && let Some(value) = attributes.iter().flat_map(|it| it.values).next()
-            {
-                return Ok(Some(String::from_utf8_lossy(value).into_owned()));
+            match message.response {
+                Response::SearchEntry { attributes, .. } => {
+                    if let Some(value) = attributes.iter().flat_map(|it| it.values).next() {
+                        return Ok(Some(String::from_utf8_lossy(value).into_owned()));
+                    }
+                }
+                // Who may not see an entry is answered in order; who cannot be answered is not.
+                Response::SearchDone(result) if is_trouble(result.code) => {
+                    return Err(refused(&result));
+                }
+                _ => {}
             }
         }
         Ok(None)
@@ -272,6 +279,14 @@ pub fn refused(result: &LdapResult) -> Problem {
         "" => Problem::failed(name),
         text => Problem::failed(format_args!("{text} ({name})")),
     }
+}
+
+/// Whether a server that answers so is in trouble.
+fn is_trouble(code: ResultCode) -> bool {
+    matches!(
+        code,
+        ResultCode::OTHER | ResultCode::UNAVAILABLE | ResultCode::OPERATIONS_ERROR
+    )
 }
 
 fn result_of(response: Response<'_>) -> Option<LdapResult> {

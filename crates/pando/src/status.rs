@@ -77,8 +77,15 @@ fn ask_server(
         None => Vec::new(),
     };
     let began = Instant::now();
-    // The root DSE can be read by everybody.
-    let version = Channel::connect(&target, "", b"").and_then(|mut it| version(&mut it));
+    // The root DSE can be read by everybody. It is made without the database, so an entry is asked for
+    // besides, which the server need not show.
+    let version = Channel::connect(&target, "", b"").and_then(|mut it| {
+        let version = version(&mut it)?;
+        if let Some(context) = it.first_value("", "namingContexts")? {
+            it.first_value(&context, "objectClass")?;
+        }
+        Ok(version)
+    });
     let took_ms = began.elapsed().as_millis() as u64;
     let version = match version {
         Ok(version) => version,

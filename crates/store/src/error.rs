@@ -23,6 +23,9 @@ pub enum Error {
         /// What failed.
         reason: String,
     },
+    /// A write of the database's first pages failed earlier, so nothing is read or written any more.
+    /// A restart brings back everything that was acknowledged.
+    Broken,
     /// The folder was not closed: what is in its log comes first ([`crate::Store::recover`]).
     Unrecovered {
         /// The folder.
@@ -158,6 +161,10 @@ impl fmt::Display for Error {
                 f,
                 "the next start finds out whether the last writes are done, and writing has ended \
                  until then, after {reason}"
+            ),
+            Error::Broken => f.write_str(
+                "writing the first pages of the database has failed: it can be neither read nor \
+                 written before it is opened again",
             ),
             Error::Unrecovered { folder } => write!(
                 f,

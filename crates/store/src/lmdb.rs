@@ -50,6 +50,7 @@ fn check(code: c_int) -> Result<(), Error> {
     match code {
         ffi::MDB_SUCCESS => Ok(()),
         ffi::MDB_MAP_FULL => Err(Error::Full),
+        ffi::MDB_PANIC => Err(Error::Broken),
         code if means_full(code) => Err(Error::Full),
         code => Err(Error::Lmdb {
             code,

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::process::Command;
 
+use kit::process::until;
 use kit::random::Random;
 use kit::{Client, Entry, Pando, SUFFIX, people};
-use protocol::{ResultCode, Scope};
+use protocol::{DeleteRequest, Request, ResultCode, Scope};
 
 /// How often the file is damaged while it is served.
 const DAMAGES: u64 = 40;
@@ -266,4 +268,72 @@ fn a_damaged_last_record_is_not_taken_for_a_torn_one() {
     let mut client = pando.client();
     assert!(client.read(&people::person("before").name).is_some());
     assert!(client.read(&people::person("last").name).is_none());
+}
+
+#[test]
+fn a_failed_write_of_a_meta_page_ends_the_process() {
+    let mut pando = served();
+    pando.stop();
+    let shim = pando.folder.join("meta_write_fails.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/damage/meta_write_fails.c");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([shim.as_os_str(), source.as_ref()])
+        .status();
+    assert!(compiled.expect("a compiler of C").success());
+    let armed = pando.folder.join("armed");
+    pando.serve_in(&[("LD_PRELOAD", &shim), ("META_WRITE_FAILS", &armed)]);
+    let mut admin = pando.admin();
+    admin.add(&people::person("before")).expect_success();
+    fs::write(&armed, "").expect("written");
+    let refused = admin.add(&people::person("lost"));
+    assert_ne!(refused.code, ResultCode::SUCCESS);
+    // Whoever asks next gets an answer or the end of the connection, and no later one.
+    let running = pando.process();
+    until("the process ends", || {
+        let asked = running.is_alive().then(|| {
+            let request = Request::Delete(DeleteRequest {
+                entry: "uid=nobody",
+            });
+            let sent = admin.try_send(&request, &[]);
+            sent.and_then(|id| admin.try_finish(id)).is_ok()
+        });
+        asked.is_none().then_some(())
+    });
+    let log = pando.process().log();
+    assert!(log.contains("the process ends"), "{log}");
+    assert_eq!(pando.stop().code(), Some(1));
+    fs::remove_file(&armed).expect("removed");
+    pando.serve();
+    assert!(
+        pando
+            .client()
+            .read(&people::person("before").name)
+            .is_some()
+    );
+}
+
+#[test]
+fn status_asks_a_server_for_an_entry() {
+    let pando = served();
+    let url = pando.url();
+    pando
+        .run(&["status", "--url", &url])
+        .expect(0)
+        .says("answers in");
+    let path = pando.node().join("data/pando.mdb");
+    let bytes = fs::read(&path).expect("the database");
+    let file = File::options()
+        .write(true)
+        .open(path)
+        .expect("the database");
+    // The object class of the suffix, which no other entry has.
+    let value = b"\x04\x06domain";
+    let places = bytes.windows(value.len()).enumerate();
+    for (at, _) in places.filter(|(_, it)| it == value) {
+        file.write_all_at(b"D", at as u64 + 2).expect("written");
+    }
+    let answer = pando.run(&["status", "--url", &url]);
+    assert_ne!(answer.status, 0, "{}", answer.out);
+    answer.says("does not answer").says("damaged");
 }
