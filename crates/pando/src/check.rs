@@ -38,8 +38,8 @@ pub fn check(it: &Check) -> Result<(), Problem> {
         ));
     }
     note(format_args!(
-        "pando: {} problems in {} entries; bring a backup back with pando restore, or save what can \
-         be read with pando export --salvage",
+        "pando: {} problems in {} entries; bring a backup back with pando restore, or save what \
+         can be read with pando export --salvage",
         report.problem_count, report.entries
     ));
     Err(Problem::Reported)

@@ -77,8 +77,8 @@ fn ask_server(
         None => Vec::new(),
     };
     let began = Instant::now();
-    // The root DSE can be read by everybody. It is made without the database, so an entry is asked for
-    // besides, which the server need not show.
+    // The root DSE can be read by everybody. It is made without the database, so an entry is asked
+    // for besides, which the server need not show.
     let version = Channel::connect(&target, "", b"").and_then(|mut it| {
         let version = version(&mut it)?;
         if let Some(context) = it.first_value("", "namingContexts")? {

@@ -68,19 +68,19 @@ impl EntryStore for EntryTree {
         parts: &[&[u8]],
         put: Put,
     ) -> Result<(), Error> {
-        let mut hash = Xxh3::new();
-        let checksum;
-        let mut all: SmallVec<[&[u8]; 4]> = SmallVec::new();
         // Rows that are copied may be of the version without a checksum.
-        let mut rest = parts;
-        if let Some(([_, first @ ..], others)) = parts.split_first() {
-            all.extend([&[VERSION][..], first]);
-            rest = others;
-        }
-        all.extend_from_slice(rest);
-        all.iter().for_each(|part| hash.update(part));
-        checksum = (hash.digest() ^ id.0).to_le_bytes();
-        all.push(&checksum);
+        let first = parts.first().and_then(|it| it.get(1..));
+        let rest = parts.get(1..).unwrap_or_default();
+        let mut hash = Xxh3::new();
+        let version = [VERSION];
+        let content = [&version[..], first.unwrap_or_default()];
+        content
+            .iter()
+            .chain(rest)
+            .for_each(|part| hash.update(part));
+        let checksum = (hash.digest() ^ id.0).to_le_bytes();
+        let parts = content.iter().chain(rest).copied();
+        let all: SmallVec<[&[u8]; 4]> = parts.chain([&checksum[..]]).collect();
         transaction.put_parts(self.0, &id_key(id), &all, put)
     }
 
@@ -199,7 +199,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_damaged_row_is_read(bytes in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..4)) {
+        fn no_damaged_row_is_read(
+            bytes in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..4),
+        ) {
             let (row, old) = rows();
             let damage = |row: &[u8]| {
                 let mut damaged = row.to_vec();

@@ -23,8 +23,8 @@ pub enum Error {
         /// What failed.
         reason: String,
     },
-    /// A write of the database's first pages failed earlier, so nothing is read or written any more.
-    /// A restart brings back everything that was acknowledged.
+    /// A write of the database's first pages failed earlier, so nothing is read or written any
+    /// more. A restart brings back everything that was acknowledged.
     Broken,
     /// The folder was not closed: what is in its log comes first ([`crate::Store::recover`]).
     Unrecovered {

@@ -499,7 +499,7 @@ impl Page {
     fn node(&self, at: usize) -> Option<(usize, &[u8])> {
         let node = self.u16(HEADER_BYTES + 2 * at);
         let key = node + NODE_BYTES;
-        let sound = node >= self.u16(14) && node % 2 == 0;
+        let sound = node >= self.u16(14) && node.is_multiple_of(2);
         let length = usize::from(u16_at(&self.bytes, node + 6)?);
         sound.then_some((node, self.bytes.get(key..key + length)?))
     }

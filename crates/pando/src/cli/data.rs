@@ -180,7 +180,9 @@ pub struct Export {
     /// Instead of entries, LDIF of the changes made after this position or time (such as
     /// 20261121030000Z, UTC). Needs kept changes (changes.keep_mib in pando.toml)
     #[arg(long, value_name = "POSITION|TIME", value_parser = Point::parse,
-        conflicts_with_all = ["base", "filter", "attributes", "no_operational", "format", "salvage"])]
+        conflicts_with_all = [
+            "base", "filter", "attributes", "no_operational", "format", "salvage"
+        ])]
     pub changes_since: Option<Point>,
 }
 

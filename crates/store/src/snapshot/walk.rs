@@ -58,8 +58,8 @@ impl Iterator for Children<'_> {
 }
 
 impl Snapshot<'_> {
-    /// Shows `take` every row of the table of names: the superior, the entry, and its normalised RDN
-    /// (of a naming context the whole name, its RDNs joined by `00 02`).
+    /// Shows `take` every row of the table of names: the superior, the entry, and its normalised
+    /// RDN (of a naming context the whole name, its RDNs joined by `00 02`).
     ///
     /// # Errors
     /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read, and ends the walk.
