@@ -6,6 +6,7 @@ mod conformance;
 mod data;
 mod mistakes;
 mod nodes;
+mod secrets;
 mod streams;
 mod watch;
 

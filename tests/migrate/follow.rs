@@ -12,7 +12,7 @@ const PEOPLE: usize = 2_000;
 fn a_server_moves_while_it_changes() {
     let mut moved = Move::new("syncprov-sessionlog 1000\n", PEOPLE);
     let answer = moved.run(&["--once"]).expect(0);
-    let answer = answer.says("badgeNumber, badgeColour, badgeSecret\n");
+    let answer = answer.says("badgeNumber, badgeColour, badgeSecret, badgePassword\n");
     let answer = answer.says("badgeSecret: its syntax 1.3.6.1.4.1.4203.666.11.10.2.1 is not known");
     answer
         .says("OpenLDAPdisplayableObject, badgeHolder\n")

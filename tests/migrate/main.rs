@@ -3,6 +3,7 @@
 mod follow;
 mod interruptions;
 mod kinds;
+mod left_behind;
 mod mistakes;
 mod policies;
 mod report;
@@ -17,7 +18,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A schema of the old server's own: a type with a supertype, one whose syntax nobody knows, one
-/// that the node defines differently, a class that uses them.
+/// that the node defines differently, one of a secret, a class that uses them.
 const SCHEMA: &str = "\
 attributetype ( 1.3.6.1.4.1.4203.666.99.1 NAME 'badgeNumber' EQUALITY integerMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
@@ -26,8 +27,10 @@ attributetype ( 1.3.6.1.4.1.4203.666.99.3 NAME 'badgeSecret'
   SYNTAX 1.3.6.1.4.1.4203.666.11.10.2.1 )
 attributetype ( 1.3.6.1.4.1.4203.666.99.4 NAME 'sudoOrder' EQUALITY caseIgnoreMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
+attributetype ( 1.3.6.1.4.1.4203.666.99.6 NAME 'badgePassword' EQUALITY caseExactMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
 objectclass ( 1.3.6.1.4.1.4203.666.99.5 NAME 'badgeHolder' SUP top AUXILIARY
-  MAY ( badgeNumber $ badgeColour $ badgeSecret $ sudoOrder ) )
+  MAY ( badgeNumber $ badgeColour $ badgeSecret $ sudoOrder $ badgePassword ) )
 ";
 
 /// Both servers, and the files of the command.

@@ -129,6 +129,8 @@ pub struct Imported {
     pub broken: Vec<String>,
     /// Naming contexts added to the configuration.
     pub contexts: Vec<String>,
+    /// Attribute types of the database, by name, that look like secrets and are not marked so.
+    pub look_alikes: Vec<String>,
     /// Entries there are now, configuration included.
     pub total: u64,
     /// The state digest, 32 hexadecimal digits.

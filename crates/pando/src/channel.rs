@@ -170,6 +170,11 @@ impl Channel {
 
     /// The first value of an attribute of one entry, if it has any that may be seen.
     pub fn first_value(&mut self, base: &str, attribute: &str) -> Result<Option<String>, Problem> {
+        Ok(self.values(base, attribute)?.into_iter().next())
+    }
+
+    /// The values of an attribute of one entry that may be seen.
+    pub fn values(&mut self, base: &str, attribute: &str) -> Result<Vec<String>, Problem> {
         let answers = self.call(&Request::Search(SearchRequest {
             base,
             scope: Scope::BaseObject,
@@ -180,13 +185,13 @@ impl Channel {
             filter: Filter::Present("objectClass"),
             attributes: vec![attribute],
         }))?;
+        let mut all = Vec::new();
         for answer in &answers {
             let message = ResponseMessage::decode(answer).map_err(Problem::failed)?;
             match message.response {
                 Response::SearchEntry { attributes, .. } => {
-                    if let Some(value) = attributes.iter().flat_map(|it| it.values).next() {
-                        return Ok(Some(String::from_utf8_lossy(value).into_owned()));
-                    }
+                    let values = attributes.iter().flat_map(|it| it.values);
+                    all.extend(values.map(|it| String::from_utf8_lossy(it).into_owned()));
                 }
                 // Who may not see an entry is answered in order; who cannot be answered is not.
                 Response::SearchDone(result) if is_trouble(result.code) => {
@@ -195,7 +200,7 @@ impl Channel {
                 _ => {}
             }
         }
-        Ok(None)
+        Ok(all)
     }
 
     /// Sends a request and returns every answer to it, the final one last.

@@ -185,6 +185,15 @@ pub enum SchemaAction {
         #[arg(required = true, value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
+    /// Make the values of attribute types secret: for the administrator only
+    Secret {
+        /// The node's folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The attribute types, which must be in the schema
+        #[arg(required = true, value_name = "ATTRIBUTE")]
+        attributes: Vec<String>,
+    },
     /// Read schema files and say whether they can be used, changing nothing
     Check {
         /// The schema files

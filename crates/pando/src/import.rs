@@ -6,6 +6,7 @@ use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use crate::room;
+use crate::secret;
 use directory::Failure;
 use directory::import::{
     Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, can_resume,
@@ -61,7 +62,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     };
     let started = Instant::now();
     let imported = run(&data, source, &options, total, it.template.is_some())?;
-    report(&imported, &rejects, started)
+    report(&it.dir, &imported, &rejects, started)
 }
 
 /// Where rejected entries go: into a new file. Those of an earlier import may not be mended yet.
@@ -203,7 +204,12 @@ fn bytes_of(files: &[PathBuf]) -> Option<u64> {
 }
 
 /// Says what an import did; a problem when entries were rejected.
-pub fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(), Problem> {
+pub fn report(
+    dir: &Path,
+    imported: &Imported,
+    rejects: &Path,
+    started: Instant,
+) -> Result<(), Problem> {
     let seconds = started.elapsed().as_secs_f64();
     let mut line = format!(
         "{} entries imported in {seconds:.1} s ({:.0} entries/s)",
@@ -226,6 +232,7 @@ pub fn report(imported: &Imported, rejects: &Path, started: Instant) -> Result<(
     for broken in &imported.broken {
         note(format_args!("pando: {broken}"));
     }
+    secret::warn(dir, &imported.look_alikes);
     if imported.rejected == 0 {
         return Ok(());
     }

@@ -25,6 +25,7 @@ mod report;
 mod room;
 mod rotation;
 mod schema;
+mod secret;
 mod serve;
 mod status;
 mod streams;

@@ -15,6 +15,7 @@ pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
     match action {
         SchemaAction::Show { dir, text } => show(dir, text.as_deref()),
         SchemaAction::Add { dir, files } => add(dir, files),
+        SchemaAction::Secret { dir, attributes } => crate::secret::mark(dir, attributes),
         SchemaAction::Check { files } => check(files),
     }
 }

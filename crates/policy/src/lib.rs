@@ -26,6 +26,6 @@ pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
-pub use secrets::Secrets;
+pub use secrets::{Secrets, looks_secret};
 pub use subject::{Authentication, Subject, SubjectKind};
 pub use verified::{Tag, VerifiedCache};

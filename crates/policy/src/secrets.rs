@@ -10,12 +10,12 @@
 //! values is not enough, since an index would find the entries of a guessed value all the same: so
 //! assertions about it are taken out of filters before anything is looked up.
 
-use schema::{Filter, Schema, Selector, TypeId};
+use schema::{AttributeType, Filter, Schema, Selector, TypeId};
 use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Names under which products keep passwords, keys and hashes. Their own schema files mark none.
-const WELL_KNOWN: [&str; 48] = [
+const WELL_KNOWN: [&str; 51] = [
     // RFC 4519, RFC 3112, RFC 2307bis, draft-behera-ldap-password-policy.
     "userPassword",
     "authPassword",
@@ -39,6 +39,10 @@ const WELL_KNOWN: [&str; 48] = [
     "krbExtraData",
     "krbPwdHistory",
     "krb5Key",
+    // Private keys, as OpenLDAP's autoca overlay keeps them.
+    "pKCS8PrivateKey",
+    "cAPrivateKey",
+    "userPrivateKey",
     // FreeRADIUS, ISC DHCP.
     "radiusTunnelPassword",
     "radiusClientSecret",
@@ -73,6 +77,28 @@ const WELL_KNOWN: [&str; 48] = [
     "nsSymmetricKey",
     "passwordHistory",
     "nspmPassword",
+];
+
+/// Parts of names, in lower case, that point to a secret.
+const LOOK_SECRET: [&str; 8] = [
+    "passw",
+    "pwd",
+    "secret",
+    "key",
+    "hash",
+    "credential",
+    "token",
+    "privat",
+];
+
+/// Syntaxes whose values are no secrets, whatever the attribute is called, such as the time of a
+/// password's last change: Boolean, DN, Generalized Time, INTEGER, UTC Time (RFC 4517 §3.3).
+const PLAIN_SYNTAXES: [&str; 5] = [
+    "1.3.6.1.4.1.1466.115.121.1.7",
+    "1.3.6.1.4.1.1466.115.121.1.12",
+    "1.3.6.1.4.1.1466.115.121.1.24",
+    "1.3.6.1.4.1.1466.115.121.1.27",
+    "1.3.6.1.4.1.1466.115.121.1.53",
 ];
 
 /// The secret attribute types of one schema.
@@ -114,6 +140,23 @@ impl Secrets {
     /// The types, ascending.
     pub fn types(&self) -> &[TypeId] {
         &self.types
+    }
+
+    /// Names of the attribute types that this database has used, that are not secret, and whose
+    /// names say that perhaps they should be; sorted. Types of the standard schema are judged
+    /// already.
+    pub fn look_alikes(&self, schema: &Schema) -> Vec<String> {
+        let standard = Schema::standard();
+        let mut names: Vec<String> = schema
+            .known_attributes()
+            .filter(|it| !self.contains(it.type_id))
+            .map(|it| schema.type_of(it.type_id))
+            .filter(|it| standard.attribute_type(&it.oid).is_none() && looks_secret(it))
+            .map(|it| it.name().to_owned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Whether a type is secret.
@@ -206,6 +249,19 @@ impl Secrets {
         selector.numbers.retain(|number| !is_secret(*number));
         !self.contains(selector.type_id)
     }
+}
+
+/// Whether the name of an attribute type says that its values are passwords, keys, or hashes of
+/// them, and its syntax allows that. A public key is none.
+pub fn looks_secret(it: &AttributeType) -> bool {
+    if PLAIN_SYNTAXES.contains(&it.syntax.oid) {
+        return false;
+    }
+    it.names.iter().any(|name| {
+        let name = name.to_ascii_lowercase();
+        let public = name.contains("public") || name.contains("keyword");
+        !public && LOOK_SECRET.iter().any(|part| name.contains(part))
+    })
 }
 
 fn is_well_known(name: &str) -> bool {

@@ -28,7 +28,9 @@ pub(super) fn finish(plan: &Plan<'_>, outcome: Outcome) -> Result<Imported, Fail
         digest = store.reader()?.snapshot()?.digest()?;
     }
     let length = std::fs::metadata(store.folder().join(DATABASE_FILE)).map(|it| it.len());
+    let secrets = plan.catalog.access.secrets();
     Ok(Imported {
+        look_alikes: secrets.look_alikes(&outcome.schema),
         entries: outcome.entries,
         rejected: outcome.rejected,
         created: outcome.created,

@@ -122,6 +122,11 @@ pub struct Migrate {
     /// [default: the naming contexts of the old server]
     #[arg(short, long, value_name = "DN")]
     pub base: Vec<String>,
+    /// Name the access rules, limits and overlays of this configuration of the old server:
+    /// slapd.conf, the folder slapd.d, or what `slapcat -n0` prints
+    /// [default: its cn=config, where --bind-dn may read it]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub old_config: Option<PathBuf>,
     /// Begin TLS on an ldap:// connection
     #[arg(long)]
     pub starttls: bool,

@@ -12,6 +12,7 @@ mod entry;
 mod follow;
 mod here;
 mod keep;
+mod left_behind;
 mod node;
 mod policies;
 mod provider;
@@ -31,6 +32,7 @@ use crate::init::data_folder;
 use crate::passwd::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, note};
+use crate::secret;
 use apply::Applier;
 use compare::Compare;
 use copy::Copy;
@@ -38,10 +40,12 @@ use directory::import::ImportOptions;
 use follow::{Follow, Mode, Sum};
 use here::Here;
 use keep::Keep;
+use left_behind::LeftBehind;
 use protocol::control::SyncMode;
 use pull::Way;
 use rejects::Rejects;
 use remote::{Old, Remote};
+use schema::Schema;
 use state::State;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -164,6 +168,9 @@ impl Job<'_> {
         let served = Channel::is_served(self.dir());
         let mut channel = self.channel()?;
         let taken = take_schema::take_over(&mut remote, &provider.subschema, &mut channel, true)?;
+        if state.is_none() || self.it.old_config.is_some() {
+            self.say_left_behind(&mut remote, &taken.schema, &mut channel)?;
+        }
         let keep = Keep::new(taken.schema, taken.operational);
         node::add_contexts(&mut channel, keep.schema(), &provider.bases)?;
         node::add_index(&mut channel).map_err(Trouble::Refused)?;
@@ -181,6 +188,8 @@ impl Job<'_> {
         }
         known.save(self.dir()).map_err(Trouble::Refused)?;
         if !empty || served || begun {
+            // The bulk copy names those it has found values of.
+            secret::warn(self.dir(), &taken.look_alikes);
             if empty && served {
                 note(
                     "the node is served: its entries are added one by one; stop it first for the \
@@ -191,6 +200,30 @@ impl Job<'_> {
         }
         self.fill(remote, data, keep, provider.subentries, known)?;
         Ok(true)
+    }
+
+    /// Says what of the old server is not taken over, and what becomes public by that.
+    fn say_left_behind(
+        &self,
+        remote: &mut Remote,
+        schema: &Schema,
+        channel: &mut Channel,
+    ) -> Result<(), Trouble> {
+        let found = match &self.it.old_config {
+            Some(path) => Some(LeftBehind::of_path(path).map_err(Trouble::Refused)?),
+            None => LeftBehind::of_server(remote)?,
+        };
+        let Some(found) = found else {
+            note(
+                "pando: the old server does not show its configuration: its access rules, limits \
+                 and overlays are not taken over and cannot be named; let the name to bind with \
+                 read cn=config there, or give --old-config PATH (slapd.conf, slapd.d, or what \
+                 `slapcat -n0` prints)",
+            );
+            return Ok(());
+        };
+        found.say();
+        secret::warn_of_guarded(self.dir(), schema, channel, found.guarded()).map_err(Trouble::here)
     }
 
     /// The state to go on from.
@@ -259,7 +292,7 @@ impl Job<'_> {
         state.save(self.dir()).map_err(Trouble::Refused)?;
         self.refused += imported.rejected;
         // Rejects are reported now and decide the exit status at the end.
-        let _ = crate::import::report(&imported, &self.rejects, started);
+        let _ = crate::import::report(self.dir(), &imported, &self.rejects, started);
         if !found.passwords {
             let who = match self.old.bind_dn.as_str() {
                 "" => "an anonymous client",
@@ -356,6 +389,7 @@ impl Job<'_> {
         let provider = provider::look(remote, self.it)?;
         let mut channel = self.channel()?;
         let taken = take_schema::take_over(remote, &provider.subschema, &mut channel, false)?;
+        secret::warn(self.dir(), &taken.look_alikes);
         let reader = match channel.is_online() {
             true => Some(self.channel()?),
             false => None,

@@ -6,6 +6,7 @@ use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::{Problem, note};
 use crate::schema::{SchemaFile, add_file};
+use policy::{Secrets, looks_secret};
 use protocol::{ChangeOperation, Request, Response, ResponseMessage, Scope};
 use schema::{
     AttributeTypeDefinition, Definition, DefinitionKind, Schema, SchemaError, Syntax, Usage,
@@ -26,6 +27,8 @@ pub struct Taken {
     pub schema: Schema,
     /// Names in lower case of the old server's operational attributes.
     pub operational: HashSet<String>,
+    /// Attribute types that came with this run, by name, that look like secrets and are not.
+    pub look_alikes: Vec<String>,
 }
 
 /// Takes over what is missing and says so; `loud`: also what is not, which stays so the next time.
@@ -50,7 +53,16 @@ pub fn take_over(
         .collect();
     let (schema, taken) = extend(here, missing, loud);
     store(channel, &taken).map_err(Trouble::Refused)?;
+    let secrets = Secrets::of(&schema, &[]);
+    let types = taken.iter().filter_map(|it| match it {
+        Definition::AttributeType(it) => schema.attribute_type(&it.oid),
+        _ => None,
+    });
+    let public = types.filter(|it| !secrets.contains(*it));
+    let public = public.map(|it| schema.type_of(it));
+    let look_alikes = public.filter(|it| looks_secret(it));
     Ok(Taken {
+        look_alikes: look_alikes.map(|it| it.name().to_owned()).collect(),
         schema,
         operational,
     })
