@@ -4,13 +4,15 @@
 //! descendants). A value without a scheme is a cleartext password. A value whose scheme is not
 //! known matches nothing.
 //!
-//! Invariant: no stored value, whoever wrote it, makes verification panic, take unbounded memory
-//! or unbounded time.
+//! Invariant: no stored value, whoever wrote it, makes verification panic, or take more than about
+//! two seconds of one processor and 256 MiB of memory. [`check`] refuses values that would; those
+//! that are stored all the same match nothing.
 
 mod argon;
 mod base64;
 mod crypt;
 mod digest;
+mod excess;
 pub(crate) mod fuzz;
 mod pbkdf2;
 mod scram;
@@ -23,6 +25,8 @@ use std::str::FromStr;
 use subtle::ConstantTimeEq;
 
 use digest::Algorithm;
+pub use excess::{Excess, PASSWORD_OCTETS_MAX};
+use excess::{STORED_OCTETS_MAX, at_most};
 pub use pbkdf2::Prf;
 pub use scram::ScramKeys;
 
@@ -31,7 +35,7 @@ pub use scram::ScramKeys;
 pub enum Cost {
     /// A microsecond or less: verify it where you are.
     Fast,
-    /// Up to seconds: verify it on a thread of its own, and remember successes.
+    /// Up to two seconds: verify it on a thread of its own, and remember successes.
     Slow,
 }
 
@@ -114,9 +118,38 @@ pub fn cost(stored: &[u8]) -> Cost {
     }
 }
 
-/// Whether `given` is the password that `stored` was made from. Unknown schemes and damaged
-/// values match nothing.
+/// Whether `value`, a password in the clear or a stored value, may be stored.
+///
+/// # Errors
+/// It is too long, or its verification would take too much time or memory.
+pub fn check(value: &[u8]) -> Result<(), Excess> {
+    let (form, rest) = match split(value) {
+        Some((Some(Form::Cleartext), rest)) => (None, rest),
+        Some((Some(form), rest)) => (Some(form), rest),
+        None | Some((None, _)) => (None, value),
+    };
+    let Some(form) = form else {
+        let what = "octets in a password";
+        return at_most(what, PASSWORD_OCTETS_MAX as u64, rest.len() as u64);
+    };
+    let what = "octets in a hashed password";
+    at_most(what, STORED_OCTETS_MAX as u64, value.len() as u64)?;
+    match form {
+        Form::Crypt => crypt::check(rest),
+        Form::Pbkdf2(prf) => pbkdf2::check(prf, rest),
+        Form::Pbkdf2Binary => pbkdf2::check_binary(rest),
+        Form::Argon2 => argon::check(rest),
+        Form::Scram(prf) => ScramKeys::check(prf, rest),
+        Form::Cleartext | Form::Digest { .. } | Form::Pkcs5s2 | Form::Foreign => Ok(()),
+    }
+}
+
+/// Whether `given` is the password that `stored` was made from. Unknown schemes, damaged values,
+/// and values and passwords that ask for too much ([`check`]) match nothing.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
+    if given.len() > PASSWORD_OCTETS_MAX || check(stored).is_err() {
+        return false;
+    }
     let Some((form, rest)) = split(stored) else {
         return stored.ct_eq(given).into();
     };
@@ -138,7 +171,9 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
 /// The keys that a stored value keeps for SCRAM with this digest, if it keeps some.
 pub fn scram_keys(stored: &[u8], prf: Prf) -> Option<ScramKeys> {
     match split(stored)? {
-        (Some(Form::Scram(of)), rest) if of == prf => ScramKeys::parse(prf, rest),
+        (Some(Form::Scram(of)), rest) if of == prf && check(stored).is_ok() => {
+            ScramKeys::parse(prf, rest)
+        }
         _ => None,
     }
 }
@@ -268,6 +303,8 @@ pub enum HashError {
     Random(getrandom::Error),
     /// The scheme cannot hold this password (bcrypt: zero octets, or more than 71).
     Unsuitable(Scheme),
+    /// The password is too long for every scheme.
+    TooLong(Excess),
 }
 
 impl fmt::Display for HashError {
@@ -275,6 +312,7 @@ impl fmt::Display for HashError {
         match self {
             HashError::Random(error) => write!(f, "no random bytes for a salt: {error}"),
             HashError::Unsuitable(scheme) => write!(f, "the password does not fit {scheme}"),
+            HashError::TooLong(excess) => write!(f, "{excess}"),
         }
     }
 }
@@ -290,8 +328,11 @@ impl From<getrandom::Error> for HashError {
 /// The stored value for the password `given`, under a fresh random salt.
 ///
 /// # Errors
-/// No randomness, or a password that the scheme cannot hold.
+/// No randomness, or a password that is longer than [`PASSWORD_OCTETS_MAX`] or that the scheme
+/// cannot hold.
 pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
+    let (max, length) = (PASSWORD_OCTETS_MAX as u64, given.len() as u64);
+    at_most("octets in a password", max, length).map_err(HashError::TooLong)?;
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;
     let unsuitable = HashError::Unsuitable(scheme);

@@ -6,14 +6,67 @@ use md5::Md5;
 use sha2::Digest;
 use subtle::ConstantTimeEq;
 
+use super::excess::{Excess, at_most};
+
 /// The alphabet of crypt(3), least significant six bits first.
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// crypt(3)'s own bound is 999,999,999 rounds, which is half an hour of work.
-const ROUNDS_MAX: u32 = 20_000_000;
-/// bcrypt's work doubles with each step: 2^16 rounds take seconds.
-const BCRYPT_COST_MAX: u32 = 16;
-/// yescrypt takes 128 * N * r octets of memory: 1 GiB.
-const YESCRYPT_BLOCKS_MAX: u64 = 1 << 23;
+/// crypt(3)'s own bound is 999,999,999 rounds, which is half an hour of work; these are a second of
+/// it. passlib makes 656,000.
+const SHA_ROUNDS_MAX: u64 = 1_000_000;
+/// Rounds times blocks of 64 octets of the password, which each round digests about twice.
+const SHA_WORK_MAX: u64 = 4_000_000;
+/// bcrypt's work doubles with each step: 2^14 rounds take a second and a half.
+const BCRYPT_COST_MAX: u64 = 14;
+/// yescrypt takes 128 octets of memory for each of N * r blocks: 256 MiB.
+const YESCRYPT_BLOCKS_MAX: u64 = 1 << 21;
+/// Lanes of yescrypt. Each is as much work as one, in a part of the memory.
+const YESCRYPT_LANES_MAX: u64 = 16;
+
+/// Refuses a value whose verification would take too much time or memory. Damaged values take none.
+pub fn check(stored: &[u8]) -> Result<(), Excess> {
+    let text = std::str::from_utf8(stored).unwrap_or_default();
+    let Some((id, rest)) = text.strip_prefix('$').and_then(|it| it.split_once('$')) else {
+        return Ok(());
+    };
+    match id {
+        "5" | "6" => {
+            let rounds = rest
+                .strip_prefix("rounds=")
+                .and_then(|it| it.split_once('$'));
+            let rounds = rounds.and_then(|(it, _)| super::decimal(it.as_bytes()));
+            let rounds = rounds.unwrap_or(0);
+            at_most("rounds of SHA-crypt", SHA_ROUNDS_MAX, rounds.into())
+        }
+        "2a" | "2b" | "2y" => {
+            let cost = text.get(4..6).and_then(|it| super::decimal(it.as_bytes()));
+            at_most(
+                "as cost of bcrypt",
+                BCRYPT_COST_MAX,
+                cost.unwrap_or(0).into(),
+            )
+        }
+        "y" => check_yescrypt(rest),
+        _ => Ok(()),
+    }
+}
+
+fn check_yescrypt(rest: &str) -> Result<(), Excess> {
+    let Some(Ok(params)) = rest.split('$').next().map(str::parse::<yescrypt::Params>) else {
+        return Ok(());
+    };
+    let blocks = params.n().saturating_mul(params.r().into());
+    at_most(
+        "blocks of 128 octets for yescrypt",
+        YESCRYPT_BLOCKS_MAX,
+        blocks,
+    )?;
+    at_most("lanes of yescrypt", YESCRYPT_LANES_MAX, params.p().into())?;
+    // What is not in these three is the time parameter t, and the mode.
+    let mode = yescrypt::Mode::default();
+    let usual = yescrypt::Params::new(mode, params.n(), params.r(), params.p());
+    let is_unusual = u64::from(usual != Ok(params));
+    at_most("parameters of yescrypt beside N, r and p", 0, is_unusual)
+}
 
 /// Whether `given` is the password of `stored`, which is what follows `{CRYPT}`.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
@@ -54,7 +107,7 @@ fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
     let Ok(params) = sha_crypt::Params::new(rounds) else {
         return false;
     };
-    if rounds > ROUNDS_MAX {
+    if !is_bounded(rounds, given.len()) {
         return false;
     }
     let hash = match id {
@@ -62,6 +115,11 @@ fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
         _ => sha512(salt, given, params),
     };
     hash.as_bytes().ct_eq(expected.as_bytes()).into()
+}
+
+/// Whether there is time for so many rounds with a password of so many octets.
+pub(super) fn is_bounded(rounds: u32, octets: usize) -> bool {
+    u64::from(rounds) * (1 + octets as u64 / 64) <= SHA_WORK_MAX
 }
 
 fn sha256(salt: &str, given: &[u8], params: sha_crypt::Params) -> String {
@@ -109,7 +167,7 @@ fn put(text: &mut String, high: u8, middle: u8, low: u8, count: usize) {
 
 fn verify_bcrypt(text: &str, given: &[u8]) -> bool {
     let cost = text.get(4..6).and_then(|it| super::decimal(it.as_bytes()));
-    if cost.is_none_or(|it| it > BCRYPT_COST_MAX) || text.len() != 60 {
+    if cost.is_none() || text.len() != 60 {
         return false;
     }
     // C implementations stop at a zero octet; ours would not, and both readings are unsafe.
@@ -128,13 +186,6 @@ pub fn hash_bcrypt(salt: [u8; 16], given: &[u8]) -> Option<String> {
 
 fn verify_yescrypt(text: &str, given: &[u8]) -> bool {
     use yescrypt::PasswordVerifier;
-    let Some(Ok(params)) = text.split('$').nth(2).map(str::parse::<yescrypt::Params>) else {
-        return false;
-    };
-    let blocks = params.n().checked_mul(u64::from(params.r()));
-    if blocks.is_none_or(|it| it > YESCRYPT_BLOCKS_MAX) || params.p() > 16 {
-        return false;
-    }
     // An empty hash would match every password.
     if text.rsplit('$').next().is_none_or(|it| it.len() < 16) {
         return false;

@@ -10,6 +10,7 @@ use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use super::base64;
+use super::excess::{Excess, ROUNDS_MAX, at_most};
 
 /// Which digest drives the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +34,41 @@ impl Prf {
     }
 }
 
-/// A stored value that asks for more would hold a hashing thread for minutes.
-const ROUNDS_MAX: u32 = 20_000_000;
 /// Longest key in use: 389's.
 const KEY_MAX: usize = 256;
 const SALT_MAX: usize = 256;
+
+/// Refuses more rounds than there is time for.
+fn check_rounds(prf: Prf, rounds: u32, key_octets: usize) -> Result<(), Excess> {
+    let blocks = key_octets.div_ceil(prf.octets()).max(1) as u64;
+    let what = "rounds of PBKDF2 for all blocks of the key";
+    at_most(what, ROUNDS_MAX, u64::from(rounds) * blocks)
+}
+
+/// Refuses a value `rounds$salt$key` whose verification would take too long. Damaged values take
+/// no time.
+pub fn check(prf: Prf, encoded: &[u8]) -> Result<(), Excess> {
+    let mut parts = encoded.splitn(3, |it| *it == b'$');
+    let rounds = parts.next().and_then(super::decimal);
+    match rounds.zip(parts.nth(1)) {
+        // Four characters are three octets.
+        Some((rounds, key)) => check_rounds(prf, rounds, key.len() / 4 * 3),
+        None => Ok(()),
+    }
+}
+
+/// The same of 389's binary form.
+pub fn check_binary(encoded: &[u8]) -> Result<(), Excess> {
+    let mut buffer = [0; 4 + 64 + KEY_MAX];
+    let decoded = base64::decode(encoded, &mut buffer);
+    match decoded.and_then(|it| it.split_first_chunk::<4>()) {
+        Some((rounds, rest)) => {
+            let key_octets = rest.len().saturating_sub(64);
+            check_rounds(Prf::Sha256, u32::from_be_bytes(*rounds), key_octets)
+        }
+        None => Ok(()),
+    }
+}
 
 /// `rounds$salt$key`.
 pub fn verify(prf: Prf, encoded: &[u8], given: &[u8]) -> bool {
@@ -84,7 +115,7 @@ pub fn verify_pkcs5s2(encoded: &[u8], given: &[u8]) -> bool {
 
 fn matches(prf: Prf, rounds: u32, salt: &[u8], key: &[u8], given: &[u8]) -> bool {
     // An empty key would match every password.
-    if rounds == 0 || rounds > ROUNDS_MAX || key.len() < 10 {
+    if rounds == 0 || check_rounds(prf, rounds, key.len()).is_err() || key.len() < 10 {
         return false;
     }
     let mut derived = [0; KEY_MAX];

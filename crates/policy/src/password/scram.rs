@@ -8,12 +8,11 @@ use sha2::{Digest, Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use super::base64;
+use super::excess::{Excess, ROUNDS_MAX, at_most};
 use super::pbkdf2::{self, Prf};
 
 /// Iterations of new values: about 10 ms on the client, who has to make them, too.
 pub const ITERATIONS: u32 = 20_000;
-/// A stored value that asks for more would hold a hashing thread for minutes.
-const ITERATIONS_MAX: u32 = 20_000_000;
 const SALT_MAX: usize = 256;
 const KEY_MAX: usize = 64;
 
@@ -68,6 +67,14 @@ impl ScramKeys {
         }
     }
 
+    /// Refuses a value whose verification would take too long. Damaged values take no time.
+    pub(super) fn check(prf: Prf, encoded: &[u8]) -> Result<(), Excess> {
+        match ScramKeys::parse(prf, encoded) {
+            Some(keys) => at_most("iterations of SCRAM", ROUNDS_MAX, keys.iterations.into()),
+            None => Ok(()),
+        }
+    }
+
     /// Reads `iterations:salt$StoredKey:ServerKey`.
     pub(super) fn parse(prf: Prf, encoded: &[u8]) -> Option<ScramKeys> {
         let encoded = std::str::from_utf8(encoded).ok()?;
@@ -80,9 +87,7 @@ impl ScramKeys {
         let salt = base64::decode(salt.as_bytes(), &mut salt_buffer)?;
         let stored = base64::decode(stored.as_bytes(), &mut stored_buffer)?;
         let server = base64::decode(server.as_bytes(), &mut server_buffer)?;
-        let fits = (1..=ITERATIONS_MAX).contains(&iterations)
-            && stored.len() == prf.octets()
-            && server.len() == prf.octets();
+        let fits = iterations > 0 && stored.len() == prf.octets() && server.len() == prf.octets();
         fits.then(|| ScramKeys {
             prf,
             iterations,

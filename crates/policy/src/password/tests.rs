@@ -1,6 +1,7 @@
 //! Test vectors from crypt(3), slappasswd, openssl and Python's hashlib, and damage to them.
 
 use proptest::prelude::*;
+use sha1::{Digest, Sha1};
 
 use super::*;
 
@@ -148,18 +149,104 @@ fn empty_hashes_do_not_match_everything() {
     }
 }
 
-#[test]
-fn values_that_ask_for_too_much_are_refused_at_once() {
-    for stored in [
-        "{PBKDF2-SHA256}4294967295$AAECAwQFBgcICQoLDA0ODw$yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKK",
+/// Values that ask for more than the ceiling of one parameter, and values at the ceiling.
+const CEILINGS: [(&str, &str); 12] = [
+    (
+        "{PBKDF2-SHA256}2000001$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuA",
+        "{PBKDF2-SHA256}2000000$AAEC$ndhW",
+    ),
+    // A key of two blocks is twice the work.
+    (
+        "{PBKDF2-SHA1}1000001$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuAndhWw3a4srcTtr4HQFTLiKRlVuA",
+        "{PBKDF2-SHA1}1000000$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuAndhWw3a4srcTtr4HQFTLiKRlVuA",
+    ),
+    ("{PBKDF2_SHA256}AIAAAAAA", "{PBKDF2_SHA256}AAAIAAAA"),
+    (
+        "{CRYPT}$5$rounds=1000001$ab$x",
+        "{CRYPT}$5$rounds=1000000$ab$x",
+    ),
+    (
         "{CRYPT}$6$rounds=999999999$ab$x",
-        "{CRYPT}$2b$31$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
-        "{CRYPT}$y$jzzzz$abcdefghijklmnop$1kKL1r02wT4HlcktLfzeoOHd1GFgv7Ay4JeEbqGj80B",
-        "{ARGON2}$argon2id$v=19$m=4294967295,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB1wCzljoj7ZRL",
-        "{ARGON2}$argon2id$v=19$m=4096,t=4294967295,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB1wCzljoj7",
-    ] {
-        assert!(!verify(stored.as_bytes(), PASSWORD), "{stored}");
+        "{CRYPT}$6$rounds=1000000$ab$x",
+    ),
+    (
+        "{CRYPT}$2b$15$abcdefghijklmnopqrstuu",
+        "{CRYPT}$2b$14$abcdefghijklmnopqrstuu",
+    ),
+    // N, then t.
+    (
+        "{CRYPT}$y$jET$abcdefghijklmnop$x",
+        "{CRYPT}$y$jDT$abcdefghijklmnop$x",
+    ),
+    (
+        "{CRYPT}$y$j9T/.$abcdefghijklmnop$x",
+        "{CRYPT}$y$j9T$abcdefghijklmnop$x",
+    ),
+    (
+        "{ARGON2}$argon2id$v=19$m=262145,t=1,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+        "{ARGON2}$argon2id$v=19$m=262144,t=4,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+    ),
+    (
+        "{ARGON2}$argon2id$v=19$m=4096,t=257,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+        "{ARGON2}$argon2id$v=19$m=4096,t=256,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+    ),
+    (
+        "{ARGON2}$argon2id$v=19$m=4096,t=4294967295,p=1$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+        "{ARGON2}$argon2id$v=19$m=4096,t=1,p=4294967295$KV+NKkD0XyJPkE75n+VgxA$0KLeYALnBB",
+    ),
+    (
+        "{SCRAM-SHA-1}2000001:AAEC$2wGu+bKZ7zLh+iYzqvJq/NfiLx8=:UjWfJQyA9t0McY5IIIiKTkidjZ0=",
+        "{SCRAM-SHA-1}2000000:AAEC$2wGu+bKZ7zLh+iYzqvJq/NfiLx8=:UjWfJQyA9t0McY5IIIiKTkidjZ0=",
+    ),
+];
+
+#[test]
+fn every_parameter_has_a_ceiling() {
+    for (beyond, within) in CEILINGS {
+        assert!(check(beyond.as_bytes()).is_err(), "{beyond}");
+        assert_eq!(check(within.as_bytes()), Ok(()), "{within}");
+        assert!(!verify(beyond.as_bytes(), PASSWORD), "{beyond}");
     }
+    let beyond = CEILINGS[11].0.as_bytes();
+    assert!(scram_keys(beyond, Prf::Sha1).is_none());
+    let error = check(CEILINGS[5].0.as_bytes()).unwrap_err().to_string();
+    assert_eq!(error, "expected at most 14 as cost of bcrypt, got 15");
+    for stored in VECTORS {
+        assert_eq!(check(stored.as_bytes()), Ok(()), "{stored}");
+    }
+}
+
+#[test]
+fn passwords_longer_than_the_longest_match_nothing() {
+    let (longest, longer) = (
+        vec![b'x'; PASSWORD_OCTETS_MAX],
+        vec![b'x'; PASSWORD_OCTETS_MAX + 1],
+    );
+    for scheme in [Scheme::Ssha, Scheme::Sha512Crypt, Scheme::Cleartext] {
+        let stored = hash(scheme, &longest).unwrap();
+        assert_eq!(check(stored.as_bytes()), Ok(()));
+        assert!(verify(stored.as_bytes(), &longest));
+        assert!(matches!(hash(scheme, &longer), Err(HashError::TooLong(_))));
+    }
+    assert!(check(&longest).is_ok() && verify(&longest, &longest));
+    assert!(check(&longer).is_err() && !verify(&longer, &longer));
+    let clear = [b"{CLEARTEXT}", &longer[..]].concat();
+    assert!(check(&clear).is_err() && !verify(&clear, &longer));
+    let digest = Sha1::digest(&longer);
+    let stored = format!("{{SHA}}{}", base64::encode(&digest));
+    assert!(!verify(stored.as_bytes(), &longer));
+    let long = ["{SSHA}", &"A".repeat(2_048)].concat();
+    assert!(check(long.as_bytes()).is_err());
+}
+
+#[test]
+fn many_rounds_are_for_short_passwords() {
+    let (short, long) = (vec![b'x'; 191], vec![b'x'; 192]);
+    let of = |given: &[u8]| crypt::hash_sha512(b"0123456789abcdef", given);
+    // 5,000 rounds are few.
+    assert!(verify(format!("{{CRYPT}}{}", of(&long)).as_bytes(), &long));
+    assert!(crypt::is_bounded(1_000_000, short.len()) && crypt::is_bounded(5_000, 1_024));
+    assert!(!crypt::is_bounded(1_000_001, long.len()));
 }
 
 #[test]
