@@ -13,10 +13,10 @@ use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, assertion, authentication, bind, bulk_update, compaction, compare, delete, dynamic,
     extended, follow, limits, modify, modify_dn, must_change, new_password, password_modify,
-    position, proxy, read_entry, reload, search, transaction,
+    passwords, position, proxy, read_entry, reload, search, transaction,
 };
 use crate::rules::ready;
-use crate::session::Session;
+use crate::session::{Peer, Session};
 use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use crate::write::{Bundle, Write};
@@ -74,7 +74,7 @@ pub(crate) fn dispatch(
         | Request::Add(_)
         | Request::Delete(_)
         | Request::ModifyDn(_)) => {
-            let write = resolve_update(parts, &context, update, &controls)?;
+            let write = resolve_update(parts, &context, &session.peer, update, &controls)?;
             write.expect("these are the updates")
         }
         Request::Compare(it) => {
@@ -249,6 +249,7 @@ fn log_session(session: &Session, message: &Message<'_>, client: &SessionTrackin
 pub(crate) fn resolve_update(
     parts: &Parts<'_>,
     context: &Context<'_>,
+    peer: &Peer,
     request: &Request<'_>,
     controls: &Controls<'_>,
 ) -> Result<Option<Write>, Stop> {
@@ -262,7 +263,7 @@ pub(crate) fn resolve_update(
     ready::require_indexes(context.catalog, &write)?;
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;
-    new_password::check(parts, context, &mut write, false)?;
+    new_password::check(parts, context, peer, &mut write, false)?;
     Ok(Some(write))
 }
 
@@ -279,9 +280,11 @@ fn dispatch_extended(
         extended::Kind::WhoAmI => extended::who_am_i(context, id, out),
         extended::Kind::StartTls => return start_tls(parts, session, id, out),
         extended::Kind::PasswordModify(asked) => {
+            passwords::refuse_exposed(&session.peer)?;
             let mut resolved = password_modify::resolve(context, &asked, controls)?;
             let proved = asked.old_password.is_some();
-            new_password::check(parts, context, &mut resolved.write, proved)?;
+            let peer = &session.peer;
+            new_password::check(parts, context, peer, &mut resolved.write, proved)?;
             controls.ask(&mut resolved.reply);
             let identifier = controls.transaction;
             return change_password(parts, session, id, resolved, identifier, out);

@@ -31,6 +31,7 @@ mod field {
     pub const PERMISSIVE: u8 = 9;
     pub const RELAXED: u8 = 10;
     pub const TREE: u8 = 11;
+    pub const COUNTS_PASSWORDS: u8 = 12;
     pub const ADD: u8 = 16;
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
@@ -255,6 +256,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
         (field::PERMISSIVE, options.permissive),
         (field::RELAXED, options.relaxed),
         (field::TREE, options.tree),
+        (field::COUNTS_PASSWORDS, options.counts_passwords),
     ];
     for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
         put_field(out, tag, &[1]);
@@ -263,7 +265,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
 
 /// Takes a field that is an option; `false` if it is another.
 fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
-    if !(field::ADMINISTRATOR..=field::TREE).contains(&tag) {
+    if !(field::ADMINISTRATOR..=field::COUNTS_PASSWORDS).contains(&tag) {
         return false;
     }
     let options = into.get_or_insert_default();
@@ -274,7 +276,8 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
         field::POST_READ => options.post_read = Some(content.to_vec()),
         field::PERMISSIVE => options.permissive = content == [1],
         field::RELAXED => options.relaxed = content == [1],
-        _ => options.tree = content == [1],
+        field::TREE => options.tree = content == [1],
+        _ => options.counts_passwords = content == [1],
     }
     true
 }

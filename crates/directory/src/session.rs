@@ -20,6 +20,8 @@ pub struct Peer {
     pub unix_uid: Option<u32>,
     /// Both ends are on this machine.
     pub local: bool,
+    /// Somebody on the way can read what is sent, and passwords may not be sent then.
+    pub exposed: bool,
 }
 
 /// One connection's state between operations.
@@ -112,6 +114,7 @@ impl Session {
     pub fn secured(&mut self) {
         self.forget_transactions();
         self.peer.secure = true;
+        self.peer.exposed = false;
         Rc::make_mut(&mut self.subject).secure = true;
     }
 

@@ -45,6 +45,9 @@ pub(crate) struct WriteOptions {
     pub relaxed: bool,
     /// Delete the whole subtree (draft-armijo-ldap-treedelete).
     pub tree: bool,
+    /// Passwords of the entry are counted: a few in all, one under a policy, and taking one away is
+    /// no new password. Absent in records of earlier versions, which are executed as they were.
+    pub counts_passwords: bool,
     /// What a new password is held against before it is hashed. Never logged: execution has no use
     /// for it.
     pub former: Option<Box<Former>>,
@@ -59,6 +62,8 @@ pub(crate) struct Former {
     pub history: Vec<Vec<u8>>,
     /// None of them may come again.
     pub keeps_history: bool,
+    /// A value to be deleted must be one of the present passwords, in the clear.
+    pub wants_old: bool,
 }
 
 impl Write {

@@ -376,6 +376,7 @@ impl Offline {
             secure: true,
             unix_uid: Some(0),
             local: true,
+            exposed: false,
         };
         let session = worker.open_session(1, peer);
         Ok(Offline {

@@ -89,6 +89,7 @@ impl Listener {
                     .ok()
                     .map(|it| it.uid.as_raw()),
                 local: true,
+                exposed: false,
             },
             Listen::Tcp { .. } => {
                 let address = address.and_then(|it| SocketAddr::try_from(it).ok());
@@ -99,6 +100,7 @@ impl Listener {
                     secure: false,
                     unix_uid: None,
                     local,
+                    exposed: false,
                 }
             }
         };

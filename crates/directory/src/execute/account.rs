@@ -5,6 +5,7 @@ use super::Execution;
 use super::draft::Draft;
 use crate::account::{self, Account};
 use crate::clock;
+use crate::operation::passwords;
 use crate::stop::Stop;
 use crate::write::Write;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy};
@@ -88,6 +89,7 @@ impl Execution<'_, '_> {
         changed: &[AttributeNumber],
         numbers: Option<&Numbers>,
     ) -> Result<(), Stop> {
+        self.refuse_many_passwords(write, before, draft)?;
         let Some(numbers) = numbers else {
             return Ok(());
         };
@@ -114,7 +116,9 @@ impl Execution<'_, '_> {
         let has_password = draft.find(known.user_password.number).is_some();
         let mut state = given.clone();
         if changed.contains(&known.user_password.number) {
-            self.password_changed(write, &policy, &mut state, has_password);
+            if self.is_new_password(write, before, draft)? || !has_password {
+                self.password_changed(write, &policy, &mut state, has_password);
+            }
             if let Some(view) = before {
                 self.keep_former(view, &policy, draft, numbers);
             }
@@ -143,6 +147,58 @@ impl Execution<'_, '_> {
         self.put_state(draft, &state, numbers);
         draft.drop_empty();
         Ok(())
+    }
+
+    /// Refuses more values of userPassword, with options or without, than an entry may have. One
+    /// that has more may lose some.
+    fn refuse_many_passwords(
+        &self,
+        write: &Write,
+        before: Option<&EntryView<'_>>,
+        draft: &Draft<'_>,
+    ) -> Result<(), Stop> {
+        if !write.has(|it| it.counts_passwords) {
+            return Ok(());
+        }
+        let password_type = self.catalog.known.user_password.type_id;
+        let count = |draft: &Draft<'_>| -> usize {
+            let all = draft.attributes.iter();
+            let passwords = all.filter(|it| it.type_id == password_type);
+            passwords.map(|it| it.values.iter().count()).sum()
+        };
+        let now = count(draft);
+        let had = before.map_or(0, |view| count(&Draft::of(view, &self.schema)));
+        match now > had {
+            true => passwords::refuse_many(now),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a change of userPassword brings a value that was not there: taking others away makes
+    /// no password newer. Refuses a second value beside a new one: age, history and the duty to
+    /// change are of one password (§8.2).
+    fn is_new_password(
+        &self,
+        write: &Write,
+        before: Option<&EntryView<'_>>,
+        draft: &Draft<'_>,
+    ) -> Result<bool, Stop> {
+        if !write.has(|it| it.counts_passwords) {
+            return Ok(true);
+        }
+        let number = self.catalog.known.user_password.number;
+        let values = draft.find(number).map(|it| &it.values);
+        let values: Vec<&[u8]> = values.map_or_else(Vec::new, |it| it.iter().collect());
+        let had = before.and_then(|it| it.attribute(number));
+        let had =
+            |value: &[u8]| had.is_some_and(|it| it.values().into_iter().any(|it| it == value));
+        let is_new = values.iter().any(|value| !had(value));
+        if is_new && values.len() > 1 {
+            let count = values.len();
+            let text = format!("userPassword: expected one value under a policy, got {count}");
+            return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+        }
+        Ok(is_new)
     }
 
     fn password_changed(

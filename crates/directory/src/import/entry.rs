@@ -6,6 +6,7 @@ use super::names::Resolved;
 use super::plan::Plan;
 use super::stamps::Stamps;
 use super::verdict::{Verdict, Verdicts};
+use crate::operation::passwords;
 use policy::password;
 use protocol::ldif::LdifAttribute;
 use protocol::name::string_form;
@@ -88,6 +89,7 @@ impl Composer {
         if plan.options.check_schema {
             self.check_values(schema, slots, entry)?;
         }
+        check_passwords(slots, entry)?;
         if let Some(scheme) = plan.options.hash_passwords {
             hash_passwords(slots, entry, scheme)?;
         }
@@ -253,6 +255,27 @@ fn name_classes(slots: &Slots, entry: &mut Given<'_>, classes: &[Box<[u8]>]) {
     entry.groups[at].end = entry.groups[at].start;
     let named = classes.iter().map(|it| (at, Cow::Owned(it.to_vec())));
     entry.extras.extend(named);
+}
+
+/// Refuses passwords that nobody could store otherwise.
+fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
+    let mut count = 0;
+    for (at, group) in entry.groups.iter().enumerate() {
+        if slots.slot(group.slot).role != Role::Password {
+            continue;
+        }
+        for value in entry.of(at) {
+            password::check(value).map_err(|error| format!("userPassword: {error}"))?;
+            count += 1;
+        }
+    }
+    match count > passwords::VALUES_MAX {
+        true => Err(format!(
+            "userPassword: expected at most {} values, got {count}",
+            passwords::VALUES_MAX
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Replaces passwords that stand in the clear.

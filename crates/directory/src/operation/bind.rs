@@ -211,6 +211,9 @@ pub(super) fn try_values(
     given: &[u8],
 ) -> Tried {
     let verified = desk.verified;
+    if given.len() > password::PASSWORD_OCTETS_MAX && !stored.is_empty() {
+        return Tried::Wrong;
+    }
     let now_ms = desk.now_us / 1_000;
     let mut tried = match stored.is_empty() {
         true => Tried::Nothing,

@@ -9,7 +9,7 @@ use super::extended::write_success;
 use crate::context::Context;
 use crate::dispatch::resolve_update;
 use crate::flow::Reply;
-use crate::session::Session;
+use crate::session::{Peer, Session};
 use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use crate::write::{Bundle, Write};
@@ -130,7 +130,7 @@ pub(crate) fn update(
     let (mut writes, mut numbers, mut refused) =
         (Vec::with_capacity(count), Vec::new(), Vec::new());
     for (number, operation) in (1..).zip(&request.operations) {
-        match resolve(parts, context, operation) {
+        match resolve(parts, context, &session.peer, operation) {
             Ok(write) => {
                 writes.push(write);
                 numbers.push(number);
@@ -187,6 +187,7 @@ pub(crate) fn write_results(out: &mut Vec<u8>, id: MessageId, failed: &[(u32, Ld
 fn resolve(
     parts: &Parts<'_>,
     context: &Context<'_>,
+    peer: &Peer,
     operation: &BulkOperation<'_>,
 ) -> Result<Write, Stop> {
     let mut controls = Controls::default();
@@ -197,7 +198,7 @@ fn resolve(
             "an update of a bulk update is done, by whoever sends it, and not in a transaction",
         );
     }
-    let write = resolve_update(parts, context, &operation.request, &controls)?;
+    let write = resolve_update(parts, context, peer, &operation.request, &controls)?;
     let write = write.expect("only updates decode as such");
     if write.name().is_within(&context.catalog.config) {
         return Stop::refuse(

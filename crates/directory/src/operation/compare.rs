@@ -1,11 +1,11 @@
-//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does, and
-//! is held against the account's policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
+//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does: the
+//! stored hash itself is no password, whoever has stolen it. It is held against the account's policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
 
 use super::bind::{self, Desk, Tried};
 use super::controls::Controls;
 use super::policed::{Case, Judgement};
 use super::search::Needs;
-use super::{assertion, referral, values, virtual_search};
+use super::{assertion, passwords, referral, values, virtual_search};
 use crate::catalog::Catalog;
 use crate::config::DYNAMIC_GROUP_CLASS;
 use crate::context::{Context, Place};
@@ -53,6 +53,9 @@ pub(crate) fn compare<'d>(
     let mut last_name = needs.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
+    if description.type_id == catalog.known.user_password.type_id {
+        passwords::refuse_exposed(needs.peer)?;
+    }
     if let Some(entry) = virtual_search::entry_of(context, needs, name)? {
         let with = (context, needs);
         return compare_virtual(with, name, &entry, &description, request, controls);
@@ -213,11 +216,7 @@ fn compare_password(
         true => bind::stored_passwords(context, id)?,
         false => values_with_options(context, id, description)?,
     };
-    let tried = match stored.contains(&given) {
-        true => Tried::Right,
-        false => bind::try_values(desk, id, stored, given),
-    };
-    let matched = match tried {
+    let matched = match bind::try_values(desk, id, stored, given) {
         Tried::Right => true,
         Tried::Wrong => false,
         Tried::Nothing => {

@@ -309,6 +309,7 @@ impl<'a> Controls<'a> {
             permissive: self.permissive,
             relaxed: self.relaxed,
             tree: self.tree_delete,
+            counts_passwords: false,
             former: None,
         }
         .if_any()

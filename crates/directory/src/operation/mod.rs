@@ -35,6 +35,7 @@ pub(crate) mod must_change;
 pub(crate) mod new_password;
 pub(crate) mod page;
 pub(crate) mod password_modify;
+pub(crate) mod passwords;
 pub(crate) mod placed;
 pub(crate) mod policed;
 pub(crate) mod position;

@@ -3,9 +3,10 @@
 //!
 //! Policies bind the owners of passwords. The administrator may set any password of anybody.
 
-use super::policed;
+use super::{passwords, policed};
 use crate::account::Account;
 use crate::context::{Context, Place};
+use crate::session::Peer;
 use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use crate::write::{Change, Former, Given, Write};
@@ -16,16 +17,20 @@ use protocol::{ChangeOperation, ResultCode};
 use schema::Name;
 use store::EntryId;
 
-/// Refuses a write that the policy for its entry forbids; what takes a slow hash to find out is
+/// Refuses a write whose passwords nobody may store, or that the policy for its entry forbids; what takes a slow hash to find out is
 /// left to the hashing threads. `proved`: the old password is checked beside the write.
 pub(crate) fn check(
     parts: &Parts<'_>,
     context: &Context<'_>,
+    peer: &Peer,
     write: &mut Write,
     proved: bool,
 ) -> Result<(), Stop> {
     let catalog = context.catalog;
-    if catalog.policing.is_idle(&catalog.schema) || context.subject.is_administrator() {
+    let administrator = context.subject.is_administrator();
+    let password_type = catalog.known.user_password.type_id;
+    passwords::check(peer, administrator, write, password_type)?;
+    if administrator || catalog.policing.is_idle(&catalog.schema) {
         return Ok(());
     }
     let given = Passwords::of(context, &write.change);
@@ -54,10 +59,11 @@ pub(crate) fn check(
         stored,
         history,
         keeps_history: account.policy.in_history > 0,
+        wants_old: account.policy.safe_modify && !proved,
     };
     // Fast ones are looked at here, slow ones where passwords are hashed.
     if former.is_fast() {
-        return former.apply(&mut write.change, catalog.known.user_password.type_id);
+        return former.apply(&mut write.change, password_type);
     }
     write.options.get_or_insert_default().former = Some(Box::new(former));
     Ok(())
@@ -114,8 +120,7 @@ fn refuse_change(
     let Account { policy, state } = account;
     let no_right = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
     if policy.safe_modify && !stored.is_empty() && !brings_old {
-        let text = "the policy wants the old password with the new one";
-        return refuse(no_right, PasswordPolicyError::MustSupplyOldPassword, text);
+        return without_old();
     }
     if !policy.allow_user_change {
         let text = "the policy does not let users change their passwords";
@@ -132,16 +137,17 @@ fn refuse_change(
 /// §8.2.5. Characters are counted where the password is text.
 fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
     let violation = ResultCode::CONSTRAINT_VIOLATION;
-    if policy.check_quality == 0 {
-        return Ok(());
-    }
     if password::is_hashed(value) {
-        if policy.check_quality == 1 {
+        // A hash of a former password, with another salt, cannot be told from one of a new.
+        if policy.check_quality < 2 && policy.in_history == 0 {
             return Ok(());
         }
         let text = "the policy wants to check the password: it must come in the clear";
         let error = PasswordPolicyError::InsufficientPasswordQuality;
         return refuse(violation, error, text);
+    }
+    if policy.check_quality == 0 {
+        return Ok(());
     }
     let text = std::str::from_utf8(value);
     let length = text.map_or(value.len(), |it| it.chars().count()) as u64;
@@ -155,6 +161,13 @@ fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
         return refuse(violation, PasswordPolicyError::PasswordTooLong, text);
     }
     Ok(())
+}
+
+/// The refusal of a change under pwdSafeModify without the present password.
+fn without_old<T>() -> Result<T, Stop> {
+    let text = "the policy wants the old password with the new one";
+    let error = PasswordPolicyError::MustSupplyOldPassword;
+    refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, error, text)
 }
 
 fn refuse<T>(
@@ -173,17 +186,22 @@ impl Former {
     }
 
     /// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
-    /// of an old password in the clear that is to be deleted (§8.2.1).
+    /// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
+    /// where the policy wants it.
     pub fn apply(&self, change: &mut Change, password_type: schema::TypeId) -> Result<(), Stop> {
         let Change::Modify(changes) = change else {
             return Ok(());
         };
         let mine = |it: &Given| it.description.type_id == password_type;
+        let mut brings_old = false;
         for change in changes.iter_mut().filter(|it| mine(&it.given)) {
             for value in &mut change.given.values {
                 if change.operation == ChangeOperation::Delete {
                     let old = self.stored.iter().find(|it| password::verify(it, value));
-                    value.clone_from(old.unwrap_or(&value.clone()));
+                    if let Some(old) = old {
+                        value.clone_from(old);
+                        brings_old = true;
+                    }
                 } else if self.keeps_history && self.has_had(value) {
                     let text = "the password was used before";
                     let error = PasswordPolicyError::PasswordInHistory;
@@ -191,14 +209,14 @@ impl Former {
                 }
             }
         }
-        Ok(())
+        match self.wants_old && !self.stored.is_empty() && !brings_old {
+            true => without_old(),
+            false => Ok(()),
+        }
     }
 
     fn has_had(&self, value: &[u8]) -> bool {
         let mut all = self.stored.iter().chain(&self.history);
-        match password::is_hashed(value) {
-            true => all.any(|it| it == value),
-            false => all.any(|it| password::verify(it, value)),
-        }
+        all.any(|it| password::verify(it, value))
     }
 }

@@ -99,7 +99,7 @@ fn attempt() -> impl Strategy<Value = Attempt> {
 
 fn options() -> impl Strategy<Value = WriteOptions> {
     let bytes = || proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
-    let flags = any::<[bool; 4]>();
+    let flags = any::<[bool; 5]>();
     let fields = (flags, bytes(), bytes(), bytes());
     fields.prop_map(|(flags, assertion, pre_read, post_read)| WriteOptions {
         administrator: flags[0],
@@ -110,6 +110,7 @@ fn options() -> impl Strategy<Value = WriteOptions> {
         permissive: flags[1],
         relaxed: flags[2],
         tree: flags[3],
+        counts_passwords: flags[4],
         former: None,
     })
 }

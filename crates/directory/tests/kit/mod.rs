@@ -143,6 +143,17 @@ impl Client {
         Client::of(Arc::clone(&self.folder), self.directory.clone())
     }
 
+    /// One more client of the same directory, over a connection that others can read.
+    pub fn exposed(&self) -> Client {
+        let mut client = self.another();
+        let peer = Peer {
+            exposed: true,
+            ..Peer::default()
+        };
+        client.session = client.worker.open_session(1, peer);
+        client
+    }
+
     fn of(folder: Arc<TempDir>, directory: Directory) -> Client {
         let inbox = Arc::new(Inbox::default());
         let mut worker = directory

@@ -47,7 +47,8 @@ const SETTINGS: &[Setting] = &[
         "",
         "allow_cleartext_binds",
         "false",
-        "Accept passwords over connections that are neither TLS nor from this machine.",
+        "Accept passwords, in binds and in all other operations, over connections that are neither\n\
+         TLS nor from this machine.",
     ),
     Setting {
         table: "tls",

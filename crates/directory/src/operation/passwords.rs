@@ -1,0 +1,87 @@
+//! Passwords in requests, whoever brings them: over which connections they may come, how many, how
+//! long, and how much work their verification may be. Policies are looked at elsewhere.
+
+use crate::session::Peer;
+use crate::stop::Stop;
+use crate::write::{Change, Given, Write};
+use policy::password;
+use protocol::{ChangeOperation, ResultCode};
+use schema::TypeId;
+
+/// Values of userPassword in one entry, those with options included, and new ones in one request.
+/// Each may be a verification of its own when somebody binds.
+pub(crate) const VALUES_MAX: usize = 8;
+
+/// Refuses a password that somebody on the way could read, unless the settings allow it.
+pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
+    match peer.exposed {
+        true => Stop::refuse(
+            ResultCode::CONFIDENTIALITY_REQUIRED,
+            "expected TLS before a password; use StartTLS or ldaps://",
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a write with passwords that may not come this way or may not be stored, and lets
+/// execution count those of the entry.
+pub(crate) fn check(
+    peer: &Peer,
+    administrator: bool,
+    write: &mut Write,
+    password_type: TypeId,
+) -> Result<(), Stop> {
+    let (mut touched, mut new) = (false, 0);
+    for (stored, given) in given(&write.change) {
+        if given.description.type_id != password_type {
+            continue;
+        }
+        touched = true;
+        if !given.values.is_empty() {
+            refuse_exposed(peer)?;
+        }
+        if !stored {
+            continue;
+        }
+        new += given.values.len();
+        refuse_many(new)?;
+        for value in &given.values {
+            if let Err(excess) = password::check(value) {
+                let text = format!("userPassword: {excess}");
+                return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            }
+        }
+    }
+    if touched {
+        let options = write.options.get_or_insert_default();
+        options.administrator = administrator;
+        options.counts_passwords = true;
+    }
+    Ok(())
+}
+
+/// Refuses more than [`VALUES_MAX`] values.
+pub(crate) fn refuse_many(count: usize) -> Result<(), Stop> {
+    if count <= VALUES_MAX {
+        return Ok(());
+    }
+    Stop::refuse(
+        ResultCode::CONSTRAINT_VIOLATION,
+        format!("userPassword: expected at most {VALUES_MAX} values, got {count}"),
+    )
+}
+
+/// The values a change brings, and whether they are to be stored.
+fn given(change: &Change) -> Box<dyn Iterator<Item = (bool, &Given)> + '_> {
+    match change {
+        Change::Add(addition) => Box::new(addition.attributes.iter().map(|it| (true, it))),
+        Change::Modify(changes) => Box::new(
+            changes
+                .iter()
+                .map(|it| (it.operation != ChangeOperation::Delete, &it.given)),
+        ),
+        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => {
+            Box::new(std::iter::empty())
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a password policy says holds whatever form a change takes.
+
+use super::{ADA, add_ada, set};
+use crate::kit::{Client, success};
+use policy::password::{Scheme, hash};
+use protocol::ChangeOperation::{Add, Delete, Replace};
+use protocol::{OwnedControl, ResultCode, Scope, oid};
+
+const POLICY: &str = "cn=policy,dc=example,dc=com";
+
+/// An administrator, and a person whose password is `right`, under a policy of these settings.
+fn world(settings: &[(&str, &str)]) -> (Client, Client) {
+    let mut admin = Client::admin();
+    let mut policy = vec![
+        ("objectClass", &["device", "pwdPolicy"][..]),
+        ("pwdAttribute", &["userPassword"]),
+    ];
+    let values: Vec<[&str; 1]> = settings.iter().map(|it| [it.1]).collect();
+    policy.extend(
+        settings
+            .iter()
+            .zip(&values)
+            .map(|(it, value)| (it.0, &value[..])),
+    );
+    success(&admin.add(POLICY, &policy));
+    let all = [(Add, "pandoPasswordPolicy", &[POLICY][..])];
+    success(&admin.modify("cn=config", &all));
+    add_ada(&mut admin, "right");
+    let mut ada = admin.another();
+    success(&ada.bind(ADA, "right"));
+    (admin, ada)
+}
+
+fn permissive() -> [OwnedControl; 1] {
+    [OwnedControl::new(oid::PERMISSIVE_MODIFY, true)]
+}
+
+fn values(admin: &mut Client, attribute: &str) -> Vec<String> {
+    let found = admin.search(ADA, Scope::BaseObject, "(objectClass=*)", &[attribute]);
+    found
+        .values(attribute)
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn safe_modify_wants_the_password_whatever_control_comes() {
+    let (mut admin, mut ada) = world(&[("pwdSafeModify", "TRUE")]);
+    let stored = values(&mut admin, "userPassword").remove(0);
+    for old in ["wrong", &stored] {
+        for controls in [&[][..], &permissive()] {
+            let changes = [
+                (Delete, "userPassword", &[old][..]),
+                (Replace, "userPassword", &["stolen"]),
+            ];
+            let refused = ada.modify_with(ADA, &changes, controls).result;
+            assert_eq!(
+                refused.code,
+                ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+                "{old}"
+            );
+        }
+    }
+    // Nor is an option's value a password.
+    let changes = [
+        (Delete, "userPassword;x-app", &["wrong"][..]),
+        (Replace, "userPassword", &["stolen"]),
+    ];
+    let refused = ada.modify_with(ADA, &changes, &permissive()).result;
+    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    let changes = [
+        (Delete, "userPassword", &["right"][..]),
+        (Add, "userPassword", &["new"]),
+    ];
+    success(&ada.modify_with(ADA, &changes, &permissive()).result);
+    success(&ada.bind(ADA, "new"));
+}
+
+#[test]
+fn there_is_one_password_under_a_policy() {
+    let (mut admin, mut ada) = world(&[("pwdMaxAge", "1000")]);
+    for client in [&mut ada, &mut admin] {
+        let refused = client.modify(ADA, &[(Add, "userPassword", &["second"])]);
+        assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+        let expected = "userPassword: expected one value under a policy, got 2";
+        assert_eq!(refused.diagnostic, expected);
+    }
+    let refused = set(&mut ada, &["one", "two"]);
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    let bob = [
+        ("objectClass", &["person"][..]),
+        ("sn", &["bob"]),
+        ("userPassword", &["one", "two"]),
+    ];
+    let refused = admin.add("cn=bob,dc=example,dc=com", &bob);
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    success(&ada.bind(ADA, "right"));
+    success(&set(&mut ada, &["one"]));
+    success(&ada.bind(ADA, "one"));
+}
+
+#[test]
+fn taking_a_password_away_makes_none_newer() {
+    // From before the policy.
+    let mut admin = Client::admin();
+    add_ada(&mut admin, "right");
+    success(&admin.modify(ADA, &[(Add, "userPassword", &["other"])]));
+    let policy = [
+        ("objectClass", &["device", "pwdPolicy"][..]),
+        ("pwdAttribute", &["userPassword"]),
+        ("pwdMustChange", &["TRUE"]),
+    ];
+    success(&admin.add(POLICY, &policy));
+    let all = [(Add, "pandoPasswordPolicy", &[POLICY][..])];
+    success(&admin.modify("cn=config", &all));
+    success(&admin.modify(ADA, &[(Add, "pwdReset", &["TRUE"])]));
+    let mut ada = admin.another();
+    success(&ada.bind(ADA, "right"));
+    success(&ada.modify(ADA, &[(Delete, "userPassword", &["other"])]));
+    assert_eq!(values(&mut admin, "pwdReset"), ["TRUE"]);
+    assert_eq!(values(&mut admin, "pwdChangedTime"), [""; 0]);
+    success(&ada.bind(ADA, "right"));
+    success(&set(&mut ada, &["new"]));
+    assert_eq!(values(&mut admin, "pwdReset"), [""; 0]);
+    assert_eq!(values(&mut admin, "pwdChangedTime").len(), 1);
+}
+
+#[test]
+fn a_former_password_does_not_come_again_as_a_hash() {
+    let (mut admin, mut ada) = world(&[("pwdInHistory", "3")]);
+    let again = hash(Scheme::Ssha, b"right").unwrap();
+    let refused = set(&mut ada, &[&again]);
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    let refused = set(&mut ada, &["right"]);
+    assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
+    success(&set(&mut ada, &["new"]));
+    // The administrator may set any.
+    success(&set(&mut admin, &[&again]));
+}
+
+#[test]
+fn a_stolen_hash_is_no_password_to_compare() {
+    let (mut admin, _ada) = world(&[]);
+    for scheme in [Scheme::Ssha, Scheme::Sha512Crypt] {
+        let stored = hash(scheme, b"other").unwrap();
+        success(&set(&mut admin, &[&stored]));
+        for (given, code) in [
+            (stored.as_str(), ResultCode::COMPARE_FALSE),
+            ("other", ResultCode::COMPARE_TRUE),
+        ] {
+            assert_eq!(admin.compare(ADA, "userPassword", given).result.code, code);
+        }
+    }
+}
