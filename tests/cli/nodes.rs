@@ -88,7 +88,7 @@ fn passwords_are_set_while_it_serves_and_while_it_does_not() {
 #[test]
 fn hashes_are_printed() {
     let shell = Shell::new();
-    for scheme in ["{SSHA}", "{SSHA512}", "{ARGON2}"] {
+    for scheme in ["{SSHA}", "{SSHA512}", "{ARGON2ID}", "{ARGON2}"] {
         let args = ["passwd", "--password-file", "-", "--scheme", scheme];
         let answer = shell.pando_with_input(&args, "secret\n").expect(0);
         assert!(answer.out.starts_with(scheme), "{answer:?}");

@@ -197,7 +197,7 @@ fn passwords_are_hashed_before_they_are_ordered() {
     end(&mut admin, 2).expect_success();
     let name = "uid=r,ou=People,dc=example,dc=com";
     let stored = admin.read(name).expect("it is there").text("userPassword");
-    assert!(stored.starts_with("{ARGON2}"), "{stored}");
+    assert!(stored.starts_with("{ARGON2ID}$argon2id$"), "{stored}");
     pando.client().bind(name, "secret").expect_success();
 }
 

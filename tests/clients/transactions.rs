@@ -281,7 +281,11 @@ fn passwords_in_a_transaction_are_hashed_and_kept_in_order() {
         .expect_success();
     end(&mut admin, &transaction, true).expect_success();
     let stored = admin.read(&name("p")).expect("it is there");
-    assert!(stored.text("userPassword").starts_with("{ARGON2}"));
+    assert!(
+        stored
+            .text("userPassword")
+            .starts_with("{ARGON2ID}$argon2id$")
+    );
     let mut own = pando.client();
     own.bind(&name("p"), "second").expect_success();
     // Password Modify is an update too, and its answer has the password that was made.

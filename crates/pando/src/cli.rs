@@ -214,7 +214,7 @@ pub struct Passwd {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub password_file: Option<PathBuf>,
     /// The scheme to print a hash under, e.g. {SSHA}
-    #[arg(long, value_name = "SCHEME", default_value = "{ARGON2}")]
+    #[arg(long, value_name = "SCHEME", default_value = "{ARGON2ID}")]
     pub scheme: String,
 }
 

@@ -61,6 +61,8 @@ enum Form {
 const SCHEMES: &[(&str, Form)] = &[
     ("SSHA", salted(Algorithm::Sha1)),
     ("ARGON2", Form::Argon2),
+    ("ARGON2I", Form::Argon2),
+    ("ARGON2ID", Form::Argon2),
     ("CRYPT", Form::Crypt),
     ("BCRYPT", Form::Crypt),
     ("CLEARTEXT", Form::Cleartext),
@@ -213,9 +215,11 @@ fn decimal(text: &[u8]) -> Option<u32> {
 /// A scheme that new values can be made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
-    /// {ARGON2} Argon2id with 12 MiB and three passes: about 50 ms.
+    /// {ARGON2ID} with 12 MiB and three passes: about 50 ms. The label is Dovecot's.
     #[default]
     Argon2id,
+    /// {ARGON2}: the same hash under the label of OpenLDAP, which knows no other.
+    Argon2,
     /// {CRYPT} bcrypt with 2^11 rounds: about 100 ms.
     Bcrypt,
     /// {CRYPT} `$6$` with 5,000 rounds: about 3 ms.
@@ -242,7 +246,8 @@ pub enum Scheme {
 
 /// Scheme, its stored name, and the name people select it by.
 const NEW_SCHEMES: &[(Scheme, &str)] = &[
-    (Scheme::Argon2id, "{ARGON2}"),
+    (Scheme::Argon2id, "{ARGON2ID}"),
+    (Scheme::Argon2, "{ARGON2}"),
     (Scheme::Bcrypt, "{BCRYPT}"),
     (Scheme::Sha512Crypt, "{CRYPT}"),
     (Scheme::Pbkdf2Sha256, "{PBKDF2-SHA256}"),
@@ -337,7 +342,7 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
     getrandom::fill(&mut salt)?;
     let unsuitable = HashError::Unsuitable(scheme);
     let stored = match scheme {
-        Scheme::Argon2id => argon::hash(&salt, given).ok_or(unsuitable)?,
+        Scheme::Argon2id | Scheme::Argon2 => argon::hash(&salt, given).ok_or(unsuitable)?,
         Scheme::Bcrypt => crypt::hash_bcrypt(salt, given).ok_or(unsuitable)?,
         Scheme::Sha512Crypt => crypt::hash_sha512(&salt, given),
         Scheme::Pbkdf2Sha256 => pbkdf2::hash(Prf::Sha256, 600_000, &salt, given),

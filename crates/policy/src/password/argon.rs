@@ -1,4 +1,4 @@
-//! {ARGON2}: the PHC string of Argon2d, Argon2i and Argon2id (RFC 9106).
+//! {ARGON2}, {ARGON2I}, {ARGON2ID}: the PHC string of Argon2d, Argon2i and Argon2id (RFC 9106).
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use subtle::ConstantTimeEq;

@@ -44,6 +44,8 @@ const VECTORS: &[&str] = &[
     "{CRYPT}$apr1$saltsalt$EGVZDNN6gOqijy.tv9axG/",
     "{ARGON2}$argon2i$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA\
         $0KLeYALnBB1wCzljoj7ZRL9tSG4MfRA2NV8mWvoyNQc",
+    "{ARGON2I}$argon2i$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA\
+        $0KLeYALnBB1wCzljoj7ZRL9tSG4MfRA2NV8mWvoyNQc",
     "{SSHA}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy",
     "{SCRAM-SHA-1}4096:AAECAwQFBgcICQoLDA0ODw==$2wGu+bKZ7zLh+iYzqvJq/NfiLx8=:UjWfJQyA9t0McY5I\
         IIiKTkidjZ0=",
@@ -289,8 +291,8 @@ fn every_new_scheme_makes_what_it_verifies() {
     }
     assert_eq!(
         "{SMD5}".parse::<Scheme>().unwrap_err().to_string(),
-        "expected one of {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256}, {PBKDF2-SHA512}, \
-         {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384}, \
+        "expected one of {ARGON2ID}, {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256}, \
+         {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384}, \
          {SSHA512}, {CLEARTEXT}; got \"{SMD5}\""
     );
     assert!(hash(Scheme::Bcrypt, b"a\0b").is_err());

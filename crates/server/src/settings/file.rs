@@ -306,7 +306,7 @@ impl Passwords {
 impl Default for Passwords {
     fn default() -> Self {
         Passwords {
-            scheme: unplaced("{ARGON2}"),
+            scheme: unplaced("{ARGON2ID}"),
             remembered_max: 100_000,
             remembered_s: 300,
             count_repeated: false,

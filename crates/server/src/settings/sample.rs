@@ -285,10 +285,11 @@ const SETTINGS: &[Setting] = &[
     row(
         "passwords",
         "scheme",
-        "\"{ARGON2}\"",
-        "How new passwords are kept: {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256},\n\
+        "\"{ARGON2ID}\"",
+        "How new passwords are kept: {ARGON2ID}, {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256},\n\
          {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384},\n\
-         {SSHA512}, {CLEARTEXT}. SASL SCRAM needs one of its own.",
+         {SSHA512}, {CLEARTEXT}. Dovecot verifies the first, OpenLDAP the second, which is the\n\
+         same under another label. SASL SCRAM needs one of its own.",
     ),
     row(
         "passwords",

@@ -73,9 +73,9 @@ fn errors_name_file_line_setting_and_expectation() {
     );
     refused(
         "[passwords]\nscheme = \"{ROT13}\"",
-        "/node/pando.toml:2: passwords.scheme: expected one of {ARGON2}, {BCRYPT}, {CRYPT}, \
-         {PBKDF2-SHA256}, {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, \
-         {SSHA384}, {SSHA512}, {CLEARTEXT}; got \"{ROT13}\"",
+        "/node/pando.toml:2: passwords.scheme: expected one of {ARGON2ID}, {ARGON2}, {BCRYPT}, \
+         {CRYPT}, {PBKDF2-SHA256}, {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, \
+         {SSHA256}, {SSHA384}, {SSHA512}, {CLEARTEXT}; got \"{ROT13}\"",
     );
 }
 
