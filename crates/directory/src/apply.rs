@@ -142,6 +142,10 @@ fn reconfigure(
     occasion: Occasion,
 ) -> Result<Catalog, Failure> {
     let next = config::load(&batch.snapshot(), schema)?;
+    let new_conflict = |it: &&String| !before.schema_conflicts.contains(it);
+    if let Some(conflict) = next.schema_conflicts.iter().find(new_conflict) {
+        return Err(Failure::Configuration(conflict.clone()));
+    }
     schema_change::check(&batch.snapshot(), before, &next, occasion)?;
     config::apply_indexes(batch, &next)?;
     config::rebuild_indexes(batch, before, &next)?;

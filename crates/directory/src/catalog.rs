@@ -32,6 +32,9 @@ pub(crate) fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub schema: Schema,
+    /// Stored definitions that contradict the schema, in words: they are not in force. A change
+    /// that would add one is refused; those of earlier builds wait for their removal.
+    pub schema_conflicts: Vec<String>,
     pub indexes: IndexSet,
     /// Rows of indexes are still to be added or removed.
     pub indexing: bool,

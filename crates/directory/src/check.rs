@@ -1,5 +1,6 @@
 //! Proof that the tables of a database agree.
 
+use crate::class_check;
 use crate::config;
 use crate::history;
 use crate::recover::{self, Recovered};
@@ -101,6 +102,7 @@ fn examine(store: &Store) -> Result<CheckReport, Failure> {
     let catalog = config::load(&snapshot, &dictionary)?;
     let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
     history::check::check(&snapshot, &mut |problem| report.add(|| problem))?;
+    class_check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem))?;
     rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem))?;
     Ok(CheckReport {
         problems: report.problems,

@@ -45,7 +45,7 @@ pub(crate) const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
 pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
     let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
     let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
-    let read = load_schema(snapshot, base.map_err(unusable)?)?;
+    let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
     let schema = read.with_handles_of(schema).map_err(unusable)?;
     let known = Knowledge::of(&schema).ok_or_else(|| {
         Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
@@ -107,6 +107,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         subschema,
         monitor,
         schema,
+        schema_conflicts,
     })
 }
 
@@ -232,7 +233,7 @@ fn children<'s>(
             entries.push((id, view));
         }
     }
-    // By id: definitions that need others were added after them.
+    // By id, the order of their making.
     entries.sort_by_key(|(id, _)| *id);
     Ok(entries)
 }
@@ -248,14 +249,13 @@ fn texts(view: &EntryView<'_>, known: &Known) -> Vec<String> {
         })
 }
 
-fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<Schema, Failure> {
+/// The schema with all stored definitions, and those of them that contradict it, in words.
+fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<(Schema, Vec<String>), Failure> {
     let Some(known) = Knowledge::of(&base) else {
-        return Ok(base);
+        return Ok((base, Vec::new()));
     };
-    let mut schema = base;
-    let container = well_known(&schema, SCHEMA_NAME);
-    for (_, view) in children(snapshot, &container)? {
-        let mut definitions: Vec<Definition> = Vec::new();
+    let mut definitions: Vec<Definition> = Vec::new();
+    for (_, view) in children(snapshot, &well_known(&base, SCHEMA_NAME))? {
         let kinds = [
             (&known.schema_attribute_types, DefinitionKind::AttributeType),
             (&known.schema_object_classes, DefinitionKind::ObjectClass),
@@ -268,11 +268,12 @@ fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<Schema, Failure>
                 definitions.push(definition);
             }
         }
-        schema = schema.extended(&definitions).map_err(|error| {
-            Failure::Configuration(format!("{},{SCHEMA_NAME}: {error}", view.rdn()))
-        })?;
     }
-    Ok(schema)
+    // All at once, so that one file may use names of another, whichever was added first.
+    let (schema, kept) = base
+        .extended_keeping(&definitions)
+        .map_err(|error| Failure::Configuration(error.to_string()))?;
+    Ok((schema, kept.iter().map(SchemaError::to_string).collect()))
 }
 
 fn load_contexts(

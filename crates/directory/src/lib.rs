@@ -18,6 +18,7 @@ pub mod backup;
 mod catalog;
 pub mod changes;
 pub mod check;
+mod class_check;
 mod clock;
 mod commit;
 pub mod compact;

@@ -35,6 +35,8 @@ enum Concern {
     All,
     /// Those with more than one value of a type.
     Several(TypeId),
+    /// Those with an empty value of a type.
+    Empty(TypeId),
     /// Those none of whose classes allows this any more: the type's OID.
     Disallowed(String),
 }
@@ -111,7 +113,7 @@ fn of_type<'s>(
             ];
             let mut rules = rules.into_iter();
             if rules.any(|(old, new)| is_other_rule(old, new, is_indexed))
-                || old.syntax.oid != new.syntax.oid
+                || !new.syntax.accepts_all_of(old.syntax)
                 || old.collective != new.collective
             {
                 format!("attribute type {name} is in use: its syntax and rules cannot change")
@@ -121,6 +123,10 @@ fn of_type<'s>(
             } else if new.single_value && !old.single_value {
                 concerns = Concern::Several(type_id);
                 format!("attribute type {name} cannot become SINGLE-VALUE")
+            } else if new.syntax.oid != old.syntax.oid {
+                concerns = Concern::Empty(type_id);
+                let syntax = new.syntax.description;
+                format!("attribute type {name} cannot become {syntax} beside an empty value")
             } else {
                 return;
             }
@@ -134,11 +140,13 @@ fn of_type<'s>(
 }
 
 /// Whether values are compared otherwise. A rule where there was none changes nothing for values,
-/// but indexes may be in another order.
+/// but indexes may be in another order; one that makes the normal forms of the rule before changes
+/// nothing at all.
 fn is_other_rule(old: Option<&MatchingRule>, new: Option<&MatchingRule>, is_indexed: bool) -> bool {
     match (old, new) {
         (None, Some(_)) => is_indexed,
-        (old, new) => old.map(|it| it.oid) != new.map(|it| it.oid),
+        (Some(old), Some(new)) => !new.compares_like(old),
+        (old, new) => old.is_some() != new.is_some(),
     }
 }
 
@@ -149,10 +157,7 @@ fn of_class<'s>(
     out: &mut Vec<Difference<'s>>,
 ) {
     let name = old.name();
-    let members = || Filter::Equality {
-        attribute: "objectClass",
-        value: name.as_bytes(),
-    };
+    let members = || members_of(name);
     let Some(new) = next.object_class(&old.oid).map(|it| next.class_of(it)) else {
         out.push(Difference {
             what: format!("object class {name} is in use and cannot be taken away"),
@@ -161,13 +166,7 @@ fn of_class<'s>(
         });
         return;
     };
-    if new.kind != old.kind {
-        out.push(Difference {
-            what: format!("object class {name} is in use: its kind cannot change"),
-            filter: members(),
-            concerns: Concern::All,
-        });
-    }
+    of_kind(old, new, out);
     let old_oids = |types: &[TypeId]| oids(schema, types);
     let asked = old_oids(&old.all_must);
     for oid in oids(next, &new.all_must) {
@@ -202,6 +201,39 @@ fn of_class<'s>(
             filter: Filter::And(vec![members(), Filter::Present(lost)]),
             concerns: Concern::Disallowed(attribute.oid.clone()),
         });
+    }
+}
+
+/// What a class of another kind means for the entries that have it.
+fn of_kind<'s>(old: &'s ObjectClass, new: &ObjectClass, out: &mut Vec<Difference<'s>>) {
+    let name = old.name();
+    if old.structural_alone && !new.structural_alone && new.kind == old.kind {
+        out.push(Difference {
+            what: format!("object class {name} is the structural class of entries"),
+            filter: Filter::And(vec![
+                members_of(name),
+                Filter::Equality {
+                    attribute: "structuralObjectClass",
+                    value: name.as_bytes(),
+                },
+            ]),
+            concerns: Concern::All,
+        });
+    }
+    if new.kind != old.kind {
+        out.push(Difference {
+            what: format!("object class {name} is in use: its kind cannot change"),
+            filter: members_of(name),
+            concerns: Concern::All,
+        });
+    }
+}
+
+/// Entries with an object class.
+fn members_of(class: &str) -> Filter<'_> {
+    Filter::Equality {
+        attribute: "objectClass",
+        value: class.as_bytes(),
     }
 }
 
@@ -259,6 +291,13 @@ fn concerns(
             numbers.any(|it| {
                 let attribute = entry.internal(*it);
                 attribute.is_some_and(|it| it.values().into_iter().nth(1).is_some())
+            })
+        }
+        Concern::Empty(type_id) => {
+            let mut numbers = context.catalog.schema.numbers_of(*type_id).iter();
+            numbers.any(|it| {
+                let attribute = entry.internal(*it);
+                attribute.is_some_and(|it| it.values().into_iter().any(<[u8]>::is_empty))
             })
         }
         Concern::Disallowed(oid) => {

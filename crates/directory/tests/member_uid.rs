@@ -226,3 +226,17 @@ fn imports_and_exports_keep_them() {
     other.check();
     assert_eq!(lines(&other.export()), lines(&ldif));
 }
+
+/// Substrings of few and of many.
+#[test]
+fn parts_of_values_are_found() {
+    let mut client = Client::admin();
+    for count in [3, MANY] {
+        let dn = format!("cn=g{count},{BASE}");
+        add_group(&mut client, &dn, &uids(0..count));
+        let of_many = format!("(memberUid=*er.{})", count - 1);
+        assert_eq!(found(&mut client, &of_many), [dn]);
+    }
+    assert_eq!(found(&mut client, "(memberUid=user.*)").len(), 2);
+    assert!(found(&mut client, "(memberUid=*nobody*)").is_empty());
+}

@@ -70,6 +70,14 @@ impl Schema {
         })
     }
 
+    /// The structural class of an entry with these values of `objectClass`.
+    ///
+    /// # Errors
+    /// An unknown class, no structural class, or several that are not in one chain.
+    pub fn structural_class_of(&self, classes: &[&[u8]]) -> Result<ClassId, Violation> {
+        self.structural_class(&self.classes_of(classes)?)
+    }
+
     fn check_named(&self, shape: &EntryShape<'_>) -> Result<(), Violation> {
         match shape.rdn.iter().find(|id| !present(shape, **id)) {
             None => Ok(()),
@@ -101,11 +109,26 @@ impl Schema {
         Ok(classes)
     }
 
-    /// The most subordinate structural class; all others must be its superclasses.
+    /// The most subordinate structural class; all others must be its superclasses. Where there is
+    /// none, an auxiliary class that is structural when alone takes its place.
     fn structural_class(&self, classes: &[ClassId]) -> Result<ClassId, Violation> {
+        let is_structural = |class: &ObjectClass| class.kind == ClassKind::Structural;
+        if let Some(class) = self.lowest(classes, is_structural)? {
+            return Ok(class);
+        }
+        self.lowest(classes, |class| class.structural_alone)?
+            .ok_or(Violation::NoStructuralClass)
+    }
+
+    /// The most subordinate of the classes that are chosen, all of which must be in one chain.
+    fn lowest(
+        &self,
+        classes: &[ClassId],
+        chosen: impl Fn(&ObjectClass) -> bool,
+    ) -> Result<Option<ClassId>, Violation> {
         let mut lowest: Option<ClassId> = None;
         for &class in classes {
-            if self.class_of(class).kind != ClassKind::Structural {
+            if !chosen(self.class_of(class)) {
                 continue;
             }
             lowest = match lowest {
@@ -120,7 +143,7 @@ impl Schema {
                 }
             };
         }
-        lowest.ok_or(Violation::NoStructuralClass)
+        Ok(lowest)
     }
 
     fn check_auxiliaries(&self, rule: &ContentRule, classes: &[ClassId]) -> Result<(), Violation> {

@@ -5,6 +5,21 @@
 /// `X-` extensions in the order given, each with its values (RFC 4512 §4.1 `extensions`).
 pub type Extensions = Vec<(String, Vec<String>)>;
 
+/// Extension of an auxiliary class, with the value `TRUE`: it serves as the structural class of
+/// entries that have no other, since some schemas define it as structural.
+pub const STRUCTURAL_ALONE: &str = "X-STRUCTURAL-ALONE";
+
+/// Extension with further OIDs under which other schemas define the same thing.
+pub const ALSO_OID: &str = "X-ALSO-OID";
+
+/// The values of an extension, none if the definition lacks it.
+pub(crate) fn extension<'e>(extensions: &'e Extensions, keyword: &str) -> &'e [String] {
+    let found = extensions
+        .iter()
+        .find(|(own, _)| own.eq_ignore_ascii_case(keyword));
+    found.map_or(&[], |(_, values)| values.as_slice())
+}
+
 /// Which description a text holds; each has its own attribute in the subschema (RFC 4512 §4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DefinitionKind {

@@ -9,14 +9,12 @@ use crate::schema::TypeId;
 /// Why a set of definitions or dictionary rows cannot become part of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaError {
-    /// An OID or a name is already defined, and differently.
+    /// An OID or a name is already defined, and in a way that contradicts the definition given.
     Conflict {
-        /// The OID or the name that both use.
+        /// First name and OID of the definition given.
         name: String,
-        /// The definition in force, as RFC 4512 text.
-        existing: String,
-        /// The definition that was given, as RFC 4512 text.
-        given: String,
+        /// The first difference between the definition in force and the one given.
+        difference: String,
     },
     /// A definition names something that is not defined.
     Unknown {
@@ -61,12 +59,8 @@ pub enum SchemaError {
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SchemaError::Conflict {
-                name,
-                existing,
-                given,
-            } => {
-                write!(f, "{name} is already defined as {existing}, got {given}")
+            SchemaError::Conflict { name, difference } => {
+                write!(f, "{name} contradicts the schema: {difference}")
             }
             SchemaError::Unknown {
                 definition,

@@ -7,9 +7,9 @@
 
 mod class_rules;
 mod definition;
+mod definition_compare;
 mod definition_parse;
 mod definition_print;
-mod definition_same;
 mod description;
 mod dictionary;
 mod error;
@@ -35,9 +35,9 @@ pub mod syntaxes;
 
 pub use class_rules::{EntryShape, Structure};
 pub use definition::{
-    AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition, DefinitionKind,
-    MatchingRuleDefinition, MatchingRuleUseDefinition, NameFormDefinition, ObjectClassDefinition,
-    StructureRuleDefinition, SyntaxDefinition, Usage,
+    ALSO_OID, AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition,
+    DefinitionKind, MatchingRuleDefinition, MatchingRuleUseDefinition, NameFormDefinition,
+    ObjectClassDefinition, STRUCTURAL_ALONE, StructureRuleDefinition, SyntaxDefinition, Usage,
 };
 pub use definition_parse::parse_definition;
 pub use description::{Description, ValueRange};
@@ -52,6 +52,6 @@ pub use matching::MatchingRule;
 pub use name::{Name, ResolvedRdn};
 pub use phonetic::phonetic_key;
 pub use schema::{AttributeType, ClassId, ContentRule, ObjectClass, Schema, TypeId};
-pub use schema_file::read_schema_file;
+pub use schema_file::{ReadDefinition, read_each_definition, read_schema_file};
 pub use subtree::{Refinement, SubtreeSpecification, joined};
 pub use syntax::Syntax;

@@ -78,6 +78,8 @@ pub struct ObjectClass {
     pub names: Vec<String>,
     /// Abstract, structural or auxiliary.
     pub kind: ClassKind,
+    /// Whether it is auxiliary and serves as the structural class of entries without another one.
+    pub structural_alone: bool,
     /// Direct superclasses.
     pub superiors: Vec<ClassId>,
     /// All superclasses, direct and indirect, each once, ascending.
@@ -320,13 +322,18 @@ impl Schema {
         }
     }
 
-    /// This schema with more definitions, which may refer to each other in any order. Repeating a
-    /// definition changes nothing; description, extensions, length and order do not matter to it.
+    /// This schema with more definitions, which may refer to each other in any order. One of an OID
+    /// that is defined widens the definition in force, which keeps its handle; definitions that say
+    /// nothing new give this very schema ([`Schema::is_same`]). Names are compared by the
+    /// definitions that they mean; description, length and order do not matter.
     ///
     /// # Errors
     /// The first definition that contradicts this schema or names something undefined.
     pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
-        self.with_definitions(extend(&self.definitions, definitions, None)?)
+        match extend(&self.definitions, definitions, None)? {
+            Some(extended) => self.with_definitions(extended),
+            None => Ok(self.clone()),
+        }
     }
 
     /// Like [`Schema::extended`], but where a definition contradicts one in force, the one in
@@ -342,8 +349,11 @@ impl Schema {
     ) -> Result<(Schema, Vec<SchemaError>), SchemaError> {
         let mut kept = Vec::new();
         let definitions = without_taken_names(&self.definitions, definitions, &mut kept);
-        let extended = extend(&self.definitions, &definitions, Some(&mut kept))?;
-        Ok((self.with_definitions(extended)?, kept))
+        let schema = match extend(&self.definitions, &definitions, Some(&mut kept))? {
+            Some(extended) => self.with_definitions(extended)?,
+            None => self.clone(),
+        };
+        Ok((schema, kept))
     }
 
     fn with_definitions(&self, definitions: Definitions) -> Result<Schema, SchemaError> {

@@ -2,15 +2,18 @@
 //!
 //! Names are registered first and resolved afterwards, so definitions may come in any order.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::definition::*;
-use crate::definition_same::{same_class, same_type};
+use crate::definition_compare::conflict;
 use crate::error::SchemaError;
 use crate::handles::allowed;
 use crate::matching::MatchingRule;
 use crate::schema::*;
 use crate::syntax::{self, Syntax};
+
+mod register;
 
 /// Values of these syntaxes are always asked for and returned with `;binary` (RFC 4523 §2).
 const BINARY_TRANSFER: [&str; 4] = [
@@ -20,13 +23,13 @@ const BINARY_TRANSFER: [&str; 4] = [
     syntax::OID_SUPPORTED_ALGORITHM,
 ];
 
-/// The definitions of `base` and the given ones. With `kept`, a conflict is put there and the
-/// existing definition stands; without, it is an error.
+/// The definitions of `base` and the given ones; `None`: they say nothing new. With `kept`, a
+/// conflict is put there and the existing definition stands; without, it is an error.
 pub(crate) fn extend(
     base: &Definitions,
     given: &[Definition],
     mut kept: Option<&mut Vec<SchemaError>>,
-) -> Result<Definitions, SchemaError> {
+) -> Result<Option<Definitions>, SchemaError> {
     let mut settle = |result| match (result, &mut kept) {
         (Err(conflict @ SchemaError::Conflict { .. }), Some(kept)) => {
             kept.push(conflict);
@@ -34,11 +37,7 @@ pub(crate) fn extend(
         }
         (result, _) => result,
     };
-    let mut build = Build {
-        to: base.clone(),
-        types: Vec::new(),
-        classes: Vec::new(),
-    };
+    let mut build = Build::of(base);
     for definition in given {
         match definition {
             Definition::AttributeType(it) => settle(build.register_type(it))?,
@@ -51,6 +50,13 @@ pub(crate) fn extend(
             }
         }
     }
+    for (id, repeated) in std::mem::take(&mut build.repeated_types) {
+        settle(build.unite_type(id, repeated))?;
+    }
+    for (id, repeated) in std::mem::take(&mut build.repeated_classes) {
+        settle(build.unite_class(id, repeated))?;
+    }
+    let new_elements = !build.types.is_empty() || !build.classes.is_empty();
     build.resolve_types()?;
     build.resolve_classes()?;
     for definition in given {
@@ -61,9 +67,12 @@ pub(crate) fn extend(
             _ => {}
         }
     }
+    if !new_elements && build.to.others() == base.others() {
+        return Ok(None);
+    }
     build.to.object_class = build.to.type_names.find("objectClass").map(TypeId);
     build.to.extensible_object = build.to.class_names.find("extensibleObject").map(ClassId);
-    Ok(build.to)
+    Ok(Some(build.to))
 }
 
 /// The definitions, those with a new OID without the names that `base` has given to others, as
@@ -75,84 +84,47 @@ pub(crate) fn without_taken_names(
 ) -> Vec<Definition> {
     let mut definitions = given.to_vec();
     for definition in &mut definitions {
-        let (table, oid, names, existing): (_, _, _, &dyn Fn(u16) -> String) = match definition {
-            Definition::AttributeType(it) => (&base.type_names, &it.oid, &mut it.names, &|id| {
-                base.types[usize::from(id)].definition.to_string()
-            }),
-            Definition::ObjectClass(it) => (&base.class_names, &it.oid, &mut it.names, &|id| {
-                base.classes[usize::from(id)].definition.to_string()
-            }),
+        let (table, oid, names) = match definition {
+            Definition::AttributeType(it) => (&base.type_names, &it.oid, &mut it.names),
+            Definition::ObjectClass(it) => (&base.class_names, &it.oid, &mut it.names),
             _ => continue,
         };
-        let taken = names
-            .iter()
-            .find_map(|name| Some((name.clone(), table.find(name)?)));
+        let taken = names.iter().find(|name| table.find(name).is_some());
         let some_free = names.iter().any(|name| table.find(name).is_none());
-        let Some((name, id)) = taken.filter(|_| some_free && table.find(oid).is_none()) else {
+        let Some(name) = taken.filter(|_| some_free && table.find(oid).is_none()) else {
             continue;
         };
+        let difference = format!("the name {name} has another OID");
+        kept.push(conflict(names, oid, difference));
         names.retain(|name| table.find(name).is_none());
-        let existing = existing(id);
-        kept.push(SchemaError::Conflict {
-            name,
-            existing,
-            given: definition.to_string(),
-        });
     }
     definitions
+}
+
+impl Definitions {
+    /// How many definitions there are that are neither attribute types nor object classes.
+    fn others(&self) -> [usize; 5] {
+        [
+            self.content_rules.len(),
+            self.name_forms.len(),
+            self.structure_rules.len(),
+            self.syntaxes.len(),
+            self.matching_rules.len(),
+        ]
+    }
 }
 
 struct Build<'a> {
     to: Definitions,
     /// Registered and not yet resolved; the ids follow those in `to`.
-    types: Vec<&'a AttributeTypeDefinition>,
-    classes: Vec<&'a ObjectClassDefinition>,
+    types: Vec<Cow<'a, AttributeTypeDefinition>>,
+    classes: Vec<Cow<'a, ObjectClassDefinition>>,
+    /// Given under OIDs that are registered, with their handles.
+    repeated_types: Vec<(u16, &'a AttributeTypeDefinition)>,
+    repeated_classes: Vec<(u16, &'a ObjectClassDefinition)>,
 }
 
 impl<'a> Build<'a> {
-    fn register_type(&mut self, given: &'a AttributeTypeDefinition) -> Result<(), SchemaError> {
-        let id = handle(self.to.types.len() + self.types.len(), "attribute types")?;
-        let present = find_any(&self.to.type_names, &given.oid, &given.names);
-        if let Some(present) = present {
-            let index = usize::from(present);
-            let existing = match self.to.types.get(index) {
-                Some(resolved) => &resolved.definition,
-                None => self.types[index - self.to.types.len()],
-            };
-            return match same_type(existing, given) {
-                true => Ok(()),
-                false => Err(conflict(&given.oid, existing, given)),
-            };
-        }
-        for name in std::iter::once(&given.oid).chain(&given.names) {
-            // A definition may repeat its own name; anyone else's was found above.
-            let _ = self.to.type_names.insert(name, id);
-        }
-        self.types.push(given);
-        Ok(())
-    }
-
-    fn register_class(&mut self, given: &'a ObjectClassDefinition) -> Result<(), SchemaError> {
-        let id = handle(self.to.classes.len() + self.classes.len(), "object classes")?;
-        let present = find_any(&self.to.class_names, &given.oid, &given.names);
-        if let Some(present) = present {
-            let index = usize::from(present);
-            let existing = match self.to.classes.get(index) {
-                Some(resolved) => &resolved.definition,
-                None => self.classes[index - self.to.classes.len()],
-            };
-            return match same_class(existing, given) {
-                true => Ok(()),
-                false => Err(conflict(&given.oid, existing, given)),
-            };
-        }
-        for name in std::iter::once(&given.oid).chain(&given.names) {
-            let _ = self.to.class_names.insert(name, id);
-        }
-        self.classes.push(given);
-        Ok(())
-    }
-
     fn add_syntax(&mut self, given: &SyntaxDefinition) -> Result<(), SchemaError> {
         let known = Syntax::by_oid(&given.oid).is_some()
             || self
@@ -191,20 +163,20 @@ impl<'a> Build<'a> {
             while let Some(index) = at.filter(|&index| resolved[index].is_none()) {
                 if chain.contains(&index) {
                     return Err(SchemaError::Cycle {
-                        definition: label_of_type(pending[index]),
+                        definition: label_of_type(&pending[index]),
                     });
                 }
                 chain.push(index);
-                let superior = self.superior_of(pending[index])?;
+                let superior = self.superior_of(&pending[index])?;
                 at = superior.and_then(|id| usize::from(id.0).checked_sub(first));
             }
             for index in chain.into_iter().rev() {
-                let superior = self.superior_of(pending[index])?;
+                let superior = self.superior_of(&pending[index])?;
                 let parent = superior.map(|id| match usize::from(id.0).checked_sub(first) {
                     None => Arc::clone(&self.to.types[usize::from(id.0)]),
                     Some(i) => Arc::clone(resolved[i].as_ref().expect("supertypes come first")),
                 });
-                let it = self.resolve_type(pending[index], superior, parent.as_deref())?;
+                let it = self.resolve_type(&pending[index], superior, parent.as_deref())?;
                 resolved[index] = Some(Arc::new(it));
             }
         }
@@ -367,7 +339,9 @@ impl<'a> Build<'a> {
         for parent in parents {
             let fits = match it.kind {
                 ClassKind::Abstract => parent.kind == ClassKind::Abstract,
-                ClassKind::Structural => parent.kind != ClassKind::Auxiliary,
+                ClassKind::Structural => {
+                    parent.kind != ClassKind::Auxiliary || parent.structural_alone
+                }
                 ClassKind::Auxiliary => parent.kind != ClassKind::Structural,
             };
             if !fits {
@@ -409,6 +383,7 @@ impl<'a> Build<'a> {
             all_must,
             all_may,
             definition: it.clone(),
+            structural_alone: it.kind == ClassKind::Auxiliary && is_true(it, STRUCTURAL_ALONE),
         })
     }
 
@@ -451,7 +426,7 @@ impl<'a> Build<'a> {
         {
             return match existing.definition == *it {
                 true => Ok(()),
-                false => Err(conflict(&it.oid, &existing.definition, it)),
+                false => Err(differently(&it.names, &it.oid, &existing.definition)),
             };
         }
         let contradiction = |rule| SchemaError::Contradiction {
@@ -490,7 +465,7 @@ impl<'a> Build<'a> {
         if let Some(existing) = self.to.name_forms.iter().find(|form| form.oid == it.oid) {
             return match **existing == *it {
                 true => Ok(()),
-                false => Err(conflict(&it.oid, &**existing, it)),
+                false => Err(differently(&it.names, &it.oid, &**existing)),
             };
         }
         if self.to.class_names.find(&it.class).is_none() {
@@ -512,7 +487,7 @@ impl<'a> Build<'a> {
         if let Some(existing) = rules.iter().find(|rule| rule.rule_id == it.rule_id) {
             return match **existing == *it {
                 true => Ok(()),
-                false => Err(conflict(&label, &**existing, it)),
+                false => Err(differently(&it.names, &label, &**existing)),
             };
         }
         let is_form = |form: &Arc<NameFormDefinition>| {
@@ -530,19 +505,6 @@ impl<'a> Build<'a> {
     }
 }
 
-fn handle(index: usize, what: &'static str) -> Result<u16, SchemaError> {
-    u16::try_from(index)
-        .ok()
-        .filter(|&id| id < u16::MAX)
-        .ok_or(SchemaError::Full { what })
-}
-
-fn find_any(table: &crate::name_table::NameTable, oid: &str, names: &[String]) -> Option<u16> {
-    table
-        .find(oid)
-        .or_else(|| names.iter().find_map(|name| table.find(name)))
-}
-
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut items: Vec<T> = items.collect();
     items.sort_unstable();
@@ -552,6 +514,12 @@ fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 fn label_of_type(it: &AttributeTypeDefinition) -> String {
     it.names.first().unwrap_or(&it.oid).clone()
+}
+
+/// Whether an extension of the class says `TRUE`.
+fn is_true(it: &ObjectClassDefinition, keyword: &str) -> bool {
+    let mut values = extension(&it.extensions, keyword).iter();
+    values.any(|value| value.eq_ignore_ascii_case("TRUE"))
 }
 
 fn label_of_class(it: &ObjectClassDefinition) -> String {
@@ -566,10 +534,7 @@ fn unknown(definition: String, role: &'static str, name: &str) -> SchemaError {
     }
 }
 
-fn conflict<T: ToString>(name: &str, existing: &T, given: &T) -> SchemaError {
-    SchemaError::Conflict {
-        name: name.to_string(),
-        existing: existing.to_string(),
-        given: given.to_string(),
-    }
+/// The conflict of a rule or form that is defined as `existing` already.
+fn differently<T: ToString>(names: &[String], oid: &str, existing: &T) -> SchemaError {
+    conflict(names, oid, format!("{} is in force", existing.to_string()))
 }

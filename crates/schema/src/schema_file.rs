@@ -16,18 +16,29 @@ use crate::error::SchemaFileError;
 /// A macro may stand for a macro, each longer than the last; this bounds what they grow to.
 const OID_BYTES_MAX: usize = 1_000;
 
-/// Reads a schema file; which dialect it is, is seen from its first directive.
+/// A definition of a schema file and the line on which it starts, counted from 1; or an error, if
+/// something stands there that is none.
+pub type ReadDefinition = Result<(usize, Definition), SchemaFileError>;
+
+/// Reads a schema file of which every definition counts.
 ///
 /// # Errors
-/// The line and what is wrong with it.
+/// The first line with something wrong, and the reason.
 pub fn read_schema_file(text: &str) -> Result<Vec<Definition>, SchemaFileError> {
+    let found = read_each_definition(text).into_iter();
+    found.map(|it| it.map(|(_, it)| it)).collect()
+}
+
+/// Reads a schema file; which dialect it is, is seen from its first directive. What cannot be read
+/// is an error of its own and does not end the reading.
+pub fn read_each_definition(text: &str) -> Vec<ReadDefinition> {
     let mut reader = Reader::default();
     if is_ldif(text) {
-        reader.read_ldif(text)?;
+        reader.read_ldif(text);
     } else {
-        reader.read_directives(text)?;
+        reader.read_directives(text);
     }
-    Ok(reader.definitions)
+    reader.found
 }
 
 /// LDIF says `name: value`; in a directive, white space comes before any colon.
@@ -41,84 +52,82 @@ fn is_ldif(text: &str) -> bool {
 
 #[derive(Default)]
 struct Reader {
-    definitions: Vec<Definition>,
+    found: Vec<ReadDefinition>,
     /// Macro names in lower case, and the numeric OIDs they stand for.
     macros: HashMap<String, String>,
 }
 
 impl Reader {
-    fn read_directives(&mut self, text: &str) -> Result<(), SchemaFileError> {
+    fn read_directives(&mut self, text: &str) {
         for directive in directives(text) {
-            let error = |at: usize, message: String| {
-                let lines = directive
-                    .text
-                    .bytes()
-                    .take(at)
-                    .filter(|&byte| byte == b'\n')
-                    .count();
-                SchemaFileError {
-                    line: directive.line + lines,
-                    message,
-                }
-            };
-            let body = directive.text.trim_start();
-            let indent = directive.text.len() - body.len();
-            let end = body
-                .find(|c: char| c.is_whitespace() || c == '(')
-                .unwrap_or(body.len());
-            let (keyword, argument) = body.split_at(end);
-            if keyword.eq_ignore_ascii_case("objectidentifier") {
-                self.define_macro(argument)
-                    .map_err(|message| error(0, message))?;
-                continue;
+            if let Err((at, message)) = self.read_directive(&directive) {
+                let before = directive.text.bytes().take(at);
+                let lines = before.filter(|&byte| byte == b'\n').count();
+                let line = directive.line + lines;
+                self.found.push(Err(SchemaFileError { line, message }));
             }
-            let Some(kind) = kind_of_keyword(keyword) else {
-                let message = format!("expected a schema directive, got {keyword:?}");
-                return Err(error(indent, message));
-            };
-            self.define(kind, argument)
-                .map_err(|(at, message)| error(indent + end + at, message))?;
         }
-        Ok(())
     }
 
-    fn read_ldif(&mut self, text: &str) -> Result<(), SchemaFileError> {
+    /// An error is an offset in the directive and a message.
+    fn read_directive(&mut self, directive: &Directive<'_>) -> Result<(), (usize, String)> {
+        let body = directive.text.trim_start();
+        let indent = directive.text.len() - body.len();
+        let end = body
+            .find(|c: char| c.is_whitespace() || c == '(')
+            .unwrap_or(body.len());
+        let (keyword, argument) = body.split_at(end);
+        if keyword.eq_ignore_ascii_case("objectidentifier") {
+            return self.define_macro(argument).map_err(|message| (0, message));
+        }
+        let Some(kind) = kind_of_keyword(keyword) else {
+            let message = format!("expected a schema directive, got {keyword:?}");
+            return Err((indent, message));
+        };
+        self.define(directive.line, kind, argument)
+            .map_err(|(at, message)| (indent + end + at, message))
+    }
+
+    fn read_ldif(&mut self, text: &str) {
         for (line, folded) in ldif_lines(text) {
-            let error = |message: String| SchemaFileError { line, message };
-            let Some((name, value)) = folded.split_once(':') else {
-                if folded == "-" {
-                    continue;
-                }
-                return Err(error(format!("expected name: value, got {folded:?}")));
-            };
-            let name = name.split(';').next().unwrap_or(name);
-            let bare = match name.get(..3) {
-                Some(prefix) if prefix.eq_ignore_ascii_case("olc") => &name[3..],
-                _ => name,
-            };
-            let kind = DefinitionKind::of_attribute(bare);
-            let is_macro = bare.eq_ignore_ascii_case("objectidentifier");
-            if kind.is_none() && !is_macro {
-                continue;
-            }
-            let decoded;
-            let value = match value.strip_prefix(':') {
-                None => value.trim(),
-                Some(encoded) => {
-                    decoded = decode_base64(encoded.trim())
-                        .ok_or_else(|| error("value is not UTF-8 in base64".to_string()))?;
-                    decoded.trim()
-                }
-            };
-            let value = without_order(value);
-            match kind {
-                Some(kind) => self
-                    .define(kind, value)
-                    .map_err(|(_, message)| error(message))?,
-                None => self.define_macro(value).map_err(error)?,
+            if let Err(message) = self.read_attribute(line, &folded) {
+                self.found.push(Err(SchemaFileError { line, message }));
             }
         }
-        Ok(())
+    }
+
+    fn read_attribute(&mut self, line: usize, folded: &str) -> Result<(), String> {
+        let Some((name, value)) = folded.split_once(':') else {
+            return match folded {
+                "-" => Ok(()),
+                _ => Err(format!("expected name: value, got {folded:?}")),
+            };
+        };
+        let name = name.split(';').next().unwrap_or(name);
+        let bare = match name.get(..3) {
+            Some(prefix) if prefix.eq_ignore_ascii_case("olc") => &name[3..],
+            _ => name,
+        };
+        let kind = DefinitionKind::of_attribute(bare);
+        if kind.is_none() && !bare.eq_ignore_ascii_case("objectidentifier") {
+            return Ok(());
+        }
+        let decoded;
+        let value = match value.strip_prefix(':') {
+            None => value.trim(),
+            Some(encoded) => {
+                decoded = decode_base64(encoded.trim())
+                    .ok_or_else(|| "value is not UTF-8 in base64".to_string())?;
+                decoded.trim()
+            }
+        };
+        let value = without_order(value);
+        match kind {
+            Some(kind) => self
+                .define(line, kind, value)
+                .map_err(|(_, message)| message),
+            None => self.define_macro(value),
+        }
     }
 
     /// `NAME OID`, `NAME macro` or `NAME macro:suffix`.
@@ -139,12 +148,17 @@ impl Reader {
         }
     }
 
-    fn define(&mut self, kind: DefinitionKind, text: &str) -> Result<(), (usize, String)> {
+    fn define(
+        &mut self,
+        line: usize,
+        kind: DefinitionKind,
+        text: &str,
+    ) -> Result<(), (usize, String)> {
         let mut definition =
             parse_definition(kind, text).map_err(|error| (error.at, error.message))?;
         self.expand_oids(&mut definition)
             .map_err(|message| (0, message))?;
-        self.definitions.push(definition);
+        self.found.push(Ok((line, definition)));
         Ok(())
     }
 

@@ -65,7 +65,7 @@ impl Execution<'_, '_> {
             } else if relaxed {
                 self.check_classes_relaxed(id, &view, &mut draft)?;
             } else {
-                self.check_classes(&draft)?;
+                self.check_classes(&mut draft)?;
             }
             self.follow_change(write, Some(&view), &mut draft, &numbers, account.as_ref())?;
             self.stamp(&mut draft, write.by(), &numbers);
@@ -98,23 +98,33 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The classes must still be obeyed, and the structural class cannot change.
-    fn check_classes(&self, draft: &Draft<'_>) -> Result<(), Stop> {
+    /// The classes must still be obeyed, and the structural class cannot change. An auxiliary class
+    /// that takes the place of a structural one gives it up for the first one that the entry gets.
+    fn check_classes(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let known = &self.catalog.known;
         let structure = draft.check(&self.schema, known.object_class.number, &[], false)?;
-        let now = self.schema.class_of(structure.structural).name();
-        let before = draft.find(known.structural_object_class.number);
-        let before = before.and_then(|it| it.values.iter().next());
-        match before {
-            Some(class) if !class.eq_ignore_ascii_case(now.as_bytes()) => Stop::refuse(
+        let class = self.schema.class_of(structure.structural);
+        let now = class.name();
+        let number = known.structural_object_class.number;
+        let before = draft.find(number).and_then(|it| it.values.iter().next());
+        let Some(before) = before.filter(|it| !it.eq_ignore_ascii_case(now.as_bytes())) else {
+            return Ok(());
+        };
+        let stood_in = std::str::from_utf8(before)
+            .ok()
+            .and_then(|it| self.schema.object_class(it))
+            .is_some_and(|it| self.schema.class_of(it).structural_alone);
+        if !stood_in || class.structural_alone {
+            return Stop::refuse(
                 ResultCode::OBJECT_CLASS_MODS_PROHIBITED,
                 format!(
                     "the structural object class is {} and cannot become {now}",
-                    String::from_utf8_lossy(class)
+                    String::from_utf8_lossy(before)
                 ),
-            ),
-            _ => Ok(()),
+            );
         }
+        draft.stamp(&self.schema, number, now.as_bytes().to_vec());
+        Ok(())
     }
 
     /// Under relaxed rules the structural class may change, and an entry that obeyed no classes

@@ -29,6 +29,9 @@ pub(super) const MADE: [&str; 7] = [
     "modifiersName",
 ];
 
+/// The role of `structuralObjectClass`, the first of [`MADE`].
+pub(super) const STRUCTURAL: Role = Role::Made(0);
+
 /// Types whose values this server computes.
 const COMPUTED: [&str; 8] = [
     "entryDN",

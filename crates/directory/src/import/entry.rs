@@ -1,6 +1,6 @@
 //! From a name and values as given to an entry row, checked.
 
-use super::attributes::{MADE, Role, Slots};
+use super::attributes::{MADE, Role, STRUCTURAL, Slots};
 use super::links;
 use super::names::Resolved;
 use super::plan::Plan;
@@ -114,6 +114,10 @@ impl Composer {
                 let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
                 entry.links.reserve(bytes.sum());
                 links::put(schema, kind, values, entry.links);
+            } else if slot.role == STRUCTURAL && verdict.structural.is_some() {
+                // Another server may have other rules, or have kept it when the classes changed.
+                let class = verdict.structural.iter().map(|it| it.as_bytes());
+                builder.operational(slot.number, &slot.text, class);
             } else if slot.operational {
                 builder.operational(slot.number, &slot.text, entry.of(at));
             } else {

@@ -1,7 +1,7 @@
 //! Object-class checks, remembered: entries with the same classes and the same attributes get the
 //! same verdict.
 
-use schema::{ClassKind, EntryShape, Schema, TypeId};
+use schema::{ClassId, ClassKind, EntryShape, Schema, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -128,7 +128,13 @@ fn lowest_structural(schema: &Schema, classes: &[&[u8]]) -> Option<Arc<str>> {
     let known = classes
         .iter()
         .filter_map(|it| schema.object_class(std::str::from_utf8(it).ok()?));
-    let structural = known.filter(|it| schema.class_of(*it).kind == ClassKind::Structural);
-    let lowest = structural.reduce(|a, b| if schema.is_subclass(b, a) { b } else { a })?;
+    let (structural, others): (Vec<ClassId>, Vec<ClassId>) =
+        known.partition(|it| schema.class_of(*it).kind == ClassKind::Structural);
+    let alone = others
+        .into_iter()
+        .filter(|it| schema.class_of(*it).structural_alone);
+    let lower = |a, b| if schema.is_subclass(b, a) { b } else { a };
+    let lowest = structural.into_iter().reduce(lower);
+    let lowest = lowest.or_else(|| alone.reduce(lower))?;
     Some(schema.class_of(lowest).name().into())
 }

@@ -4,12 +4,19 @@ use crate::stop::Stop;
 use crate::write::Given;
 use protocol::ResultCode;
 use protocol::ber::PartialAttribute;
-use schema::{DescribeError, Description, InvalidValue, Schema, TypeId};
+use schema::{DefinitionKind, DescribeError, Description, InvalidValue, Schema, TypeId};
 
 /// The description a client named; `undefinedAttributeType` when the schema has no such type.
 pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
     match schema.describe(text) {
         Ok(description) => Ok(description),
+        Err(DescribeError::UnknownType(..)) if is_openldap_schema(text) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!(
+                "{text} is how OpenLDAP keeps definitions: add the file with \
+                 \"pando schema add DIR FILE\""
+            ),
+        ),
         Err(DescribeError::UnknownType(..)) => Stop::refuse(
             ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
             format!("{text}: the schema defines no such attribute type"),
@@ -19,6 +26,17 @@ pub(crate) fn describe(schema: &Schema, text: &str) -> Result<Description, Stop>
             format!("{text}: {error}"),
         ),
     }
+}
+
+/// Whether an attribute holds definitions in the configuration of an OpenLDAP server.
+fn is_openldap_schema(text: &str) -> bool {
+    let Some((prefix, name)) = text.split_at_checked(3) else {
+        return false;
+    };
+    let is_kind = |it: DefinitionKind| it.attribute().eq_ignore_ascii_case(name);
+    prefix.eq_ignore_ascii_case("olc")
+        && (name.eq_ignore_ascii_case("objectIdentifier")
+            || DefinitionKind::ALL.into_iter().any(is_kind))
 }
 
 /// A description that values can stand under: none that selects, such as `member;range=0-1`, which

@@ -238,3 +238,83 @@ fn all_classes_of_an_entry_are_told() {
         ["inetOrgPerson", "organizationalPerson", "person", "top"]
     );
 }
+
+/// Each entry of RFC 2307 and of its successor, and the structural class it has.
+#[test]
+fn a_posix_group_is_structural_when_alone() {
+    let schema = Schema::standard();
+    for (classes, attributes, structural) in [
+        ("posixGroup", "cn gidNumber | cn", "posixGroup"),
+        (
+            "top posixGroup",
+            "cn gidNumber memberUid*2 | cn",
+            "posixGroup",
+        ),
+        (
+            "posixGroup sambaGroupMapping",
+            "cn gidNumber sambaSID sambaGroupType",
+            "posixGroup",
+        ),
+        (
+            "groupOfNames posixGroup",
+            "cn gidNumber member",
+            "groupOfNames",
+        ),
+        (
+            "posixGroup groupOfMembers",
+            "cn gidNumber",
+            "groupOfMembers",
+        ),
+        ("namedObject posixGroup", "cn gidNumber", "namedObject"),
+        ("automount", "cn automountInformation | cn", "automount"),
+        (
+            "automount",
+            "automountKey automountInformation",
+            "automount",
+        ),
+        ("automountMap", "ou | ou", "automountMap"),
+        ("automountMap", "automountMapName", "automountMap"),
+        (
+            "radiusClient",
+            "radiusClientIdentifier radiusClientSecret",
+            "radiusClient",
+        ),
+    ] {
+        assert_eq!(
+            check(&schema, classes, attributes).as_deref(),
+            Ok(structural),
+            "{classes}"
+        );
+    }
+}
+
+#[test]
+fn no_other_auxiliary_class_is_structural() {
+    let schema = Schema::standard();
+    for (classes, attributes) in [
+        ("posixAccount", "cn uid uidNumber gidNumber homeDirectory"),
+        ("sambaGroupMapping", "gidNumber sambaSID sambaGroupType"),
+    ] {
+        let refused = check(&schema, classes, attributes);
+        assert_eq!(refused, Err(Violation::NoStructuralClass), "{classes}");
+    }
+    let two = check(
+        &schema,
+        "posixGroup radiusClient",
+        "cn gidNumber radiusClientSecret",
+    );
+    assert!(
+        matches!(two, Err(Violation::SeveralStructuralChains(..))),
+        "{two:?}"
+    );
+    let derived = with(&[(
+        DefinitionKind::ObjectClass,
+        "( 1.2.3.9 NAME 'roleGroup' SUP posixGroup STRUCTURAL MAY roleOccupant )",
+    )]);
+    let class = check(
+        &derived,
+        "posixGroup roleGroup",
+        "cn gidNumber roleOccupant",
+    );
+    assert_eq!(class.as_deref(), Ok("roleGroup"));
+}

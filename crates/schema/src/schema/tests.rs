@@ -253,10 +253,7 @@ fn repeating_a_definition_changes_nothing() {
 fn contradictions_are_refused() {
     let schema = Schema::standard();
     for (definition, expected) in [
-        (
-            attribute_type("( 2.5.4.3 NAME 'cn' SUP name SINGLE-VALUE )"),
-            "Conflict",
-        ),
+        (attribute_type("( 2.5.4.3 NAME 'cn' SUP uid )"), "Conflict"),
         (attribute_type("( 1.2.3.9 NAME 'cn' SUP name )"), "Conflict"),
         (
             attribute_type("( 2.5.4.3 NAME 'newName' SUP name )"),
@@ -281,7 +278,7 @@ fn contradictions_are_refused() {
             "Contradiction",
         ),
         (
-            object_class("( 2.5.6.6 NAME 'person' SUP top STRUCTURAL MUST cn )"),
+            object_class("( 2.5.6.6 NAME 'person' SUP top AUXILIARY MUST cn )"),
             "Conflict",
         ),
         (object_class("( 1.2.3.9 NAME 'x' SUP x )"), "Cycle"),
@@ -316,20 +313,232 @@ fn contradictions_are_refused() {
     ));
 }
 
+/// The definition in force, one of the same OID that is given, and the one in force afterwards:
+/// none if the one given says nothing new, `!` and a difference if it contradicts.
+#[test]
+fn definitions_are_compared_by_what_they_mean() {
+    let ia5 = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.26";
+    let text = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.15";
+    for (first, second, expected) in [
+        (
+            format!("NAME 'x' {text}"),
+            format!("NAME 'X' DESC 'y' {text}{{64}}"),
+            String::new(),
+        ),
+        // Aliases and OIDs of supertypes and rules.
+        (
+            "NAME 'x' SUP cn".into(),
+            "NAME 'x' SUP commonName".into(),
+            String::new(),
+        ),
+        (
+            "NAME 'x' SUP cn".into(),
+            "NAME 'x' SUP 2.5.4.3".into(),
+            String::new(),
+        ),
+        (
+            format!("NAME 'x' EQUALITY caseIgnoreMatch {text}"),
+            format!("NAME 'x' EQUALITY 2.5.13.2 {text}"),
+            String::new(),
+        ),
+        // Narrower.
+        (
+            format!("NAME 'x' EQUALITY caseExactMatch SUBSTR caseExactSubstringsMatch {text}"),
+            format!("NAME 'x' EQUALITY caseExactIA5Match {ia5} SINGLE-VALUE"),
+            String::new(),
+        ),
+        // Wider.
+        (
+            format!("NAME 'x' EQUALITY caseExactIA5Match {ia5} SINGLE-VALUE"),
+            format!("NAME 'x' EQUALITY caseExactMatch SUBSTR caseExactSubstringsMatch {text}"),
+            format!("NAME 'x' EQUALITY caseExactMatch SUBSTR caseExactSubstringsMatch {text}"),
+        ),
+        (
+            format!("NAME 'x' SUBSTR caseIgnoreIA5SubstringsMatch {ia5}"),
+            format!("NAME ( 'x' 'y' ) EQUALITY caseIgnoreMatch {text}"),
+            format!(
+                "NAME ( 'x' 'y' ) EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch {text}"
+            ),
+        ),
+        (
+            format!("NAME 'x' {text} SINGLE-VALUE"),
+            format!("NAME 'x' {text}"),
+            format!("NAME 'x' {text}"),
+        ),
+        // Both ways at once.
+        (
+            format!("NAME 'x' EQUALITY caseIgnoreMatch {text} SINGLE-VALUE"),
+            format!("NAME 'x' SUBSTR caseIgnoreIA5SubstringsMatch {ia5}"),
+            format!("NAME 'x' EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch {text}"),
+        ),
+    ] {
+        of_types(&first, &second, &expected);
+    }
+}
+
+#[test]
+fn contradictions_name_the_difference() {
+    let ia5 = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.26";
+    let text = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.15";
+    for (first, second, expected) in [
+        (
+            format!("NAME 'x' {text}"),
+            "NAME 'x' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27".to_string(),
+            "!SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 (Directory String) is in force, got \
+             1.3.6.1.4.1.1466.115.121.1.27 (INTEGER)",
+        ),
+        (
+            format!("NAME 'x' EQUALITY caseExactMatch {text}"),
+            format!("NAME 'x' EQUALITY caseIgnoreIA5Match {ia5}"),
+            "!EQUALITY caseExactMatch is in force, got caseIgnoreIA5Match",
+        ),
+        (
+            format!("NAME 'x' {text}"),
+            format!("NAME 'z' {text}"),
+            "!the OID is that of x",
+        ),
+        (
+            format!("NAME 'x' {text}"),
+            format!("NAME ( 'x' 'cn' ) {text}"),
+            "!the name cn has another OID",
+        ),
+        (
+            format!("NAME 'x' {text}"),
+            format!("NAME 'x' {text} COLLECTIVE"),
+            "!no COLLECTIVE is in force, got it",
+        ),
+    ] {
+        of_types(&first, &second, expected);
+    }
+}
+
+fn of_types(first: &str, second: &str, expected: &str) {
+    let definition = |words: &str| attribute_type(&format!("( 1.2.3.9.1 {words} )"));
+    let schema = Schema::standard().extended(&[definition(first)]).unwrap();
+    outcome(&schema, &definition(second), expected, |it| {
+        let id = it.attribute_type("x").unwrap();
+        it.type_of(id).definition.to_string()
+    });
+}
+
+#[test]
+fn classes_are_compared_by_what_they_mean() {
+    for (first, second, expected) in [
+        (
+            "SUP top MUST uid MAY ( cn $ sn )",
+            "MUST userid MAY ( surname $ commonName )",
+            "",
+        ),
+        ("MUST uid MAY cn", "MUST ( uid $ cn )", ""),
+        ("MUST uid MAY cn", "MUST ( uid $ objectClass )", ""),
+        (
+            "MUST ( uid $ cn ) MAY sn",
+            "MUST uid MAY mail",
+            "MUST uid MAY ( sn $ cn $ mail )",
+        ),
+        (
+            "AUXILIARY",
+            "STRUCTURAL MAY cn",
+            "AUXILIARY MAY cn X-STRUCTURAL-ALONE 'TRUE'",
+        ),
+        ("AUXILIARY X-STRUCTURAL-ALONE 'TRUE'", "STRUCTURAL", ""),
+        ("AUXILIARY X-STRUCTURAL-ALONE 'TRUE'", "AUXILIARY", ""),
+        (
+            "STRUCTURAL",
+            "AUXILIARY",
+            "!STRUCTURAL is in force, got AUXILIARY",
+        ),
+        (
+            "ABSTRACT",
+            "STRUCTURAL",
+            "!ABSTRACT is in force, got STRUCTURAL",
+        ),
+        (
+            "SUP person STRUCTURAL",
+            "SUP device STRUCTURAL",
+            "!SUP person is in force, got device",
+        ),
+    ] {
+        let definition = |words: &str| object_class(&format!("( 1.2.3.9.2 NAME 'x' {words} )"));
+        let schema = Schema::standard().extended(&[definition(first)]).unwrap();
+        let expected = match expected.strip_prefix('!') {
+            Some(_) => expected.to_string(),
+            None if expected.is_empty() => String::new(),
+            None => format!("NAME 'x' {expected}"),
+        };
+        outcome(&schema, &definition(second), &expected, |it| {
+            it.class_of(it.object_class("x").unwrap())
+                .definition
+                .to_string()
+        });
+    }
+}
+
+fn outcome(
+    schema: &Schema,
+    given: &Definition,
+    expected: &str,
+    in_force: impl Fn(&Schema) -> String,
+) {
+    match (
+        schema.extended(std::slice::from_ref(given)),
+        expected.strip_prefix('!'),
+    ) {
+        (Err(SchemaError::Conflict { difference, .. }), Some(expected)) => {
+            assert_eq!(difference, expected, "{given}");
+        }
+        (Ok(larger), None) if expected.is_empty() => assert!(larger.is_same(schema), "{given}"),
+        (Ok(larger), None) => {
+            let now = in_force(&larger).replace("STRUCTURAL MUST", "MUST");
+            assert!(now.ends_with(&format!(" {expected} )")), "{given}: {now}");
+        }
+        (result, _) => panic!("{given}: {result:?}, expected {expected:?}"),
+    }
+}
+
+/// Handles are kept, and what derives from a definition or inherits from it follows it.
+#[test]
+fn a_wider_definition_takes_the_place_of_the_one_in_force() {
+    let schema = Schema::standard();
+    let wider = [
+        object_class("( 2.5.6.6 NAME 'person' SUP top STRUCTURAL MAY plate )"),
+        attribute_type("( 1.2.3.9.1 NAME 'plate' SUP name )"),
+        attribute_type("( 2.5.4.3 NAME ( 'cn' 'appellation' ) SUP name )"),
+    ];
+    let extended = schema.extended(&wider).unwrap();
+    let plate = extended.attribute_type("plate").unwrap();
+    let handle = |schema: &Schema, name| schema.object_class(name).unwrap();
+    for class in ["person", "inetOrgPerson"] {
+        assert_eq!(handle(&schema, class), handle(&extended, class));
+        let class = extended.class_of(handle(&extended, class));
+        assert!(class.allows(plate), "{}", class.name());
+        let surname = extended.attribute_type("sn").unwrap();
+        assert!(class.allows(surname) && !class.all_must.contains(&surname));
+    }
+    assert_eq!(
+        extended.attribute_type("appellation"),
+        schema.attribute_type("cn")
+    );
+    for (id, it) in schema.attribute_types() {
+        assert_eq!(extended.type_of(id).oid, it.oid);
+    }
+    assert!(extended.extended(&wider).unwrap().is_same(&extended));
+}
+
 #[test]
 fn conflicts_can_be_settled_for_what_is_in_force() {
     let schema = Schema::standard();
     let definitions = [
-        object_class(
-            "( 1.3.6.1.1.1.2.2 NAME 'posixGroup' SUP top STRUCTURAL MUST ( cn $ gidNumber ) )",
-        ),
+        object_class("( 2.5.6.6 NAME 'person' SUP top AUXILIARY MUST plate )"),
         attribute_type("( 1.2.3.9.1 NAME 'plate' SUP name )"),
     ];
     let (extended, kept) = schema.extended_keeping(&definitions).unwrap();
     assert!(extended.attribute_type("plate").is_some());
-    let posix_group = extended.class_of(extended.object_class("posixGroup").unwrap());
-    assert_eq!(posix_group.kind, ClassKind::Auxiliary);
-    assert!(matches!(&kept[..], [SchemaError::Conflict { name, .. }] if name.ends_with(".2.2")));
+    let person = extended.class_of(extended.object_class("person").unwrap());
+    assert_eq!(person.kind, ClassKind::Structural);
+    assert!(
+        matches!(&kept[..], [SchemaError::Conflict { name, .. }] if name.starts_with("person"))
+    );
     let half_new = attribute_type("( 1.2.3.9.3 NAME ( 'history' 'pwdHistory' ) SUP name )");
     let (extended, kept) = schema.extended_keeping(&[half_new]).unwrap();
     assert_eq!(

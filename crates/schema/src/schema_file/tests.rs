@@ -213,3 +213,20 @@ proptest::proptest! {
         let _ = read_schema_file(&text);
     }
 }
+
+/// OpenLDAP's dsee.schema has such a line.
+#[test]
+fn one_mistake_is_one_definition() {
+    let text = "attributeype ( 1.2.3.1 NAME 'a' )\n\
+                attributetype ( 1.2.3.2 NAME 'b'\n\tSYNTAX )\n\
+                objectclass ( 1.2.3.3 NAME 'c' )\n";
+    let found = read_each_definition(text);
+    let lines: Vec<(usize, bool)> = (found.iter())
+        .map(|it| match it {
+            Ok((line, _)) => (*line, true),
+            Err(error) => (error.line, false),
+        })
+        .collect();
+    assert_eq!(lines, [(1, false), (3, false), (4, true)]);
+    assert_eq!(read_schema_file(text).unwrap_err().line, 1);
+}
