@@ -6,6 +6,7 @@ mod conformance;
 mod data;
 mod mistakes;
 mod nodes;
+mod schemas;
 mod secrets;
 mod streams;
 mod watch;

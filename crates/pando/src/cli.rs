@@ -176,11 +176,14 @@ pub enum SchemaAction {
         /// A part of a name, or an OID
         text: Option<String>,
     },
-    /// Add the definitions of OpenLDAP .schema or LDIF schema files
+    /// Add the definitions of OpenLDAP .schema or LDIF schema files that the schema takes
     Add {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
+        /// Add nothing if one definition contradicts the schema or cannot be read
+        #[arg(long)]
+        strict: bool,
         /// The schema files
         #[arg(required = true, value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,

@@ -1,150 +1,162 @@
 //! `pando schema`: show, extend and check the schema.
 
+pub mod accept;
+mod add;
+
 use crate::channel::Channel;
 use crate::cli::SchemaAction;
-use crate::report::{Problem, note, say};
+use crate::report::{Problem, say};
 use protocol::{
-    AddRequest, Change, ChangeOperation, DerefAliases, Filter, ModifyRequest, PartialAttribute,
-    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, put_partial_attribute,
+    AddRequest, Change, ChangeOperation, DerefAliases, Filter, LdapResult, ModifyRequest,
+    PartialAttribute, Request, Response, ResponseMessage, Scope, SearchRequest,
+    put_partial_attribute,
 };
-use schema::{Definition, Schema};
-use std::path::{Path, PathBuf};
+use schema::{Definition, DefinitionKind, Schema, parse_definition};
 
 /// Runs the action.
 pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
     match action {
         SchemaAction::Show { dir, text } => show(dir, text.as_deref()),
-        SchemaAction::Add { dir, files } => add(dir, files),
+        SchemaAction::Add { dir, files, strict } => add::add(dir, files, *strict),
         SchemaAction::Secret { dir, attributes } => crate::secret::mark(dir, attributes),
-        SchemaAction::Check { files } => check(files),
+        SchemaAction::Check { files } => add::check(files),
     }
 }
 
-/// The definitions of a file that a directory keeps.
-pub struct SchemaFile {
-    /// What the directory calls it.
-    pub name: String,
-    /// `attributeTypes` values.
-    pub attribute_types: Vec<String>,
-    /// `objectClasses` values.
-    pub object_classes: Vec<String>,
-}
+/// The kinds of definitions that a directory keeps.
+const KEPT: [DefinitionKind; 2] = [DefinitionKind::AttributeType, DefinitionKind::ObjectClass];
 
-fn read(path: &Path) -> Result<(SchemaFile, Vec<Definition>), Problem> {
-    let text = std::fs::read_to_string(path).map_err(|error| Problem::file(path, error))?;
-    let definitions =
-        schema::read_schema_file(&text).map_err(|error| Problem::file(path, error))?;
-    let stem = path
-        .file_stem()
-        .map(|it| it.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let mut file = SchemaFile {
-        name: stem,
-        attribute_types: Vec::new(),
-        object_classes: Vec::new(),
-    };
-    let mut used = Vec::new();
-    for definition in definitions {
-        match &definition {
-            Definition::AttributeType(_) => file.attribute_types.push(definition.to_string()),
-            Definition::ObjectClass(_) => file.object_classes.push(definition.to_string()),
-            other => {
-                note(format_args!("{}: left out: {other}", path.display()));
-                continue;
+/// The definitions of a file that a directory keeps, with their texts.
+pub struct Kept(Vec<(String, Definition)>);
+
+impl Kept {
+    /// The definitions kept under a name; none if there is no entry of it.
+    fn read(channel: &mut Channel, name: &str) -> Result<Kept, Problem> {
+        let kept = definitions(
+            channel,
+            &entry_name(name),
+            &KEPT.map(DefinitionKind::attribute),
+        )?;
+        Ok(Kept(kept))
+    }
+
+    /// The one of this kind and OID, with its text.
+    fn find(&self, wanted: &Definition) -> Option<&(String, Definition)> {
+        let same =
+            |it: &Definition| it.kind() == wanted.kind() && it.identifier() == wanted.identifier();
+        self.0.iter().find(|(_, it)| same(it))
+    }
+
+    /// Asks for a new entry with definitions.
+    fn create(
+        channel: &mut Channel,
+        name: &str,
+        definitions: &[&Definition],
+    ) -> Result<LdapResult, Problem> {
+        let mut encoded = vec![
+            encode("objectClass", &["pandoSchema".to_owned()]),
+            encode("cn", &[name.to_owned()]),
+        ];
+        for kind in KEPT {
+            let of_kind = definitions.iter().filter(|it| it.kind() == kind);
+            let texts: Vec<String> = of_kind.map(|it| it.to_string()).collect();
+            if !texts.is_empty() {
+                encoded.push(encode(kind.attribute(), &texts));
             }
         }
-        used.push(definition);
+        let decoded = encoded
+            .iter()
+            .filter_map(|it| PartialAttribute::from_checked(it));
+        channel.result(&Request::Add(AddRequest {
+            entry: &entry_name(name),
+            attributes: decoded.collect(),
+        }))
     }
-    if used.is_empty() {
-        return Err(Problem::file(
-            path,
-            "expected attributetype or objectclass, found neither",
-        ));
+
+    /// Changes the definitions of an entry that is there.
+    fn change(
+        channel: &mut Channel,
+        name: &str,
+        changes: &[(ChangeOperation, DefinitionKind, String)],
+    ) -> Result<(), Problem> {
+        let encoded: Vec<Vec<u8>> = (changes.iter())
+            .map(|(_, kind, text)| encode(kind.attribute(), std::slice::from_ref(text)))
+            .collect();
+        let changes = changes.iter().zip(&encoded).filter_map(|(it, encoded)| {
+            Some(Change {
+                operation: it.0,
+                attribute: PartialAttribute::from_checked(encoded)?,
+            })
+        });
+        channel.succeed(&Request::Modify(ModifyRequest {
+            object: &entry_name(name),
+            changes: changes.collect(),
+        }))
     }
-    Ok((file, used))
 }
 
-fn check(files: &[PathBuf]) -> Result<(), Problem> {
-    let mut schema = Schema::standard();
-    for path in files {
-        let (file, definitions) = read(path)?;
-        schema = schema
-            .extended(&definitions)
-            .map_err(|error| Problem::file(path, error))?;
-        say(format_args!(
-            "{}: {} attribute types and {} object classes can be used",
-            path.display(),
-            file.attribute_types.len(),
-            file.object_classes.len()
-        ))?;
-    }
-    Ok(())
+/// The entry that keeps the definitions of a file.
+fn entry_name(name: &str) -> String {
+    let mut entry = String::from("cn=");
+    protocol::escape_value(&mut entry, name.as_bytes());
+    entry.push_str(",cn=schema,cn=config");
+    entry
 }
 
-fn add(dir: &Path, files: &[PathBuf]) -> Result<(), Problem> {
-    let mut channel = Channel::open(dir)?;
-    for path in files {
-        let (file, _) = read(path)?;
-        add_file(&mut channel, &file, ChangeOperation::Replace)?;
-        say(format_args!(
-            "{}: {} attribute types and {} object classes added",
-            path.display(),
-            file.attribute_types.len(),
-            file.object_classes.len()
-        ))?;
-    }
-    Ok(())
-}
-
-/// Adds the definitions. If the directory has a file of this name, they replace what it holds, or
-/// are added to it.
-pub fn add_file(
-    channel: &mut Channel,
-    file: &SchemaFile,
-    if_present: ChangeOperation,
-) -> Result<(), Problem> {
-    let mut rdn = String::from("cn=");
-    protocol::escape_value(&mut rdn, file.name.as_bytes());
-    let entry = format!("{rdn},cn=schema,cn=config");
-    let kept = [
-        ("attributeTypes", &file.attribute_types),
-        ("objectClasses", &file.object_classes),
+/// The node's schema, made from what it publishes.
+pub fn published(channel: &mut Channel) -> Result<Schema, Problem> {
+    let wanted = [
+        DefinitionKind::Syntax,
+        DefinitionKind::MatchingRule,
+        DefinitionKind::AttributeType,
+        DefinitionKind::ObjectClass,
     ];
-    let mut encoded = Vec::new();
-    encoded.push(encode("objectClass", &["pandoSchema".to_owned()]));
-    encoded.push(encode("cn", std::slice::from_ref(&file.name)));
-    for (attribute, values) in kept {
-        if !values.is_empty() {
-            encoded.push(encode(attribute, values));
+    let all = definitions(
+        channel,
+        "cn=Subschema",
+        &wanted.map(DefinitionKind::attribute),
+    )?;
+    let all: Vec<Definition> = all.into_iter().map(|(_, it)| it).collect();
+    match Schema::standard().extended_keeping(&all) {
+        Ok((schema, _)) => Ok(schema),
+        Err(error) => Err(Problem::failed(format_args!("the node's schema: {error}"))),
+    }
+}
+
+/// The definitions in attributes of an entry, with their texts; none if there is no such entry.
+fn definitions(
+    channel: &mut Channel,
+    base: &str,
+    attributes: &[&str],
+) -> Result<Vec<(String, Definition)>, Problem> {
+    let mut all = Vec::new();
+    for answer in channel.call(&Request::Search(SearchRequest {
+        base,
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: attributes.to_vec(),
+    }))? {
+        let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
+        for attribute in attributes {
+            let Some(kind) = DefinitionKind::of_attribute(attribute.description) else {
+                continue;
+            };
+            for value in attribute.values {
+                let text = String::from_utf8_lossy(value).into_owned();
+                if let Ok(definition) = parse_definition(kind, &text) {
+                    all.push((text, definition));
+                }
+            }
         }
     }
-    let attributes: Vec<PartialAttribute<'_>> = encoded
-        .iter()
-        .filter_map(|it| PartialAttribute::from_checked(it))
-        .collect();
-    let request = Request::Add(AddRequest {
-        entry: &entry,
-        attributes: attributes.clone(),
-    });
-    let result = channel.result(&request)?;
-    match result.code {
-        ResultCode::SUCCESS => Ok(()),
-        ResultCode::ENTRY_ALREADY_EXISTS => {
-            let changes = attributes
-                .into_iter()
-                .skip(2)
-                .map(|attribute| Change {
-                    operation: if_present,
-                    attribute,
-                })
-                .collect();
-            channel.succeed(&Request::Modify(ModifyRequest {
-                object: &entry,
-                changes,
-            }))
-        }
-        _ => Err(crate::channel::refused(&result)),
-    }
+    Ok(all)
 }
 
 fn encode(attribute: &str, values: &[String]) -> Vec<u8> {
@@ -153,7 +165,7 @@ fn encode(attribute: &str, values: &[String]) -> Vec<u8> {
     out
 }
 
-fn show(dir: &Path, text: Option<&str>) -> Result<(), Problem> {
+fn show(dir: &std::path::Path, text: Option<&str>) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let answers = channel.call(&Request::Search(SearchRequest {
         base: "cn=Subschema",

@@ -1,16 +1,16 @@
 //! The old server's attribute types and object classes that the node does not have.
 
 use super::entry::Entry;
-use super::remote::{Remote, everything};
+use super::remote::Remote;
 use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::{Problem, note};
-use crate::schema::{SchemaFile, add_file};
+use crate::schema::accept::accept;
+use crate::schema::{Kept, published};
 use policy::{Secrets, looks_secret};
 use protocol::{ChangeOperation, Request, Response, ResponseMessage, Scope};
 use schema::{
-    AttributeTypeDefinition, Definition, DefinitionKind, Schema, SchemaError, Syntax, Usage,
-    parse_definition,
+    AttributeTypeDefinition, Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition,
 };
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ pub fn take_over(
 ) -> Result<Taken, Trouble> {
     let there = remote.read(subschema, &["attributeTypes", "objectClasses"])?;
     let there = definitions(&there, loud);
-    let here = own_schema(channel).map_err(Trouble::here)?;
+    let here = published(channel).map_err(Trouble::here)?;
     let operational = there.iter().filter_map(|it| match it {
         Definition::AttributeType(it) if it.usage != Usage::UserApplications => Some(it),
         _ => None,
@@ -68,29 +68,6 @@ pub fn take_over(
     })
 }
 
-/// The node's schema, made from what it publishes.
-fn own_schema(channel: &mut Channel) -> Result<Schema, Problem> {
-    let wanted = [
-        "attributeTypes",
-        "objectClasses",
-        "ldapSyntaxes",
-        "matchingRules",
-    ];
-    let request = Request::Search(everything("cn=Subschema", Scope::BaseObject, &wanted));
-    let mut all = Vec::new();
-    for answer in channel.call(&request)? {
-        let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
-        if let Response::SearchEntry { name, attributes } = message.response {
-            all.extend(definitions(&Entry::of(name, &attributes), false));
-        }
-    }
-    let standard = Schema::standard();
-    match standard.extended_keeping(&all) {
-        Ok((schema, _)) => Ok(schema),
-        Err(error) => Err(Problem::failed(format_args!("the node's schema: {error}"))),
-    }
-}
-
 /// The definitions of a subschema; what is none is said and left out.
 fn definitions(entry: &Entry, loud: bool) -> Vec<Definition> {
     let mut all = Vec::new();
@@ -112,9 +89,11 @@ fn definitions(entry: &Entry, loud: bool) -> Vec<Definition> {
     all
 }
 
-/// Whether the node should have it and does not.
+/// Whether the node should have it and may not.
 fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     let oid = definition.identifier();
+    let operates = matches!(definition, Definition::AttributeType(it)
+        if it.usage != Usage::UserApplications);
     let known = |name: &str| match definition {
         Definition::AttributeType(_) => here.attribute_type(name).is_some(),
         _ => here.object_class(name).is_some(),
@@ -127,10 +106,11 @@ fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     let label = definition.label();
     let configures =
         OF_SLAPD.iter().any(|it| oid.starts_with(it)) || label.to_lowercase().starts_with("olc");
-    if of_the_server || configures || known(&oid) {
+    // What an operational attribute is for, each server knows for itself.
+    if of_the_server || configures || (operates && known(&oid)) {
         return false;
     }
-    if known(&label) {
+    if known(&label) && !known(&oid) {
         if !loud {
             return false;
         }
@@ -143,81 +123,51 @@ fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
 }
 
 /// Adds what can be added, whatever the order, and says what cannot.
-fn extend(
-    mut schema: Schema,
-    mut missing: Vec<Definition>,
-    loud: bool,
-) -> (Schema, Vec<Definition>) {
-    let mut taken = Vec::new();
-    let mut reasons;
-    loop {
-        let before = missing.len();
-        reasons = Vec::new();
-        let mut left = Vec::new();
-        for definition in missing {
-            match extended(&schema, definition) {
-                Ok((larger, definition)) => {
-                    schema = larger;
-                    taken.push(definition);
-                }
-                Err(refused) => {
-                    left.push(refused.0);
-                    reasons.push(refused.1);
-                }
-            }
-        }
-        missing = left;
-        if missing.is_empty() || missing.len() == before {
-            break;
-        }
-    }
-    for (definition, reason) in missing.iter().zip(reasons).filter(|_| loud) {
+fn extend(here: Schema, missing: Vec<Definition>, loud: bool) -> (Schema, Vec<Definition>) {
+    let labels: Vec<String> = missing.iter().map(Definition::label).collect();
+    let accepted = accept(here, missing);
+    for (place, reason) in accepted.refused.iter().filter(|_| loud) {
         note(format_args!(
             "schema: {} is not taken over: {reason}",
-            definition.label()
+            labels[*place]
         ));
     }
-    taken.iter().for_each(say_if_weaker);
-    say("attribute types", &taken, DefinitionKind::AttributeType);
-    say("object classes", &taken, DefinitionKind::ObjectClass);
-    (schema, taken)
-}
-
-/// The schema with one more definition, without the matching rules that nobody here knows.
-fn extended(
-    schema: &Schema,
-    mut definition: Definition,
-) -> Result<(Schema, Definition), Box<(Definition, SchemaError)>> {
-    // Three rules of a type can be unknown, each is found on its own.
-    for _ in 0..4 {
-        match schema.extended(std::slice::from_ref(&definition)) {
-            Ok(larger) => return Ok((larger, definition)),
-            Err(SchemaError::Unknown { role, name, .. }) if role.ends_with(" rule") => {
-                let Definition::AttributeType(it) = &mut definition else {
-                    break;
-                };
-                note(format_args!(
-                    "schema: {}: taken over without its {role} {name}, which is not known here",
-                    it.names.first().unwrap_or(&it.oid)
-                ));
-                forget_rule(it, role);
-            }
-            Err(error) => return Err(Box::new((definition, error))),
+    for taken in &accepted.taken {
+        for (role, name) in &taken.without {
+            note(format_args!(
+                "schema: {}: taken over without its {role} {name}, which is not known here",
+                taken.definition.label()
+            ));
         }
     }
-    let error = SchemaError::Contradiction {
-        definition: definition.label(),
-        rule: "it names matching rules that are not known here",
+    let of = |widens: bool| -> Vec<Definition> {
+        let chosen = accepted.taken.iter().filter(|it| it.widens == widens);
+        chosen.map(|it| it.definition.clone()).collect()
     };
-    Err(Box::new((definition, error)))
-}
-
-fn forget_rule(it: &mut AttributeTypeDefinition, role: &str) {
-    match role {
-        "equality rule" => it.equality = None,
-        "ordering rule" => it.ordering = None,
-        _ => it.substring = None,
-    }
+    let (new, wider) = (of(false), of(true));
+    new.iter().for_each(say_if_weaker);
+    say(
+        "attribute types taken over",
+        &new,
+        DefinitionKind::AttributeType,
+    );
+    say(
+        "object classes taken over",
+        &new,
+        DefinitionKind::ObjectClass,
+    );
+    say(
+        "attribute types widened",
+        &wider,
+        DefinitionKind::AttributeType,
+    );
+    say(
+        "object classes widened",
+        &wider,
+        DefinitionKind::ObjectClass,
+    );
+    let all = accepted.taken.into_iter().map(|it| it.definition);
+    (accepted.schema, all.collect())
 }
 
 /// Says that values of a type cannot be checked here.
@@ -252,27 +202,15 @@ fn say(what: &str, taken: &[Definition], kind: DefinitionKind) {
     };
     let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(String::as_str).collect();
     note(format_args!(
-        "schema: {} {what} taken over: {}{more}",
+        "schema: {} {what}: {}{more}",
         names.len(),
         shown.join(", ")
     ));
 }
 
-/// Writes the definitions into the node's configuration, in an order in which each is known
-/// before it is used.
+/// Writes the definitions into the node's configuration.
 fn store(channel: &mut Channel, taken: &[Definition]) -> Result<(), Problem> {
-    if taken.is_empty() {
-        return Ok(());
-    }
-    let texts = |kind: DefinitionKind| {
-        let of_kind = taken.iter().filter(|it| it.kind() == kind);
-        of_kind.map(Definition::to_string).collect()
-    };
-    let file = SchemaFile {
-        name: FILE.to_owned(),
-        attribute_types: texts(DefinitionKind::AttributeType),
-        object_classes: texts(DefinitionKind::ObjectClass),
-    };
-    add_file(channel, &file, ChangeOperation::Add)
+    let taken: Vec<&Definition> = taken.iter().collect();
+    Kept::add(channel, FILE, &taken)
         .map_err(|problem| Problem::failed(format_args!("schema: {}", problem.text())))
 }

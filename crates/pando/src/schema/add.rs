@@ -1,0 +1,314 @@
+//! `pando schema add` and `check`: the definitions of files, each judged for itself.
+//!
+//! An entry below `cn=schema,cn=config` keeps what a file said that was new. A file of the same
+//! name replaces what it said before, and leaves the rest.
+
+use super::accept::{Accepted, Taken, accept};
+use super::{Kept, published};
+use crate::channel::Channel;
+use crate::report::{Problem, note, say};
+use protocol::{ChangeOperation, ResultCode};
+use schema::{Definition, MatchingRule, Schema, read_each_definition};
+use std::path::{Path, PathBuf};
+
+/// A file that was read.
+struct Source {
+    path: PathBuf,
+    /// The name under which the directory keeps its definitions.
+    name: String,
+    /// Definitions in it that say nothing new.
+    known: usize,
+    added: usize,
+    widened: usize,
+    changed: usize,
+}
+
+/// A definition of a file.
+struct Candidate {
+    source: usize,
+    line: usize,
+    definition: Definition,
+}
+
+/// The files with their attribute types and object classes, and whether something in them is no
+/// definition, which is said.
+struct Input {
+    sources: Vec<Source>,
+    candidates: Vec<Candidate>,
+    is_damaged: bool,
+}
+
+/// Says what the standard schema would take of the files.
+pub fn check(files: &[PathBuf]) -> Result<(), Problem> {
+    let mut input = read(files)?;
+    let definitions = input.candidates.iter().map(|it| it.definition.clone());
+    let accepted = accept(Schema::standard(), definitions);
+    let refused = input.say_refused(&accepted);
+    input.count(&accepted);
+    for source in &input.sources {
+        say(source.summary())?;
+    }
+    finish(refused)
+}
+
+/// Adds what the node's schema takes of the files; with `strict`, nothing if it does not take all.
+pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
+    let mut input = read(files)?;
+    let mut channel = Channel::open(dir)?;
+    let mut schema = published(&mut channel)?;
+    let mut changes: Vec<Vec<(String, Definition)>> = Vec::new();
+    for at in 0..input.sources.len() {
+        let kept = Kept::read(&mut channel, &input.sources[at].name)?;
+        let changed = input.take_changed(at, &kept);
+        for (_, definition) in &changed {
+            // What entries and other files say against it, the server says.
+            if let Ok((larger, _)) = schema.extended_keeping(std::slice::from_ref(definition)) {
+                schema = larger;
+            }
+        }
+        input.sources[at].changed = changed.len();
+        changes.push(changed);
+    }
+    let definitions = input.candidates.iter().map(|it| it.definition.clone());
+    let accepted = accept(schema, definitions);
+    let refused = input.say_refused(&accepted);
+    if strict && refused {
+        return Err(Problem::failed(
+            "nothing was added, since --strict asks for all",
+        ));
+    }
+    input.count(&accepted);
+    for (source, changed) in input.sources.iter().zip(&changes) {
+        Kept::replace(&mut channel, &source.name, changed)
+            .map_err(|problem| Problem::file(&source.path, problem.text()))?;
+    }
+    for run in accepted
+        .taken
+        .chunk_by(|a, b| input.source_of(a) == input.source_of(b))
+    {
+        let source = &input.sources[input.source_of(&run[0])];
+        let definitions: Vec<&Definition> = run.iter().map(|it| &it.definition).collect();
+        Kept::add(&mut channel, &source.name, &definitions)
+            .map_err(|problem| Problem::file(&source.path, problem.text()))?;
+    }
+    for source in &input.sources {
+        say(source.summary())?;
+    }
+    finish(refused)
+}
+
+fn finish(refused: bool) -> Result<(), Problem> {
+    match refused {
+        true => Err(Problem::Reported),
+        false => Ok(()),
+    }
+}
+
+fn read(files: &[PathBuf]) -> Result<Input, Problem> {
+    let mut input = Input {
+        sources: Vec::new(),
+        candidates: Vec::new(),
+        is_damaged: false,
+    };
+    for path in files {
+        let text = std::fs::read(path).map_err(|error| Problem::file(path, error))?;
+        // Comments of old files are in Latin-1.
+        let text = String::from_utf8_lossy(&text);
+        let name = path.file_stem().unwrap_or_default();
+        let (source, before) = (input.sources.len(), input.candidates.len());
+        let mut mistakes = 0;
+        for found in read_each_definition(&text) {
+            match found {
+                Ok((line, definition)) => match &definition {
+                    Definition::AttributeType(_) | Definition::ObjectClass(_) => {
+                        input.candidates.push(Candidate {
+                            source,
+                            line,
+                            definition,
+                        });
+                    }
+                    other => {
+                        let kind = other.kind().attribute();
+                        note(format_args!(
+                            "{}:{line}: {kind} are not added: {}",
+                            path.display(),
+                            other.label()
+                        ));
+                    }
+                },
+                Err(error) => {
+                    mistakes += 1;
+                    let (line, message) = (error.line, error.message);
+                    note(format_args!("pando: {}:{line}: {message}", path.display()));
+                }
+            }
+        }
+        if input.candidates.len() == before && mistakes == 0 {
+            return Err(Problem::file(
+                path,
+                "expected attributetype or objectclass, found neither",
+            ));
+        }
+        input.is_damaged |= mistakes > 0;
+        input.sources.push(Source {
+            path: path.clone(),
+            name: name.to_string_lossy().into_owned(),
+            known: 0,
+            added: 0,
+            widened: 0,
+            changed: 0,
+        });
+    }
+    Ok(input)
+}
+
+impl Input {
+    fn source_of(&self, taken: &Taken) -> usize {
+        self.candidates[taken.place].source
+    }
+
+    /// Takes out the definitions that the directory keeps from this file already. Those that the
+    /// file words otherwise now are returned, each with the text that it replaces.
+    fn take_changed(&mut self, source: usize, kept: &Kept) -> Vec<(String, Definition)> {
+        let mut changed: Vec<(String, Definition)> = Vec::new();
+        let mut known = 0;
+        self.candidates.retain(|candidate| {
+            let definition = &candidate.definition;
+            let stored = kept.find(definition).filter(|_| candidate.source == source);
+            let Some((text, stored)) = stored else {
+                return true;
+            };
+            if *stored == without_unknown_rules(definition) {
+                known += 1;
+                return false;
+            }
+            // A file that says two things of one OID is judged like two files.
+            let first = !changed.iter().any(|(it, _)| it == text);
+            if first {
+                changed.push((text.clone(), without_unknown_rules(definition)));
+            }
+            !first
+        });
+        self.sources[source].known += known;
+        changed
+    }
+
+    /// Says which definitions are not taken, or taken without a rule; whether there are any of the
+    /// first kind.
+    fn say_refused(&self, accepted: &Accepted) -> bool {
+        let place = |at: usize| {
+            let candidate = &self.candidates[at];
+            let path = self.sources[candidate.source].path.display();
+            format!("{path}:{}", candidate.line)
+        };
+        for taken in &accepted.taken {
+            for (role, name) in &taken.without {
+                note(format_args!(
+                    "{}: {} is taken without its {role} {name}, which is not known here",
+                    place(taken.place),
+                    taken.definition.label()
+                ));
+            }
+        }
+        for (at, error) in &accepted.refused {
+            note(format_args!("pando: {}: {error}", place(*at)));
+        }
+        self.is_damaged || !accepted.refused.is_empty()
+    }
+
+    fn count(&mut self, accepted: &Accepted) {
+        for candidate in &self.candidates {
+            self.sources[candidate.source].known += 1;
+        }
+        for (at, _) in &accepted.refused {
+            self.sources[self.candidates[*at].source].known -= 1;
+        }
+        for taken in &accepted.taken {
+            let source = &mut self.sources[self.candidates[taken.place].source];
+            source.known -= 1;
+            match taken.widens {
+                true => source.widened += 1,
+                false => source.added += 1,
+            }
+        }
+    }
+}
+
+impl Source {
+    fn summary(&self) -> String {
+        let parts: Vec<String> = [
+            (self.added, "new"),
+            (self.widened, "widened"),
+            (self.changed, "changed"),
+            (self.known, "known already"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+        let path = self.path.display();
+        match self.added + self.widened + self.changed {
+            0 => format!("{path}: nothing new"),
+            _ => format!("{path}: definitions: {}", parts.join(", ")),
+        }
+    }
+}
+
+/// The definition as it is kept: without matching rules that nobody here knows.
+fn without_unknown_rules(definition: &Definition) -> Definition {
+    let mut definition = definition.clone();
+    if let Definition::AttributeType(it) = &mut definition {
+        for rule in [&mut it.equality, &mut it.ordering, &mut it.substring] {
+            if rule
+                .as_deref()
+                .is_some_and(|it| MatchingRule::by_name(it).is_none())
+            {
+                *rule = None;
+            }
+        }
+    }
+    definition
+}
+
+impl Kept {
+    /// Adds definitions to those of a file; nothing if there are none.
+    pub fn add(
+        channel: &mut Channel,
+        name: &str,
+        definitions: &[&Definition],
+    ) -> Result<(), Problem> {
+        if definitions.is_empty() {
+            return Ok(());
+        }
+        let result = Kept::create(channel, name, definitions)?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(()),
+            ResultCode::ENTRY_ALREADY_EXISTS => {
+                let texts = definitions.iter().map(|it| (*it, it.to_string()));
+                let changes: Vec<_> = texts
+                    .map(|(it, text)| (ChangeOperation::Add, it.kind(), text))
+                    .collect();
+                Kept::change(channel, name, &changes)
+            }
+            _ => Err(crate::channel::refused(&result)),
+        }
+    }
+
+    /// Replaces definitions of a file, given with their texts before.
+    fn replace(
+        channel: &mut Channel,
+        name: &str,
+        changed: &[(String, Definition)],
+    ) -> Result<(), Problem> {
+        let mut changes = Vec::new();
+        for (before, definition) in changed {
+            let kind = definition.kind();
+            changes.push((ChangeOperation::Delete, kind, before.clone()));
+            changes.push((ChangeOperation::Add, kind, definition.to_string()));
+        }
+        match changes.is_empty() {
+            true => Ok(()),
+            false => Kept::change(channel, name, &changes),
+        }
+    }
+}
