@@ -1,4 +1,5 @@
-//! Entries that are not like the others: referrals, aliases, subentries, large groups, odd names.
+//! Entries that are not like the others: referrals, aliases, subentries, large groups, Unix groups,
+//! odd names.
 
 use super::{Move, person};
 use kit::client::Modification;
@@ -60,6 +61,16 @@ fn odd_entries() -> Vec<Entry> {
                 ("sn", &["Two+One"]),
             ],
         ),
+        // Structural there (RFC 2307).
+        below(
+            "cn=unix",
+            &[
+                ("objectClass", &["posixGroup"]),
+                ("cn", &["unix"]),
+                ("gidNumber", &["5000"]),
+                ("memberUid", &["ada", "bob"]),
+            ],
+        ),
     ]
 }
 
@@ -71,14 +82,14 @@ fn every_kind_of_entry_moves() {
         admin.add(&entry).expect_success();
     }
     let answer = moved.run(&["--once", "--report", "-"]).expect(0);
-    answer.says("# 17 entries are on both sides, 0 differ; 0 only");
+    answer.says("# 18 entries are on both sides, 0 differ; 0 only");
     moved.pando.serve();
     moved.assert_same();
     change(&mut admin);
     moved
         .run(&["--once", "--report", "-"])
         .expect(0)
-        .says("# 17 entries are on both sides");
+        .says("# 18 entries are on both sides");
     moved.assert_same();
     let found = moved.pando.admin().read(&format!("cn=subentry,{SUFFIX}"));
     assert!(found.expect("it is a base").has("description"));
