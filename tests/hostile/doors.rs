@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kit::client::{Entry, Event, Found, Outcome};
+use kit::client::{Entry, Event, Found, Modification, Outcome};
 use kit::{ADMIN, Client, PASSWORD, Pando, SUFFIX};
 use protocol::control::{
     Assertion, EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse, PagedResults,
@@ -490,6 +490,38 @@ fn counted(client: &mut Client, base: &str, filter: &str) -> (EntryCount, String
     let value = value.as_deref().expect("a value");
     let answer = MatchingEntryCountResponse::decode(value).expect("it decodes");
     (answer.count, answer.debug_information.join("; "))
+}
+
+/// Attribute descriptions are numbered for good, and there are 65,535 numbers.
+#[test]
+fn users_invent_no_attribute_options() {
+    let pando = served();
+    let mut ada = pando.client();
+    ada.bind(ADA, "ada").expect_success();
+    let mut admin = pando.admin();
+    for (number, change) in [
+        Modification::add,
+        Modification::replace,
+        Modification::delete,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let description = format!("userPassword;x-{number}");
+        let refused = ada.modify(ADA, &[change(&description, &["other"])]);
+        let refused = refused.expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+        let diagnostic = refused.diagnostic;
+        assert!(diagnostic.contains(&description), "{diagnostic}");
+    }
+    // Where the administrator began, they may go on, and others see none of it.
+    let begun = [Modification::add("userPassword;lang-en", &["first"])];
+    admin.modify(ADA, &begun).expect_success();
+    let other = [Modification::replace("userPassword;lang-en", &["second"])];
+    ada.modify(ADA, &other).expect_success();
+    let seen = pando.client().read(ADA).expect("an entry");
+    assert!(!text_of_entry(&seen).contains("userPassword"), "{seen:?}");
+    let stored = admin.read(ADA).expect("an entry");
+    assert!(stored.has("userPassword;lang-en"));
 }
 
 /// Searches end in the same way whether what follows is hidden or not there.

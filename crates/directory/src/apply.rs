@@ -123,9 +123,7 @@ fn next_catalog(
     if !noticed.new_knowledge {
         return Ok(None);
     }
-    let mut next = before.clone();
-    next.indexes.schema = noticed.schema.clone();
-    next.schema = noticed.schema;
+    let mut next = before.clone().with_schema(noticed.schema);
     next.has_aliases |= noticed.aliases;
     next.has_referrals |= noticed.referrals;
     next.has_dynamic_groups |= noticed.dynamic_groups;

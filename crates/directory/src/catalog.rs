@@ -7,8 +7,8 @@ use crate::execute::DeletedMembers;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
-use policy::{Access, LimitSettings};
-use schema::{Name, Schema, TypeId};
+use policy::{Access, LimitSettings, Sight, Subject};
+use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
 use store::{EntryId, IndexSet};
 
@@ -45,6 +45,9 @@ pub(crate) struct Catalog {
     pub access: Access,
     /// Nothing may be read, let alone changed, without a bind.
     pub requires_authentication: bool,
+    /// Numbers of the attributes that others than the administrator do not see: those that
+    /// `access` hides, by `schema`. See [`Catalog::with_schema`].
+    pub hidden: NumberSet,
     pub limits: LimitSettings,
     pub known: Knowledge,
     pub computed: Computed,
@@ -92,7 +95,26 @@ pub(crate) struct Administrator {
     pub entry: EntryId,
 }
 
+/// The numbers of attributes that the rules hide from subjects who are not the administrator.
+pub(crate) fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
+    match access.sight(&Subject::anonymous(None, false)) {
+        Sight::Everything => NumberSet::new(),
+        Sight::AllBut(types) => {
+            let numbers = types.iter().flat_map(|it| schema.numbers_of(*it));
+            numbers.copied().collect()
+        }
+    }
+}
+
 impl Catalog {
+    /// The same with a schema that has more numbers.
+    pub fn with_schema(mut self, schema: Schema) -> Catalog {
+        self.hidden = hidden_numbers(&self.access, &schema);
+        self.indexes.schema = schema.clone();
+        self.schema = schema;
+        self
+    }
+
     /// The naming context a name lies in.
     pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
         self.contexts

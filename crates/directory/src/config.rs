@@ -12,6 +12,7 @@
 use crate::account::Policing;
 use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
+    hidden_numbers,
 };
 use crate::context::COLLECTIVE_CLASS;
 use crate::execute::{DeletedMembers, META_ALIASES, META_REFERRALS, META_SUBENTRIES};
@@ -59,7 +60,11 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
     let states = snapshot.index_states()?;
     let indexes = IndexSet::from_states(schema.clone(), &states);
     let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
+    let proxies = load_proxies(snapshot, &schema, &config)?;
+    let secrets = load_secrets(snapshot, &schema, &config)?;
+    let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
     Ok(Catalog {
+        hidden: hidden_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
         // Lenders are subentries: where there are none, nothing needs to be looked for, which
         // without an index on objectClass would be a look at every entry by every search.
@@ -83,8 +88,7 @@ pub(crate) fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, 
         )?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access: Access::builtin(&schema, &load_secrets(snapshot, &schema, &config)?)
-            .with_proxies(load_proxies(snapshot, &schema, &config)?),
+        access,
         requires_authentication: requires_authentication(&config_texts(
             snapshot,
             &schema,

@@ -31,10 +31,9 @@ use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::monitor::Counters;
 use crate::operation::spool::Spools;
 use crate::stop::{Refusal, Stop};
-use policy::{Decision, Right, Sight, Subject, Target};
+use policy::{Decision, Right, Subject, Target};
 use protocol::ResultCode;
-use schema::{AttributeNumber, Name, TypeId};
-use smallvec::SmallVec;
+use schema::{AttributeNumber, Name, NumberSet, TypeId};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -43,13 +42,16 @@ use store::{
     Members, OrderRows, OrderStart, Plan, Region, RegionScope, SetId, Snapshot,
 };
 
+/// Nothing is hidden from the administrator.
+static SEES_ALL: NumberSet = NumberSet::new();
+
 /// One operation's view of the directory.
 pub(crate) struct Context<'a> {
     snapshot: &'a Snapshot<'a>,
     pub catalog: &'a Catalog,
     pub subject: &'a Subject,
-    /// Numbers of the attributes the subject never sees.
-    hidden: SmallVec<[AttributeNumber; 4]>,
+    /// Numbers of the attributes the subject does not see.
+    hidden: &'a NumberSet,
     sees_config: bool,
     /// Every lender of collective attributes, once they have been read.
     lenders: OnceCell<Vec<collective::Lender>>,
@@ -163,8 +165,8 @@ impl<'a> Context<'a> {
             snapshot,
             catalog,
             subject,
-            hidden: SmallVec::new(),
-            sees_config: catalog.access.hidden_subtree(subject).is_none(),
+            hidden: &SEES_ALL,
+            sees_config: true,
             lenders: OnceCell::new(),
             pace: walks::Pace::default(),
             effort: OnceCell::new(),
@@ -173,13 +175,9 @@ impl<'a> Context<'a> {
             spools: None,
             executes: false,
         };
-        if let Sight::AllBut(types) = catalog.access.sight(subject) {
-            for type_id in types {
-                let numbers = catalog.schema.numbers_of(*type_id);
-                if !numbers.is_empty() {
-                    context.hidden.extend_from_slice(numbers);
-                }
-            }
+        if !subject.is_administrator() {
+            context.sees_config = catalog.access.hidden_subtree(subject).is_none();
+            context.hidden = &catalog.hidden;
         }
         context
     }
@@ -404,7 +402,7 @@ impl<'a> Context<'a> {
 
     /// Whether the subject may see the attribute.
     pub fn shows(&self, number: AttributeNumber) -> bool {
-        !self.hidden.contains(&number)
+        !self.hidden.contains(number)
     }
 
     /// The entries among the candidates after an id, in id order.

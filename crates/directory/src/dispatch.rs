@@ -13,7 +13,7 @@ use crate::operation::search::{Needs, Step};
 use crate::operation::{
     add, assertion, authentication, bind, bulk_update, compaction, compare, delete, dynamic,
     extended, follow, limits, modify, modify_dn, must_change, new_password, password_modify,
-    passwords, position, proxy, read_entry, reload, search, transaction,
+    passwords, position, proxy, read_entry, reload, search, transaction, values,
 };
 use crate::rules::ready;
 use crate::session::{Peer, Session};
@@ -260,6 +260,7 @@ pub(crate) fn resolve_update(
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
     };
+    values::refuse_new_options(context, &write)?;
     ready::require_indexes(context.catalog, &write)?;
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::description::Description;
 use crate::error::{DescribeError, SchemaError};
 use crate::schema::{Schema, TypeId};
+use smallvec::SmallVec;
 
 /// The persistent number of an attribute description in one database. Never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,19 +69,21 @@ impl Dictionary {
         self.tagged.get(description).copied()
     }
 
-    /// The number after the highest one ever given.
-    fn next(&self) -> Result<AttributeNumber, SchemaError> {
-        u16::try_from(self.known.len().max(1))
-            .map(AttributeNumber)
+    /// The number after the highest one ever given, if so many are left from it on.
+    fn room_for(&self, count: usize) -> Result<u16, SchemaError> {
+        let first = self.known.len().max(1);
+        u16::try_from(first + count - 1)
+            .map(|_| first as u16)
             .map_err(|_| SchemaError::Full {
                 what: "attribute descriptions",
             })
     }
 
-    /// Puts a description under a number, which must be higher than all before.
+    /// Puts a description under a number, which must be higher than all before. `place` says
+    /// whether its type is operational, and names the type and those above it.
     fn insert(
         &mut self,
-        schema: &Schema,
+        place: (bool, &[TypeId]),
         description: &Description,
         row: &DictionaryRow,
     ) -> Result<(), SchemaError> {
@@ -105,17 +108,15 @@ impl Dictionary {
             type_id,
             base,
             options: description.options.to_vec(),
-            operational: schema.type_of(type_id).operational(),
+            operational: place.0,
         });
         if description.options.is_empty() {
             *slot_of(&mut self.bases, type_id) = Some(row.number);
         } else {
             self.tagged.insert(description.clone(), row.number);
         }
-        let mut at = Some(type_id);
-        while let Some(id) = at {
-            slot_of(&mut self.covering, id).push(row.number);
-            at = schema.type_of(id).superior;
+        for id in place.1 {
+            slot_of(&mut self.covering, *id).push(row.number);
         }
         Ok(())
     }
@@ -157,37 +158,54 @@ impl Schema {
         &self,
         description: &Description,
     ) -> Result<(Schema, AttributeNumber, Vec<DictionaryRow>), SchemaError> {
+        let mut schema = self.clone();
+        let (number, rows) = schema.add_number(description)?;
+        Ok((schema, number, rows))
+    }
+
+    /// Gives the description a number in this schema, which other copies of it do not have then.
+    /// That copies the whole dictionary if others share it, and little if nobody does: whoever
+    /// gives many numbers keeps no copy in between.
+    ///
+    /// # Errors
+    /// As [`Schema::with_number`]; the schema is as it was.
+    pub fn add_number(
+        &mut self,
+        description: &Description,
+    ) -> Result<(AttributeNumber, Vec<DictionaryRow>), SchemaError> {
         if description.is_selection() {
             let definition = self.spelled(description);
             let rule = "a description with a range selects values and cannot hold any";
             return Err(SchemaError::Contradiction { definition, rule });
         }
         if let Some(number) = self.number(description) {
-            return Ok((self.clone(), number, Vec::new()));
+            return Ok((number, Vec::new()));
         }
-        let mut dictionary = Dictionary::clone(&self.dictionary);
-        let mut rows = Vec::new();
         let base = Description::of_type(description.type_id);
-        for wanted in [&base, description] {
-            if dictionary.number(wanted).is_none() {
-                let row = DictionaryRow {
-                    number: dictionary.next()?,
-                    text: self.spelled(wanted),
-                };
-                dictionary.insert(self, wanted, &row)?;
-                rows.push(row);
-            }
+        let mut wanted = vec![description];
+        if !description.options.is_empty() && self.number(&base).is_none() {
+            wanted.insert(0, &base);
         }
-        let number = dictionary.number(description).expect("inserted just above");
-        let definitions = Arc::clone(&self.definitions);
-        Ok((
-            Schema {
-                definitions,
-                dictionary: Arc::new(dictionary),
-            },
-            number,
-            rows,
-        ))
+        let first = self.dictionary.room_for(wanted.len())?;
+        let mut rows = Vec::with_capacity(wanted.len());
+        for (number, wanted) in (first..=u16::MAX).zip(wanted) {
+            let number = AttributeNumber(number);
+            let text = self.spelled(wanted);
+            let row = DictionaryRow { number, text };
+            let operational = self.type_of(wanted.type_id).operational();
+            let covering = self.covering(wanted.type_id);
+            let place = (operational, covering.as_slice());
+            Arc::make_mut(&mut self.dictionary).insert(place, wanted, &row)?;
+            rows.push(row);
+        }
+        let number = self.number(description).expect("inserted just above");
+        Ok((number, rows))
+    }
+
+    /// A type and those above it.
+    fn covering(&self, type_id: TypeId) -> SmallVec<[TypeId; 4]> {
+        let next = |id: &TypeId| self.type_of(*id).superior;
+        std::iter::successors(Some(type_id), next).collect()
     }
 
     /// A schema with the rows of a database in place of its own. Rows whose type is not defined
@@ -202,7 +220,11 @@ impl Schema {
         let mut dictionary = Dictionary::default();
         for row in rows {
             match self.describe(&row.text) {
-                Ok(description) => dictionary.insert(self, &description, row)?,
+                Ok(description) => {
+                    let operational = self.type_of(description.type_id).operational();
+                    let covering = self.covering(description.type_id);
+                    dictionary.insert((operational, &covering), &description, row)?;
+                }
                 Err(DescribeError::UnknownType(_)) => {
                     dictionary.reserve(row)?;
                     dictionary.unresolved.push(row.clone());

@@ -228,6 +228,7 @@ fn renumbered_class(it: &ObjectClass, map: &Map) -> Arc<ObjectClass> {
         all_must,
         all_may,
         definition: it.definition.clone(),
+        structural_alone: it.structural_alone,
     })
 }
 

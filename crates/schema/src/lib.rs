@@ -16,6 +16,7 @@ mod error;
 mod gser;
 mod handles;
 mod name_table;
+mod number_set;
 mod schema;
 mod schema_build;
 mod schema_file;
@@ -50,6 +51,7 @@ pub use filter::{
 pub use grams::{grams_of_assertion, substring_grams_of_value};
 pub use matching::MatchingRule;
 pub use name::{Name, ResolvedRdn};
+pub use number_set::NumberSet;
 pub use phonetic::phonetic_key;
 pub use schema::{AttributeType, ClassId, ContentRule, ObjectClass, Schema, TypeId};
 pub use schema_file::{ReadDefinition, read_each_definition, read_schema_file};

@@ -10,8 +10,7 @@ pub use builder::EntryBuilder;
 pub(crate) use builder::{state_term, with_parent};
 
 use protocol::ber::Values;
-use schema::AttributeNumber;
-use smallvec::SmallVec;
+use schema::{AttributeNumber, NumberSet};
 
 use crate::error::Error;
 use crate::id::EntryId;
@@ -164,15 +163,23 @@ impl<'a> EntryView<'a> {
     }
 
     /// Appends the user attributes, one PartialAttribute after the other, but for those of these
-    /// numbers, which are few.
-    pub fn write_user_attributes(&self, without: &[AttributeNumber], out: &mut Vec<u8>) {
-        let span = |number: &AttributeNumber| self.span(self.find(*number)?);
-        let mut left_out: SmallVec<[(usize, usize); 4]> = without.iter().filter_map(span).collect();
-        left_out.sort_unstable();
+    /// numbers.
+    pub fn write_user_attributes(&self, without: &NumberSet, out: &mut Vec<u8>) {
         let (mut from, end) = (self.area(), self.operational_start());
-        for (start, after) in left_out.into_iter().take_while(|(start, _)| *start < end) {
-            out.extend_from_slice(self.bytes.get(from..start).unwrap_or_default());
-            from = after;
+        let numbers = self.directory..self.directory + 2 * self.count;
+        let numbers = self.bytes.get(numbers).unwrap_or_default();
+        // In the order of the directory, which is that of the values.
+        for (at, number) in numbers.chunks_exact(2).enumerate() {
+            if !without.contains(AttributeNumber(u16::from_le_bytes([number[0], number[1]]))) {
+                continue;
+            }
+            match self.span(at) {
+                Some((start, after)) if start < end => {
+                    out.extend_from_slice(self.bytes.get(from..start).unwrap_or_default());
+                    from = after;
+                }
+                _ => break,
+            }
         }
         out.extend_from_slice(self.bytes.get(from..end).unwrap_or_default());
     }

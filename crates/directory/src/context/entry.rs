@@ -78,7 +78,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Appends the user attributes that the subject may see, as they go on the wire.
     pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
-        self.view.write_user_attributes(&self.context.hidden, out);
+        self.view.write_user_attributes(self.context.hidden, out);
     }
 
     /// The stored attributes the subject may see.

@@ -189,18 +189,23 @@ impl<'x, 'b> Execution<'x, 'b> {
         if let Some(number) = self.schema.number(description) {
             return Ok(number);
         }
-        let (schema, number, rows) = match self.schema.with_number(description) {
+        // Without a copy in the batch the dictionary is extended in its place: a copy for each new
+        // number of a write would be quadratic. The write's first number makes one copy.
+        self.batch.set_schema(self.catalog.schema.clone());
+        if self.numbered.before.is_none() {
+            self.numbered.before = Some((self.schema.clone(), self.noticed.new_knowledge));
+        }
+        let assigned = self.schema.add_number(description);
+        self.batch.set_schema(self.schema.clone());
+        let (number, rows) = match assigned {
             Ok(assigned) => assigned,
             Err(error) => {
                 let text = error.to_string();
                 return Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, text);
             }
         };
-        self.batch.set_schema(schema.clone());
-        let before = std::mem::replace(&mut self.schema, schema);
-        let new_knowledge = std::mem::replace(&mut self.noticed.new_knowledge, true);
-        self.numbered.before.get_or_insert((before, new_knowledge));
         self.numbered.rows.extend(rows);
+        self.noticed.new_knowledge = true;
         Ok(number)
     }
 

@@ -127,10 +127,7 @@ impl Execution<'_, '_> {
         if !self.noticed.new_knowledge {
             return Cow::Borrowed(self.catalog);
         }
-        let mut catalog = self.catalog.clone();
-        catalog.schema = self.schema.clone();
-        catalog.indexes.schema = self.schema.clone();
-        Cow::Owned(catalog)
+        Cow::Owned(self.catalog.clone().with_schema(self.schema.clone()))
     }
 }
 

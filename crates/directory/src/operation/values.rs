@@ -1,7 +1,8 @@
 //! Attributes and values of a request, under the schema.
 
+use crate::context::Context;
 use crate::stop::Stop;
-use crate::write::Given;
+use crate::write::{Change, Given, Write};
 use protocol::ResultCode;
 use protocol::ber::PartialAttribute;
 use schema::{DefinitionKind, DescribeError, Description, InvalidValue, Schema, TypeId};
@@ -147,6 +148,43 @@ const RELAXABLE: [&str; 10] = [
     "pwdHistory",
     "pwdLastSuccess",
 ];
+
+/// Refuses attribute descriptions with options that no entry of this database has had, to others
+/// than the administrator. Each takes one of 65,535 numbers for good, and options are anybody's to
+/// invent; types are not.
+pub(crate) fn refuse_new_options(context: &Context<'_>, write: &Write) -> Result<(), Stop> {
+    if context.subject.is_administrator() {
+        return Ok(());
+    }
+    let schema = &context.catalog.schema;
+    let is_new = |it: &&Description| !it.options.is_empty() && schema.number(it).is_none();
+    let new = match &write.change {
+        Change::Add(addition) => {
+            let mut all = addition.attributes.iter().map(|it| &it.description);
+            all.find(is_new)
+        }
+        Change::Modify(changes) => {
+            let mut all = changes.iter().map(|it| &it.given.description);
+            all.find(is_new)
+        }
+        Change::Rename(renaming) => {
+            let mut all = renaming.rdn.values.iter().map(|(it, _)| it);
+            all.find(is_new)
+        }
+        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => None,
+    };
+    match new {
+        None => Ok(()),
+        Some(new) => Stop::refuse(
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            format!(
+                "{}: no entry has had this attribute with these options; only the administrator \
+                 may be the first to give it",
+                schema.spelled(new)
+            ),
+        ),
+    }
+}
 
 /// Refuses attributes that users may not change (NO-USER-MODIFICATION, RFC 4512 §4.1.2).
 pub(crate) fn refuse_unmodifiable(

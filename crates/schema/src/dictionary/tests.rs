@@ -190,3 +190,42 @@ fn a_selection_gets_no_number_and_the_last_number_is_the_last() {
     let refused = full.with_number(&full.describe("sn").unwrap());
     assert!(matches!(refused, Err(SchemaError::Full { .. })));
 }
+
+#[test]
+fn numbers_are_added_in_place() {
+    let mut schema = Schema::standard();
+    let one = schema.describe("userPassword;x-0").unwrap();
+    let (number, rows) = schema.add_number(&one).unwrap();
+    assert_eq!((number.0, rows.len()), (2, 2));
+    let (place, shared) = (Arc::as_ptr(&schema.dictionary), schema.clone());
+    // Others keep what they had.
+    let other = schema.describe("userPassword;x-1").unwrap();
+    schema.add_number(&other).unwrap();
+    assert_eq!(shared.number(&other), None);
+    assert_eq!(place, Arc::as_ptr(&shared.dictionary));
+    drop(shared);
+    let place = Arc::as_ptr(&schema.dictionary);
+    for x in 2..1_000 {
+        let one = schema.describe(&format!("userPassword;x-{x}")).unwrap();
+        assert_eq!(schema.add_number(&one).unwrap().0.0, x + 2);
+    }
+    assert_eq!(place, Arc::as_ptr(&schema.dictionary), "copied");
+}
+
+#[test]
+fn a_description_gets_all_its_numbers_or_none() {
+    let row = DictionaryRow {
+        number: AttributeNumber(u16::MAX - 1),
+        text: "cn".to_owned(),
+    };
+    let mut schema = Schema::standard().with_dictionary(&[row]).unwrap();
+    let two = schema.describe("sn;x-1").unwrap();
+    let refused = schema.add_number(&two);
+    assert!(
+        matches!(refused, Err(SchemaError::Full { .. })),
+        "{refused:?}"
+    );
+    let base = schema.describe("sn").unwrap();
+    assert_eq!(schema.number(&base), None);
+    assert_eq!(schema.add_number(&base).unwrap().0.0, u16::MAX);
+}

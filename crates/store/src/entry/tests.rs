@@ -1,7 +1,7 @@
 //! Tests of the entry row.
 
 use proptest::prelude::*;
-use schema::AttributeNumber;
+use schema::{AttributeNumber, NumberSet};
 
 use super::*;
 
@@ -118,8 +118,8 @@ proptest! {
             prop_assert!(found.values().iter().eq(values(it)));
         }
         prop_assert!(view.attribute(AttributeNumber(99)).is_none());
-        let without: Vec<_> = without.into_iter().map(AttributeNumber).collect();
-        let shown = |it: &StoredAttribute<'_>| it.number.0 < 99 && !without.contains(&it.number);
+        let without: NumberSet = without.into_iter().map(AttributeNumber).collect();
+        let shown = |it: &StoredAttribute<'_>| it.number.0 < 99 && !without.contains(it.number);
         let some = view.attributes().filter(shown);
         let some: Vec<u8> = some.flat_map(|it| it.encoded.to_vec()).collect();
         let mut written = b"before".to_vec();
@@ -143,7 +143,7 @@ proptest! {
                 let _ = attribute.values().iter().count();
             }
             let _ = view.user_attributes().len() + view.operational_attributes().len();
-            let all: Vec<_> = view.attributes().map(|it| it.number).collect();
+            let all: NumberSet = view.attributes().map(|it| it.number).collect();
             view.write_user_attributes(&all, &mut Vec::new());
         }
     }
