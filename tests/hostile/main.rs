@@ -1,6 +1,7 @@
 //! Hostile clients: the server answers with protocolError or a Notice of Disconnection, its memory
 //! stays bounded, and other clients notice nothing.
 
+mod accounts;
 mod bytes;
 mod crowds;
 mod doors;

@@ -23,6 +23,8 @@ pub(crate) struct Applied {
     pub ending: Vec<(u64, EntryId)>,
     /// A subtree was detached.
     pub detaches: bool,
+    /// An entry was deleted or renamed, or its password or lock was changed, or the configuration.
+    pub accounts: bool,
     /// Entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
@@ -61,6 +63,7 @@ pub(crate) fn apply(
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
     let (changed, detaches, reclaimed) = (noticed.changed, noticed.detaches, noticed.reclaimed);
+    let accounts = noticed.accounts || noticed.configuration;
     if changed == 0 {
         return Ok(Applied {
             results,
@@ -68,6 +71,7 @@ pub(crate) fn apply(
             catalog: None,
             ending,
             detaches,
+            accounts,
             reclaimed,
         });
     }
@@ -84,6 +88,7 @@ pub(crate) fn apply(
                 catalog,
                 ending,
                 detaches,
+                accounts,
                 reclaimed,
             })
         }
@@ -104,6 +109,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         catalog: None,
         ending: Vec::new(),
         detaches: false,
+        accounts: false,
         reclaimed: 0,
     }
 }

@@ -4,6 +4,7 @@
 //! closes it, and Abandon and Cancel of a search that is being sent are looked for by the
 //! connection, which holds the search's cursor.
 
+use crate::bound::Bound;
 use crate::context::{Context, Walks};
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
 use crate::hashing::{PasswordJob, Work};
@@ -400,7 +401,8 @@ fn finish_bind(
     match outcome {
         bind::Outcome::Accepted(subject) => {
             let limits = limits::of(parts, &subject)?;
-            session.become_subject(*subject, limits);
+            let bound = bound_as(parts, &subject)?;
+            session.become_subject(*subject, limits, bound);
             let controls = bind::identity(&session.subject, asked.identity);
             let done = LdapResult::success();
             response::write_result(out, id, ResultKind::Bind, &done, &controls);
@@ -423,6 +425,16 @@ fn finish_bind(
     }
 }
 
+/// The account of a subject that has authenticated. It may be gone since its password was looked
+/// up: then nobody has.
+fn bound_as(parts: &Parts<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, Stop> {
+    let bound = Bound::of(&parts.context(subject))?;
+    if bound.is_none() && !subject.is_anonymous() && !subject.is_administrator() {
+        return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "");
+    }
+    Ok(bound)
+}
+
 /// Answers a bind that was decided.
 pub(crate) fn end_bind(
     parts: &Parts<'_>,
@@ -435,7 +447,8 @@ pub(crate) fn end_bind(
     if let Some(subject) = verdict.subject {
         let limits = limits::of(parts, &subject)?;
         controls.extend(bind::identity(&subject, asked.identity));
-        session.become_subject(*subject, limits);
+        let bound = bound_as(parts, &subject)?;
+        session.become_subject(*subject, limits, bound);
         session.must_change = verdict.must_change;
     }
     let said = verdict.server_credentials.as_deref();

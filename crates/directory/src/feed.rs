@@ -9,7 +9,7 @@
 use crate::flow::{Completion, Finished, Mailbox};
 use protocol::MessageId;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All followers of a directory.
@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Feed {
     following: AtomicUsize,
     bells: Mutex<Vec<Arc<Bell>>>,
+    /// The version of the last commit that may have changed whether connections may go on.
+    accounts: AtomicU64,
 }
 
 /// How one follower is called.
@@ -68,6 +70,18 @@ impl Feed {
             feed: Arc::clone(self),
             bell,
         })
+    }
+
+    /// A commit deleted, renamed or locked accounts, or changed passwords; said once readers see
+    /// it.
+    pub fn concern_accounts(&self, version: u64) {
+        self.accounts.fetch_max(version, Ordering::SeqCst);
+    }
+
+    /// The version of the last such commit; 0 when there was none since the start.
+    #[inline]
+    pub fn accounts(&self) -> u64 {
+        self.accounts.load(Ordering::Acquire)
     }
 
     /// How many follow.

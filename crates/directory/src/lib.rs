@@ -15,6 +15,7 @@ mod account;
 mod advice;
 mod apply;
 pub mod backup;
+mod bound;
 mod catalog;
 pub mod changes;
 pub mod check;

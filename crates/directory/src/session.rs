@@ -1,5 +1,6 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
+use crate::bound::Bound;
 use crate::operation::bulk_update;
 use crate::operation::sasl::Exchange;
 use crate::transactions::Transactions;
@@ -46,6 +47,8 @@ pub struct Session {
     pub(crate) checking: u32,
     /// The bulk update that was started and not ended.
     pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
+    /// The account it is bound as; `None` when anonymous.
+    pub(crate) bound: Option<Box<Bound>>,
     /// The SASL exchange that the next bind goes on with.
     pub(crate) exchange: Option<Box<Exchange>>,
 }
@@ -100,6 +103,7 @@ impl Session {
             transactions: Seldom::default(),
             checking: 0,
             bulk_update: None,
+            bound: None,
             exchange: None,
         }
     }
@@ -139,11 +143,18 @@ impl Session {
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = (limits.anonymous, Whose::Anonymous);
         self.must_change = false;
+        self.bound = None;
     }
 
     /// Somebody has authenticated.
-    pub(crate) fn become_subject(&mut self, subject: Subject, limits: (Limits, Whose)) {
+    pub(crate) fn become_subject(
+        &mut self,
+        subject: Subject,
+        limits: (Limits, Whose),
+        bound: Option<Box<Bound>>,
+    ) {
         self.subject = Rc::new(subject);
+        self.bound = bound;
         self.limits = limits;
     }
 }

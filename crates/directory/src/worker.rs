@@ -6,6 +6,7 @@ mod parts;
 pub(crate) use completion::write_response;
 pub(crate) use parts::Parts;
 
+use crate::bound::{Bound, ENDED};
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{Completion, Flow, Mailbox};
@@ -76,6 +77,9 @@ impl Worker {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Flow {
+        if !matches!(message.request, Request::Bind(_)) && self.outlives_account(session) {
+            return self.end(out);
+        }
         let before = out.len();
         let operation = Operation::of(&message.request);
         self.counters.initiated(operation).add(1);
@@ -103,6 +107,37 @@ impl Worker {
         });
         self.ended(operation, &flow);
         flow
+    }
+
+    /// Whether the account that the session is bound as is not what it was.
+    #[inline]
+    fn outlives_account(&mut self, session: &Session) -> bool {
+        match &session.bound {
+            None => false,
+            Some(bound) => {
+                let version = self.shared.feed.accounts();
+                bound.is_doubtful(version) && !self.judge(session, bound, version)
+            }
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self, session: &Session, bound: &Bound, version: u64) -> bool {
+        self.reader.reset();
+        let holds = self.with_parts(|parts| bound.holds(&parts.context(&session.subject), version));
+        holds.unwrap_or_else(|stop| {
+            // Logged there.
+            stop.into_result();
+            false
+        })
+    }
+
+    /// Says that the connection ends with its account.
+    #[cold]
+    fn end(&self, out: &mut Vec<u8>) -> Flow {
+        let result = LdapResult::new(ResultCode::STRONGER_AUTH_REQUIRED, ENDED);
+        response::write_notice_of_disconnection(out, &result);
+        Flow::Close
     }
 
     /// Counts the operation as completed unless more of it is to come. A search that stays has said
@@ -174,6 +209,13 @@ impl Worker {
     ) -> Flow {
         let (before, id) = (out.len(), cursor.id);
         let inside = cursor.is_inside_message();
+        if self.outlives_account(session) {
+            self.abandon(cursor);
+            return match inside {
+                true => Flow::Close,
+                false => self.end(out),
+            };
+        }
         self.reader.reset();
         let flow = self.with_parts(|parts| dispatch::resume(parts, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
@@ -199,6 +241,12 @@ impl Worker {
     ) -> Followed {
         let (before, sent) = (out.len(), follower.sent());
         let inside = follower.is_inside_message();
+        if self.outlives_account(session) {
+            if !inside {
+                self.end(out);
+            }
+            return Followed::Broken;
+        }
         // First: what is committed behind the new snapshot must call again.
         follower.looks();
         self.reader.reset();

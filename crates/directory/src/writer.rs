@@ -423,6 +423,11 @@ impl Desk {
             self.take_back(true)?;
             return Err(error.into());
         }
+        if applied.accounts {
+            // One more: whichever of both numbers is the commit's, no reader of an older state
+            // passes for a judge of the new one.
+            self.feed.concern_accounts(version + 1);
+        }
         self.feed.announce();
         self.keep(record, outcome);
         let commits = &self.monitor.commits;

@@ -153,6 +153,7 @@ mod tests {
             catalog: None,
             ending: Vec::new(),
             detaches: false,
+            accounts: false,
             reclaimed: 0,
         };
         let outcome = Outcome::of(&record, &applied, 1_000);

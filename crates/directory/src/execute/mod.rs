@@ -80,6 +80,8 @@ pub(crate) struct Noticed {
     pub subentries: bool,
     /// An entry below `cn=config` changed.
     pub configuration: bool,
+    /// An entry was deleted or renamed, or its password or lock was changed.
+    pub accounts: bool,
     /// Dynamic entries that were written, with the second since 1970 in which each ends.
     pub ending: Vec<(u64, EntryId)>,
     /// A subtree was detached.
@@ -117,6 +119,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 collective: false,
                 subentries: false,
                 configuration: false,
+                accounts: false,
                 ending: Vec::new(),
                 detaches: false,
                 reclaimed: 0,
@@ -158,11 +161,26 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
         }
         self.noticed.changed += 1;
+        self.noticed.accounts |= self.concerns_accounts(&write.change);
         self.noticed.configuration |= write.name().is_within(&self.catalog.config);
         if let Some(options) = &write.options {
             self.after(write, options, &mut controls)?;
         }
         Ok(controls)
+    }
+
+    /// Whether a change may end what connections of an account may do.
+    fn concerns_accounts(&self, change: &Change) -> bool {
+        let password = self.catalog.known.user_password.type_id;
+        let lock = self.catalog.policing.types.locked;
+        match change {
+            Change::Delete | Change::Rename(_) => true,
+            Change::Modify(changes) => {
+                let mut types = changes.iter().map(|it| it.given.description.type_id);
+                types.any(|it| it == password || it == lock)
+            }
+            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
+        }
     }
 
     /// Stores what belongs to the record as a whole.

@@ -36,8 +36,32 @@ impl Worker {
         flow
     }
 
+    /// A change of the password that the session is bound with is done: the session goes on with
+    /// the new one.
+    fn renew(&mut self, session: &mut Session, completion: &Completion) {
+        let done = match &completion.what {
+            Finished::Write { outcome, .. } => outcome.result.code == ResultCode::SUCCESS,
+            Finished::Transaction(settled) => settled.result.code == ResultCode::SUCCESS,
+            Finished::Sequence(_) => true,
+            Finished::NotHashed { .. } => false,
+            Finished::News | Finished::Password(_) | Finished::Hashed { .. } => return,
+        };
+        let Some(mut bound) = session.bound.take() else {
+            return;
+        };
+        if bound.is_own(completion.id) && done {
+            let renewed = self.with_parts(|parts| bound.renew(&parts.context(&session.subject)));
+            if let Err(stop) = renewed {
+                // Logged there. The session is judged by the former password, and ends.
+                stop.into_result();
+            }
+        }
+        session.bound = Some(bound);
+    }
+
     fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) -> Flow {
         let id = completion.id;
+        self.renew(session, &completion);
         match completion.what {
             Finished::Write {
                 kind,

@@ -14,7 +14,7 @@ use crate::operation::last_name::LastName;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
-use crate::write::{Bundle, Submission};
+use crate::write::{Bundle, Change, Submission, Write};
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use std::cell::RefCell;
@@ -93,6 +93,7 @@ impl Parts<'_> {
         bundle: Box<Bundle>,
         reply: Reply,
     ) -> Result<(), Stop> {
+        let changes_own = session.bound.is_some() && self.changes_own_password(session, &bundle);
         let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
         if to_hash && !session.hashing {
             let work = Work::Hash {
@@ -120,7 +121,30 @@ impl Parts<'_> {
             }
         }
         session.waiting += 1;
+        if changes_own && let Some(bound) = &mut session.bound {
+            bound.changes_password(id);
+        }
         Ok(())
+    }
+
+    /// Whether a bundle has a change of the password that the session is bound with.
+    fn changes_own_password(&self, session: &Session, bundle: &Bundle) -> bool {
+        let password = self.catalog.known.user_password.type_id;
+        let (subject, administrator) = (&session.subject, &self.catalog.administrator);
+        let is_own = |write: &Write| {
+            let kept = administrator
+                .as_ref()
+                .filter(|_| subject.is_administrator());
+            subject.is_self(write.name())
+                || kept.is_some() && write.name().is_within(&self.catalog.config)
+        };
+        bundle.writes().iter().any(|write| match &write.change {
+            Change::Modify(changes) => {
+                let mut types = changes.iter().map(|it| it.given.description.type_id);
+                types.any(|it| it == password) && is_own(write)
+            }
+            _ => false,
+        })
     }
 
     /// Sends work to the hashing threads.

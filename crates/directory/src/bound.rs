@@ -1,0 +1,126 @@
+//! The account that a connection is bound as: the connection ends when the account is deleted,
+//! renamed or locked by an administrator, or when another connection changes its password.
+//!
+//! The writer says at which version of the store some account may have changed in this way, and a
+//! connection that was judged at an earlier version looks at its account once. A request costs one
+//! load and one comparison otherwise.
+
+use crate::context::{Context, Place};
+use crate::stop::Stop;
+use policy::{Authentication, Lock};
+use protocol::MessageId;
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use store::EntryId;
+
+/// What the client is told.
+pub(crate) const ENDED: &str = "the account of this connection was deleted, renamed or locked, \
+                                or its password was changed: bind again";
+
+/// An account as it was when a connection authenticated.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// The entry. Ids are given once, so that another entry of its name is told apart.
+    entry: EntryId,
+    /// A hash of the stored passwords; `None` when something else proved the identity.
+    passwords: Option<u64>,
+    /// The version of the store at which the account was last judged.
+    judged: Cell<u64>,
+    /// Changes of the own password that are under way on this connection.
+    own: Vec<MessageId>,
+}
+
+impl Bound {
+    /// The account of a context's subject, who has just authenticated. `None` when there is none,
+    /// and when it is deleted.
+    pub fn of(context: &Context<'_>) -> Result<Option<Box<Bound>>, Stop> {
+        let Some(entry) = entry_of(context)? else {
+            return Ok(None);
+        };
+        let by_password = context.subject.authentication == Authentication::Simple;
+        Ok(Some(Box::new(Bound {
+            entry,
+            passwords: by_password
+                .then(|| passwords_of(context, entry))
+                .transpose()?,
+            judged: Cell::new(context.version()),
+            own: Vec::new(),
+        })))
+    }
+
+    /// Whether the account may have changed since it was judged. `version` is that of the last
+    /// commit that concerned any account.
+    #[inline]
+    pub fn is_doubtful(&self, version: u64) -> bool {
+        self.judged.get() < version
+    }
+
+    /// Looks whether the account is still what it was. The context is of a snapshot taken after
+    /// `version` was read.
+    pub fn holds(&self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
+        // The connection is the one that changes it: judged when that is done.
+        if !self.own.is_empty() {
+            return Ok(true);
+        }
+        if entry_of(context)? != Some(self.entry) {
+            return Ok(false);
+        }
+        let account = context.account(self.entry)?;
+        if account.is_some_and(|it| it.state.locked == Some(Lock::ForGood)) {
+            return Ok(false);
+        }
+        if let Some(passwords) = self.passwords
+            && passwords_of(context, self.entry)? != passwords
+        {
+            return Ok(false);
+        }
+        self.judged.set(version.max(context.version()));
+        Ok(true)
+    }
+
+    /// The connection has sent a change of its own password.
+    pub fn changes_password(&mut self, id: MessageId) {
+        self.own.push(id);
+    }
+
+    /// Whether this was a change of the own password, which is done now, or was refused.
+    pub fn is_own(&mut self, id: MessageId) -> bool {
+        let at = self.own.iter().position(|it| *it == id);
+        at.map(|at| self.own.swap_remove(at)).is_some()
+    }
+
+    /// Takes over the password that the connection has set.
+    pub fn renew(&mut self, context: &Context<'_>) -> Result<(), Stop> {
+        if self.passwords.is_some() {
+            self.passwords = Some(passwords_of(context, self.entry)?);
+        }
+        Ok(())
+    }
+}
+
+/// The entry that keeps the passwords of a context's subject.
+fn entry_of(context: &Context<'_>) -> Result<Option<EntryId>, Stop> {
+    let Some(name) = &context.subject.name else {
+        return Ok(None);
+    };
+    if context.subject.is_administrator() {
+        let kept = context.catalog.administrator.as_ref();
+        return Ok(kept.filter(|it| it.name == *name).map(|it| it.entry));
+    }
+    Ok(match context.find(name)? {
+        Place::Found(entry) => Some(entry),
+        Place::Missing { .. } => None,
+    })
+}
+
+fn passwords_of(context: &Context<'_>, entry: EntryId) -> Result<u64, Stop> {
+    let mut hasher = DefaultHasher::new();
+    if let Some(entry) = context.reached(entry)?
+        // Binds look at no other options or subtypes.
+        && let Some(attribute) = entry.internal(context.catalog.known.user_password.number)
+    {
+        let values = attribute.values();
+        values.iter().for_each(|it| it.hash(&mut hasher));
+    }
+    Ok(hasher.finish())
+}
