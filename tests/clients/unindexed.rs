@@ -66,6 +66,9 @@ fn a_subject_has_so_many_at_a_time() {
     let found = other.search(SUFFIX, Scope::WholeSubtree, "(uid=p7)", &["1.1"]);
     assert_eq!(found.entries.len(), 1);
     assert_eq!(find(&mut pando.admin()).0, ResultCode::SUCCESS);
+    // Neither are anonymous clients of other addresses.
+    let mut elsewhere = Client::connect_from([127, 0, 0, 2], pando.address());
+    assert_eq!(find(&mut elsewhere).0, ResultCode::SUCCESS);
     let all = slow.try_finish(begun).expect("the server answers");
     assert_eq!(all.outcome.code, ResultCode::SUCCESS);
     assert_eq!(all.entries.len() as u32 + 1, PEOPLE);

@@ -1,7 +1,10 @@
 //! One request that asks for very much: memory and time of the server stay bounded.
 
+use std::io::{ErrorKind, Read};
+
 use conformance::Controls;
 use kit::client::{Event, Modification};
+use kit::process::until;
 use kit::{Client, Entry, Pando, SUFFIX};
 use protocol::control::{DereferenceRequest, DereferenceResponse, DereferenceSpecification};
 use protocol::{OwnedControl, Scope, oid};
@@ -138,6 +141,53 @@ fn more_attributes_than_a_search_may_name_are_refused() {
     );
     let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &select[1..]);
     found.outcome.expect_success();
+}
+
+/// Bytes that the monitor says are kept for clients.
+fn kept(pando: &Pando) -> u64 {
+    let name = "cn=Request Memory,cn=Statistics,cn=monitor";
+    let found = pando
+        .admin()
+        .search(name, Scope::BaseObject, "(objectClass=*)", &["+"]);
+    let text = found.only().text("monitorCounter").to_owned();
+    text.parse().expect("a number")
+}
+
+#[test]
+fn parts_of_messages_take_no_more_memory_than_they_may() {
+    const MIB: u64 = 1 << 20;
+    let mut pando = Pando::init();
+    let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[connections]\nmemory_mib_max = 8\n";
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
+    pando.serve_as_configured();
+    let begun = [&b"\x30\x83\x0f\x42\x40"[..], &[0; 900_000]].concat();
+    let mut crowd: Vec<Client> = (0..30).map(|_| pando.client()).collect();
+    for client in &mut crowd {
+        // A connection that is refused may be closed while this is sent.
+        let _ = client.send_raw(&begun);
+    }
+    let mut closed = 0;
+    until("most of them are closed", || {
+        closed = crowd.iter_mut().map(|it| usize::from(is_closed(it))).sum();
+        (closed >= 20).then_some(())
+    });
+    assert!(closed < 30, "eight megabytes are there for some of them");
+    assert!(kept(&pando) <= 8 * MIB, "{} bytes are kept", kept(&pando));
+    drop(crowd);
+    until("all is given back", || (kept(&pando) == 0).then_some(()));
+}
+
+/// Whether the server has closed the connection, without waiting.
+fn is_closed(client: &mut Client) -> bool {
+    let stream = client.stream();
+    stream.set_nonblocking(true).expect("a socket");
+    loop {
+        match stream.read(&mut [0; 4_096]) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        }
+    }
 }
 
 /// Serves people on one thread, so that whoever holds it holds all.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use conformance::Session;
 use protocol::{MessageId, OwnedControl, Request, Scope, SearchRequest};
+use rustix::net;
 
 pub use conformance::{Entry, Event, Found, Modification, Outcome};
 
@@ -28,6 +29,15 @@ impl Client {
     /// Connects.
     pub fn try_connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(address)?)
+    }
+
+    /// Connects from an address of this machine, `127.0.0.2` for example.
+    pub fn connect_from(own: [u8; 4], address: SocketAddr) -> Self {
+        let kind = net::SocketType::STREAM;
+        let socket = net::socket(net::AddressFamily::INET, kind, None).expect("a socket");
+        net::bind(&socket, &SocketAddr::from((own, 0))).expect("an address of this machine");
+        net::connect(&socket, &address).unwrap_or_else(|error| panic!("{address}: {error}"));
+        Self::over(socket.into()).expect("connected")
     }
 
     /// A client over a connection that is open already.

@@ -584,6 +584,7 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
         settings: &parts.catalog.limits,
         clock: parts.clock,
         peer: &session.peer,
+        memory: &session.buffers,
         tls: parts.tls,
     }
 }

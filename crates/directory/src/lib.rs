@@ -41,6 +41,7 @@ pub mod import;
 mod index_progress;
 mod index_room;
 mod knowledge;
+mod memory;
 mod monitor;
 mod open;
 mod operation;

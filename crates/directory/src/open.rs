@@ -13,6 +13,7 @@ use crate::flow::{Mailbox, Mailboxes};
 use crate::grant::Grant;
 use crate::hashing::{HashPool, HashSettings};
 use crate::knowledge;
+use crate::memory::Budget;
 use crate::monitor::{Front, Monitor};
 use crate::operation::add;
 use crate::operation::list::Lists;
@@ -109,11 +110,18 @@ pub struct Options {
     pub changes: Keeping,
     /// Bytes that entries on their way to clients may take in the folder; 0 = no limit.
     pub spool_bytes_max: u64,
+    /// Bytes of memory that may be kept for all connections between slices; 0 = no limit.
+    pub memory_bytes_max: u64,
+    /// The same for each connection.
+    pub memory_each_bytes_max: u64,
 }
 
 /// Bytes that entries on their way may take unless something else is set: a group of ten million
 /// members takes 450 MB.
 const SPOOL_BYTES_MAX: u64 = 4 << 30;
+/// Bytes of memory unless something else is set.
+const MEMORY_BYTES_MAX: u64 = 1 << 30;
+const MEMORY_EACH_BYTES_MAX: u64 = 256 << 20;
 
 impl Default for Options {
     fn default() -> Options {
@@ -128,8 +136,16 @@ impl Default for Options {
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
             spool_bytes_max: SPOOL_BYTES_MAX,
+            memory_bytes_max: MEMORY_BYTES_MAX,
+            memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
         }
     }
+}
+
+/// The budget of memory that the options give.
+fn budget(options: &Options) -> Arc<Budget> {
+    let (all, each) = (options.memory_bytes_max, options.memory_each_bytes_max);
+    Arc::new(Budget::new(all, each))
 }
 
 /// The limits with the names in them resolved.
@@ -189,6 +205,7 @@ pub(crate) struct Shared {
     pub spools: Arc<Spools>,
     /// Sorted lists that views and pages show parts of.
     pub lists: Arc<Lists>,
+    pub memory: Arc<Budget>,
     pub compaction: Arc<Compaction>,
     mailboxes: Arc<Mailboxes>,
 }
@@ -314,6 +331,7 @@ impl Directory {
         };
         let writer = Writer::start(desk).map_err(start)?;
         let clock = Arc::clone(&options.clock);
+        let memory = budget(options);
         let shared = Shared {
             store,
             catalog,
@@ -328,8 +346,9 @@ impl Directory {
             writer,
             monitor,
             unindexed: Arc::default(),
-            spools: Arc::new(Spools::new(data, options.spool_bytes_max)),
-            lists: Arc::new(Lists::new(data, options.spool_bytes_max)),
+            spools: Arc::new(Spools::new(data, options.spool_bytes_max, &memory)),
+            lists: Arc::new(Lists::new(data, options.spool_bytes_max, &memory)),
+            memory,
             compaction,
             mailboxes,
         };

@@ -1,6 +1,7 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
 use crate::bound::Bound;
+use crate::memory::{Account, Hold};
 use crate::operation::bulk_update;
 use crate::operation::sasl::Exchange;
 use crate::transactions::Transactions;
@@ -49,6 +50,8 @@ pub struct Session {
     pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
     /// The account it is bound as; `None` when anonymous.
     pub(crate) bound: Option<Box<Bound>>,
+    /// What the connection's input and output take of the server's memory.
+    pub(crate) buffers: Hold,
     /// The SASL exchange that the next bind goes on with.
     pub(crate) exchange: Option<Box<Exchange>>,
 }
@@ -89,7 +92,12 @@ impl<T: Default> Seldom<T> {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, peer: Peer, limits: &LimitSettings) -> Session {
+    pub(crate) fn new(
+        id: u64,
+        peer: Peer,
+        limits: &LimitSettings,
+        memory: &Rc<Account>,
+    ) -> Session {
         let subject = Rc::new(Subject::anonymous(peer.address, peer.secure));
         Session {
             id,
@@ -105,6 +113,7 @@ impl Session {
             bulk_update: None,
             bound: None,
             exchange: None,
+            buffers: Hold::of(memory),
         }
     }
 

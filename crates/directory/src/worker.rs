@@ -10,6 +10,7 @@ use crate::bound::{Bound, ENDED};
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{Completion, Flow, Mailbox};
+use crate::memory::Account;
 use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
@@ -67,7 +68,8 @@ impl Worker {
 
     /// A new connection. The id comes back with every completion.
     pub fn open_session(&mut self, id: u64, peer: Peer) -> Session {
-        Session::new(id, peer, &self.shared.catalog.load().limits)
+        let memory = Account::new(&self.shared.memory);
+        Session::new(id, peer, &self.shared.catalog.load().limits, &memory)
     }
 
     /// Executes one message; the answer, or its beginning, is appended to `out`.
@@ -303,6 +305,12 @@ impl Worker {
     /// Whose share of the thread the session's work counts to, as a number.
     pub fn purse(&self, session: &Session) -> u64 {
         self.purses.hash_one(session.subject.purse())
+    }
+
+    /// Counts the bytes of input and output that a connection keeps; why it must not keep so many.
+    pub fn count_buffers(&self, session: &mut Session, bytes: usize) -> Result<(), LdapResult> {
+        let counted = session.buffers.set(bytes as u64);
+        counted.map_err(Stop::into_result)
     }
 
     /// The limit of operations one connection may have waiting.

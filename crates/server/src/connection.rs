@@ -284,6 +284,27 @@ impl<S: Service> Connection<S> {
         self.parked.is_some() || self.followers.are_behind()
     }
 
+    /// Counts the input it keeps, and so many bytes of output; closes when that is more than it may
+    /// keep, and says why if no output is in the way.
+    pub fn count_buffers(&mut self, service: &mut S, output: usize, out: &mut Vec<u8>) {
+        let bytes = self.input.capacity() + output;
+        if self.state != State::Closed
+            && let Err(refusal) = service.count_buffers(&mut self.session, bytes)
+        {
+            let inside = self.is_inside_message();
+            self.abort(service);
+            self.input = Vec::new();
+            if !inside && output == 0 {
+                write_notice_of_disconnection(out, &refusal);
+            }
+        }
+    }
+
+    /// How much input it keeps, in bytes.
+    pub fn input_bytes(&self) -> usize {
+        self.input.capacity()
+    }
+
     /// Whose share of the thread its work counts to.
     pub fn purse(&self, service: &S) -> u64 {
         service.purse(&self.session)

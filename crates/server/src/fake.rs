@@ -294,6 +294,10 @@ impl Service for Fake {
         session.id
     }
 
+    fn count_buffers(&mut self, _: &mut FakeSession, _: usize) -> Result<(), LdapResult> {
+        Ok(())
+    }
+
     fn is_anonymous(&self, session: &FakeSession) -> bool {
         session.name.is_empty()
     }

@@ -84,6 +84,8 @@ struct State<S: Service> {
     given: bool,
     /// Its last requests took all of a turn, and more are there.
     tired: bool,
+    /// What it keeps is counted.
+    counted: bool,
     /// It goes on when it has its turn.
     waits_for_turn: bool,
     _ticket: Ticket,
@@ -152,6 +154,7 @@ impl<S: Service> Link<S> {
                 expired: false,
                 given: false,
                 tired: false,
+                counted: false,
                 waits_for_turn: false,
                 _ticket: ticket,
             }),
@@ -186,6 +189,9 @@ impl<S: Service> Link<S> {
                     return Poll::Ready(());
                 }
             }
+        }
+        if let Poll::Ready(()) = state.count_buffers(desk, cx) {
+            return Poll::Ready(());
         }
         if wishes && self.place.get() == Place::None {
             self.place.set(Place::Wished);
@@ -311,6 +317,31 @@ impl<S: Service> Link<S> {
 }
 
 impl<S: Service> State<S> {
+    /// Counts what the connection keeps of input and output; ready when that is too much, and the
+    /// connection is to be closed at once.
+    #[inline]
+    fn count_buffers(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Poll<()> {
+        let output = self.unsent.capacity();
+        let kept = self.connection.input_bytes() + output > 0;
+        if !kept && !self.counted {
+            return Poll::Pending;
+        }
+        self.counted = kept;
+        desk.out.clear();
+        let closed = self.connection.is_closed();
+        self.connection
+            .count_buffers(&mut desk.service, output, &mut desk.out);
+        if closed || !self.connection.is_closed() {
+            return Poll::Pending;
+        }
+        self.send(desk, cx);
+        self.wake();
+        match output {
+            0 => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    }
+
     /// After sending outside of the task: the task is woken if there is something for it to do.
     fn settle(&mut self, sent: io::Result<()>, desk: &mut Desk<S>) {
         if sent.is_err() {

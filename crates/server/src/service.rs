@@ -120,6 +120,16 @@ pub trait Service: 'static {
     /// the same number, and sometimes those of others.
     fn purse(&self, session: &Self::Session) -> u64;
 
+    /// Counts the bytes of input and output that the session's connection keeps.
+    ///
+    /// # Errors
+    /// Why it must not keep so many.
+    fn count_buffers(
+        &mut self,
+        session: &mut Self::Session,
+        bytes: usize,
+    ) -> Result<(), LdapResult>;
+
     /// The session that `completion` belongs to.
     fn session_of(completion: &Self::Completion) -> u64;
 
@@ -236,6 +246,10 @@ impl Service for Worker {
 
     fn purse(&self, session: &Session) -> u64 {
         Worker::purse(self, session)
+    }
+
+    fn count_buffers(&mut self, session: &mut Session, bytes: usize) -> Result<(), LdapResult> {
+        Worker::count_buffers(self, session, bytes)
     }
 
     fn session_of(completion: &Completion) -> u64 {

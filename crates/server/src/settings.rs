@@ -121,6 +121,11 @@ pub struct Connections {
     pub message_bytes_max: usize,
     /// The longest message in bytes before the client has authenticated.
     pub anonymous_message_bytes_max: usize,
+    /// Bytes of memory that may be kept for all connections: parts of messages, responses that are
+    /// not read, sort keys, views. 0 is no limit.
+    pub memory_bytes_max: u64,
+    /// The same for each connection.
+    pub memory_each_bytes_max: u64,
     /// How long a connection may be silent.
     pub idle_timeout: Duration,
     /// How long a client may take for the TLS handshake and its first message, and how long it
@@ -266,6 +271,8 @@ impl Config {
             limit_rules: self.limit_rules.clone(),
             changes: self.changes,
             spool_bytes_max: self.spool_bytes_max,
+            memory_bytes_max: self.connections.memory_bytes_max,
+            memory_each_bytes_max: self.connections.memory_each_bytes_max,
             ..directory::Options::default()
         }
     }

@@ -284,7 +284,7 @@ impl<S: Service> Thread<S> {
         };
         let id = self.links.borrow_mut().next_id();
         let confidential = peer.secure || peer.local;
-        peer.exposed = !confidential && !self.shared.rules.allow_cleartext_binds;
+        peer.exposed = !confidential && !self.shared.borrow().rules.allow_cleartext_binds;
         let session = self.desk.borrow_mut().service.open_session(id, peer);
         let connection = Connection::new(session, confidential);
         let link = Rc::new(Link::new(id, socket, connection, tls, ticket));

@@ -8,7 +8,7 @@ use super::{Context, VisibleEntry};
 use crate::operation::slice;
 use crate::stop::Stop;
 use schema::{
-    AttributeNumber, ExtensibleAssertion, Filter, Membership, Name, Truth, TypeId, ValueSource,
+    AttributeNumber, ExtensibleAssertion, Filter, Membership, Truth, TypeId, ValueSource,
 };
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -183,8 +183,8 @@ impl ValueSource for Paced<'_, '_, '_> {
         }
     }
 
-    fn name(&self) -> Option<Name> {
-        self.entry.name()
+    fn spelled_name(&self) -> Option<String> {
+        ValueSource::spelled_name(self.entry)
     }
 
     fn id(&self) -> Option<u64> {
@@ -215,7 +215,8 @@ impl ValueSource for Paced<'_, '_, '_> {
         }
         self.known.borrow_mut().push(truth);
         self.next.set(self.next.get() + 1);
-        (self.shown.set(0), self.skipped.set(0));
+        self.shown.set(0);
+        self.skipped.set(0);
         self.entry.context.forget_values();
     }
 

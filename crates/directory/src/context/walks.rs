@@ -9,6 +9,7 @@ use super::descent::Descent;
 use super::dynamic::{DynamicGroup, Reading};
 use super::membership::{Followed, Group, MET_MAX, Reach};
 use super::paced::Evaluation;
+use crate::memory::Portion;
 use crate::stop::{Failure, Stop};
 use protocol::ResultCode;
 use roaring::RoaringTreemap;
@@ -60,6 +61,9 @@ pub(crate) struct Walks {
     groups: HashMap<(EntryId, Reach), Found>,
     climb: Option<((EntryId, Reach), Climb)>,
     entries: Vec<(Goal, Arc<RoaringTreemap>)>,
+    /// The memory of these, in bytes, and what is counted of it.
+    entries_bytes: u64,
+    memory: Option<Portion>,
     chain: Option<(Goal, Climb)>,
     descent: Option<(Goal, Box<Descent>)>,
     dynamic: Option<Rc<[DynamicGroup]>>,
@@ -319,7 +323,7 @@ impl Context<'_> {
         let kept = self.walks().chain.take_if(|(of, _)| *of == goal);
         let mut climb = kept.map_or_else(begin, |(_, climb)| climb);
         match self.climb(&mut climb) {
-            Ok(()) => Ok(self.keep_entries(goal, climb.ids())),
+            Ok(()) => self.keep_entries(goal, climb.ids()),
             Err(stop) => {
                 self.walks().chain = Some((goal, climb));
                 Err(stop)
@@ -340,7 +344,7 @@ impl Context<'_> {
         let kept = self.walks().descent.take_if(|(of, _)| *of == goal);
         let mut descent = kept.map_or_else(|| Box::new(begin()), |(_, descent)| descent);
         match self.descend(&mut descent) {
-            Ok(()) => Ok(self.keep_entries(goal, descent.found())),
+            Ok(()) => self.keep_entries(goal, descent.found()),
             Err(stop) => {
                 self.walks().descent = Some((goal, descent));
                 Err(stop)
@@ -354,10 +358,19 @@ impl Context<'_> {
         known.map(|(_, ids)| Arc::clone(ids))
     }
 
-    fn keep_entries(&self, goal: Goal, ids: RoaringTreemap) -> Arc<RoaringTreemap> {
+    /// Keeps the entries that a goal is about for the operation, within the budget of memory.
+    fn keep_entries(&self, goal: Goal, ids: RoaringTreemap) -> Result<Arc<RoaringTreemap>, Stop> {
+        let mut walks = self.walks();
+        let bytes = walks.entries_bytes + ids.serialized_size() as u64;
+        if let Some(spools) = self.spools {
+            let memory = (walks.memory.take()).unwrap_or_else(|| Portion::new(spools.memory()));
+            let memory = walks.memory.insert(memory);
+            memory.grow(bytes)?;
+        }
+        walks.entries_bytes = bytes;
         let ids = Arc::new(ids);
-        self.walks().entries.push((goal, Arc::clone(&ids)));
-        ids
+        walks.entries.push((goal, Arc::clone(&ids)));
+        Ok(ids)
     }
 
     /// Every dynamic group, read once for an operation.

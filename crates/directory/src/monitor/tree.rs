@@ -35,6 +35,7 @@ pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Fail
     let counters = shared.monitor.total();
     put_operations(&mut tree, &counters);
     put_statistics(&mut tree, &counters);
+    tree.counter("cn=Request Memory,cn=Statistics", shared.memory.taken());
     let status = shared.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);

@@ -61,7 +61,7 @@ pub(crate) fn resolve(
         attributes.push(given);
     }
     let types = attributes.iter().map(|it| it.description.type_id);
-    placed::refuse_misplaced(catalog, &name, types)?;
+    placed::refuse_misplaced(catalog, grant.name(), types)?;
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;
     Ok(Write {
         grant,

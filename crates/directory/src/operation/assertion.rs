@@ -39,9 +39,9 @@ pub(crate) fn require_light(condition: &[u8]) -> Result<(), Stop> {
     }
 }
 
-/// Refuses a write whose assertion is too heavy, or about groups that no index leads to here. Asked before the
-/// write has its place in the order: its execution looks at all entries instead, since it must not
-/// depend on how far indexes are built.
+/// Refuses a write whose assertion is too heavy, or about groups that no index leads to. Asked
+/// before the write has its place in the order: its execution looks at all entries instead, since
+/// it must not depend on how far indexes are built.
 pub(crate) fn require_indexes(context: &Context<'_>, write: &Write) -> Result<(), Stop> {
     let condition = write.options.as_deref();
     let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {

@@ -6,6 +6,9 @@ use std::collections::BinaryHeap;
 /// however long the values are.
 const BYTES_MAX: usize = 64 << 20;
 
+/// What a key takes beside its octets.
+const KEY_BYTES: usize = 32;
+
 /// Keys kept so far.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -55,6 +58,11 @@ impl Kept {
             return Err(TooMany);
         }
         Ok(())
+    }
+
+    /// About how much memory the keys take.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.keys.len() * KEY_BYTES
     }
 
     pub fn is_empty(&self) -> bool {

@@ -180,8 +180,13 @@ impl ListWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Budget;
     use proptest::prelude::*;
     use tempfile::TempDir;
+
+    fn unlimited() -> Arc<Budget> {
+        Arc::new(Budget::new(0, 0))
+    }
 
     fn origin() -> Origin {
         Origin {
@@ -210,7 +215,7 @@ mod tests {
 
     fn check(keys: &mut [Vec<u8>], places: &[u32], bounds: &[Vec<u8>]) {
         let folder = TempDir::new().unwrap();
-        let lists = Arc::new(Lists::new(folder.path(), 0));
+        let lists = Arc::new(Lists::new(folder.path(), 0, &unlimited()));
         let list = list_of(&lists, keys);
         keys.sort();
         assert_eq!(list.length() as usize, keys.len());
@@ -262,7 +267,7 @@ mod tests {
     #[test]
     fn lists_are_found_while_they_say_what_is_asked() {
         let folder = TempDir::new().unwrap();
-        let lists = Arc::new(Lists::new(folder.path(), 0));
+        let lists = Arc::new(Lists::new(folder.path(), 0, &unlimited()));
         let schema = origin().schema;
         let asked = |number, version, now_us| Asked {
             fingerprint: 1,
@@ -307,7 +312,7 @@ mod tests {
     #[test]
     fn lists_make_room_for_another() {
         let folder = TempDir::new().unwrap();
-        let lists = Arc::new(Lists::new(folder.path(), 3 << 20));
+        let lists = Arc::new(Lists::new(folder.path(), 3 << 20, &unlimited()));
         let wide =
             |of: u8| -> Vec<Vec<u8>> { (0..40_u8).map(|it| vec![of ^ it; 30_000]).collect() };
         for of in 0..5 {

@@ -81,8 +81,8 @@ impl MatchedValues {
         put_partial_attribute(out, text, kept.into_iter());
     }
 
-    /// The normal forms of which values of an attribute must be one to match, each once; `None` when
-    /// that is not all that is asked, or when they are very many.
+    /// The normal forms of which values of an attribute must be one to match, each once; `None`
+    /// when that is not all that is asked, or when they are very many.
     pub fn equal_to(&self, number: AttributeNumber) -> Option<Vec<&[u8]>> {
         let mut forms = Vec::new();
         for item in self.items.iter() {

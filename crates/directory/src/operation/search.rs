@@ -15,6 +15,7 @@ pub(super) use later::wants;
 use crate::clock::Clock;
 use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use crate::cursor::{Area, AreaKind, Cursor, Page};
+use crate::memory::Hold;
 use crate::open::Shared;
 use crate::operation::alias::Effort;
 use crate::operation::controls::{Controls, SearchControls};
@@ -64,6 +65,8 @@ pub(crate) struct Needs<'n> {
     /// one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
+    /// What the connection has taken of the server's memory for other things.
+    pub memory: &'n Hold,
     /// StartTLS is offered.
     pub tls: bool,
 }

@@ -26,6 +26,15 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
+    /// Notes the row as the last one that was looked at.
+    fn pass(&mut self, row: OrderRow<'_>) {
+        if row.form != self.form {
+            self.form.clear();
+            self.form.extend_from_slice(row.form);
+        }
+        self.id = Some(row.id);
+    }
+
     /// Goes on collecting what need be looked at; true when that is done. Refuses to go on without
     /// the index.
     fn gather(&mut self, context: &Context<'_>, sorted: &Sorted) -> Result<bool, Stop> {
@@ -164,30 +173,10 @@ pub(super) fn walk(
             return Ok(Progress::Ended(Ended::Limit(end)));
         }
         slice.turn();
-        let is_candidate = it
-            .candidates
-            .as_ref()
-            .is_none_or(|all| all.contains(row.id));
-        let key = match is_candidate {
-            true => {
-                cursor.limits.examined += u64::from(counts);
-                match key_of(context, cursor, sorted, row) {
-                    Ok(key) => key,
-                    Err(stop) => {
-                        // The next slice begins with this row.
-                        leave_for_later(context, row.id, stop)?;
-                        cursor.limits.examined -= u64::from(counts);
-                        return Ok(Progress::Paused(Phase::Walk(it)));
-                    }
-                }
-            }
-            false => None,
+        let Some(key) = look(context, cursor, sorted, (&it, counts), row)? else {
+            return Ok(Progress::Paused(Phase::Walk(it)));
         };
-        if row.form != it.form {
-            it.form.clear();
-            it.form.extend_from_slice(row.form);
-        }
-        it.id = Some(row.id);
+        it.pass(row);
         let Some(key) = key else {
             continue;
         };
@@ -216,6 +205,30 @@ pub(super) fn walk(
 fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, Stop> {
     let is_limited = cursor.limits.candidates_max != 0 && !context.sees_everything();
     Ok(!is_limited || context.entry(id)?.is_some())
+}
+
+/// The key of the next row's entry, if the search wants it there; `None` when the slice is over and
+/// the next one begins with this row.
+fn look(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    (it, counts): (&Walk, bool),
+    row: OrderRow<'_>,
+) -> Result<Option<Option<Box<[u8]>>>, Stop> {
+    let candidates = it.candidates.as_ref();
+    if candidates.is_some_and(|all| !all.contains(row.id)) {
+        return Ok(Some(None));
+    }
+    cursor.limits.examined += u64::from(counts);
+    match key_of(context, cursor, sorted, row) {
+        Ok(key) => Ok(Some(key)),
+        Err(stop) => {
+            leave_for_later(context, row.id, stop)?;
+            cursor.limits.examined -= u64::from(counts);
+            Ok(None)
+        }
+    }
 }
 
 /// The key of a row's entry; `None` when the search does not want it here.

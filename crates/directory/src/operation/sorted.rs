@@ -10,6 +10,7 @@
 
 use crate::context::Context;
 use crate::cursor::{Area, AreaKind, Cursor};
+use crate::memory::Hold;
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::kept::{Kept, TooMany};
 use crate::operation::list::{ListWriter, Merge, Origin, Sorter};
@@ -40,6 +41,8 @@ pub(crate) struct Sorted {
     sorter: Option<Sorter>,
     /// The list being made: what is delivered goes there, and then a part of it is shown.
     pub(super) listing: Option<ListWriter>,
+    /// The memory of keys.
+    memory: Hold,
     pub(super) scratch: Scratch,
     /// The state of the directory the search began with: while it is the same, what was found to
     /// match still does.
@@ -159,6 +162,7 @@ pub(crate) fn begin(
         kept: Kept::new(None, 0),
         sorter: None,
         listing: None,
+        memory: needs.memory.beside(),
         goal,
         phases: VecDeque::new(),
         scratch: Scratch::default(),
@@ -234,6 +238,7 @@ pub(crate) fn step(
             Progress::Paused(phase) => {
                 explain::slice_ends(cursor, needs.clock);
                 sorted.phases.push_front(phase);
+                sorted.count_memory()?;
                 cursor.extras.get_or_insert_default().sorted = Some(sorted);
                 return search::park(needs, cursor, out);
             }
@@ -302,6 +307,12 @@ impl Sorted {
         }
         self.phases = phases;
         Ok(())
+    }
+
+    /// Counts what has been kept so far.
+    fn count_memory(&mut self) -> Result<(), Stop> {
+        let sorter = self.sorter.as_ref().map_or(0, Sorter::bytes);
+        self.memory.grow((self.kept.bytes() + sorter) as u64)
     }
 
     /// How the order is made, in words.

@@ -4,6 +4,7 @@
 //! A client that reads slowly keeps its file for long, and the log needs the same disk: so all of
 //! them together may take so much, and leave some room on the file system.
 
+use crate::memory::{Budget, Portion};
 use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
 use rustix::io::Errno;
@@ -35,6 +36,7 @@ pub(crate) struct Spools {
     bytes_max: u64,
     bytes: AtomicU64,
     files: AtomicU64,
+    memory: Arc<Budget>,
 }
 
 /// How refusals for lack of room speak of what is collected.
@@ -63,24 +65,30 @@ static LISTS: Words = Words {
 impl Spools {
     /// Spools of large groups that make their files in this folder and have so many bytes there at
     /// most (0: no limit).
-    pub fn new(folder: &Path, bytes_max: u64) -> Spools {
-        Spools::of(&MEMBERS, folder, bytes_max)
+    pub fn new(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Spools {
+        Spools::of(&MEMBERS, folder, bytes_max, memory)
     }
 
     /// Spools of sorted lists that make their files in this folder and have so many bytes there at
     /// most (0: no limit).
-    pub fn of_lists(folder: &Path, bytes_max: u64) -> Spools {
-        Spools::of(&LISTS, folder, bytes_max)
+    pub fn of_lists(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Spools {
+        Spools::of(&LISTS, folder, bytes_max, memory)
     }
 
-    fn of(words: &'static Words, folder: &Path, bytes_max: u64) -> Spools {
+    fn of(words: &'static Words, folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Spools {
         Spools {
             folder: folder.to_owned(),
             words,
             bytes_max,
             bytes: AtomicU64::new(0),
             files: AtomicU64::new(0),
+            memory: Arc::clone(memory),
         }
+    }
+
+    /// The budget of memory.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
     }
 
     /// Takes room for more bytes of a spool that has some already.
@@ -171,6 +179,7 @@ pub(crate) struct Spool {
     written: u64,
     /// What comes behind them.
     memory: Vec<u8>,
+    counted: Portion,
 }
 
 impl Spool {
@@ -181,6 +190,7 @@ impl Spool {
             file: None,
             written: 0,
             memory: Vec::new(),
+            counted: Portion::new(&spools.memory),
         }
     }
 
@@ -192,6 +202,7 @@ impl Spool {
     /// Appends what `fill` appends.
     pub fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), Stop> {
         fill(&mut self.memory);
+        self.counted.grow(self.memory.len() as u64)?;
         match self.memory.len() < MEMORY_BYTES {
             true => Ok(()),
             false => self.write(),
@@ -204,7 +215,7 @@ impl Spool {
             true => self.memory.shrink_to_fit(),
             false => self.write()?,
         }
-        Ok(())
+        self.counted.set(self.memory.len() as u64)
     }
 
     /// Puts what is in memory into the file; it stays in memory when there is no room.
@@ -277,10 +288,14 @@ fn failure(error: std::io::Error) -> Failure {
 mod tests {
     use super::*;
 
+    fn unlimited() -> Arc<Budget> {
+        Arc::new(Budget::new(0, 0))
+    }
+
     #[test]
     fn what_went_in_comes_out_in_pieces() {
         let folder = tempfile::tempdir().unwrap();
-        let spools = Arc::new(Spools::new(folder.path(), 0));
+        let spools = Arc::new(Spools::new(folder.path(), 0, &unlimited()));
         let mut spool = Spool::new(&spools);
         let all: Vec<u8> = (0..3_000_000_u32).map(|it| (it % 251) as u8).collect();
         for part in all.chunks(70_001) {
@@ -299,7 +314,7 @@ mod tests {
     fn all_together_take_no_more_than_they_may() {
         const MIB: u64 = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
-        let spools = Arc::new(Spools::new(folder.path(), 3 * MIB));
+        let spools = Arc::new(Spools::new(folder.path(), 3 * MIB, &unlimited()));
         let put = |spool: &mut Spool| spool.append(|out| out.resize(MEMORY_BYTES, 7));
         let code = |refused: Result<(), Stop>| match refused {
             Err(Stop::Refused(refusal)) => {
@@ -327,7 +342,7 @@ mod tests {
     #[test]
     fn files_have_a_number_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
-        let spools = Arc::new(Spools::new(folder.path(), 0));
+        let spools = Arc::new(Spools::new(folder.path(), 0, &unlimited()));
         spools.files.store(FILES_MAX, Ordering::Relaxed);
         let refused = Spool::new(&spools).append(|out| out.resize(MEMORY_BYTES, 7));
         assert!(matches!(refused, Err(Stop::Refused(it)) if it.code == ResultCode::BUSY));

@@ -116,6 +116,19 @@ const SETTINGS: &[Setting] = &[
     ),
     row(
         "connections",
+        "memory_mib_max",
+        "1024",
+        "Memory kept for all clients together: parts of messages, responses they do not read, \
+         sort keys, views, entries found along links. 0: no limit.",
+    ),
+    row(
+        "connections",
+        "memory_each_mib_max",
+        "256",
+        "The same for one connection.",
+    ),
+    row(
+        "connections",
         "idle_timeout_s",
         "0",
         "Close connections silent for so long. 0: never.",

@@ -1,6 +1,7 @@
 //! Lists of a directory that are kept for the next window or page.
 
 use super::List;
+use crate::memory::Budget;
 use crate::operation::spool::Spools;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,9 +40,9 @@ pub(crate) struct Asked<'a> {
 impl Lists {
     /// Lists that make their files in this folder and have so many bytes there at most (0: no
     /// limit).
-    pub fn new(folder: &Path, bytes_max: u64) -> Lists {
+    pub fn new(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Lists {
         Lists {
-            spools: Arc::new(Spools::of_lists(folder, bytes_max)),
+            spools: Arc::new(Spools::of_lists(folder, bytes_max, memory)),
             kept: Mutex::default(),
             next: AtomicU64::new(1),
         }

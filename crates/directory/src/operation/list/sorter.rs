@@ -13,6 +13,8 @@ use std::sync::Arc;
 const RUN_KEYS: usize = 16_384;
 /// Octets of the keys of a run.
 const RUN_BYTES: usize = 4 << 20;
+/// Octets that a key takes in memory beside its own.
+const KEY_BYTES: usize = 32;
 
 /// Keys that come in any order.
 #[derive(Debug)]
@@ -56,6 +58,11 @@ impl Sorter {
             self.end_run()?;
         }
         Ok(true)
+    }
+
+    /// About how much memory the keys take that are not in the file.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.keys.len() * KEY_BYTES
     }
 
     fn end_run(&mut self) -> Result<(), Stop> {
