@@ -46,7 +46,7 @@ fn the_time_to_live_that_was_asked_for_is_read_at_once() {
             hands.0.store(now_us + later_us, Ordering::Relaxed);
             let all = "(objectClass=*)";
             let found = client.search(&name, Scope::BaseObject, all, &["entryTtl"]);
-            found.values("entryTtl")[0].parse().unwrap()
+            found.values("entryTtl")[0].parse().expect("a number")
         };
         assert_eq!(ttl(&mut client, 0), 600, "{microseconds}");
         assert!(

@@ -86,7 +86,7 @@ struct Gate {
 
 impl Gate {
     fn set(&self, closed: bool) {
-        *self.closed.lock().unwrap() = closed;
+        *self.closed.lock().expect("nobody panicked") = closed;
         self.changed.notify_all();
     }
 }
@@ -94,8 +94,12 @@ impl Gate {
 impl Clock for Gate {
     fn now_us(&self) -> u64 {
         if std::thread::current().name() == Some("writer") {
-            let closed = self.closed.lock().unwrap();
-            drop(self.changed.wait_while(closed, |closed| *closed).unwrap());
+            let closed = self.closed.lock().expect("nobody panicked");
+            drop(
+                self.changed
+                    .wait_while(closed, |closed| *closed)
+                    .expect("nobody panicked"),
+            );
         }
         SystemClock.now_us()
     }

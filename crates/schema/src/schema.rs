@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - immutable: every change makes a new `Schema`; clones share everything;
-//! - an id means the same in every extension of its schema, where definitions are only added, and in
-//!   a schema read anew with its handles ([`Schema::with_handles_of`]).
+//! - an id means the same in every extension of its schema, where definitions are only added, and
+//!   in a schema read anew with its handles ([`Schema::with_handles_of`]).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use crate::schema_build::{extend, without_taken_names};
 use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
 
-/// The handle of an attribute type, valid for the schema that gave it and all that have its handles.
+/// The handle of an attribute type, valid for the schema that gave it and all with its handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(pub u16);
 

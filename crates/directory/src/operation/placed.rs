@@ -1,5 +1,5 @@
-//! Definitions are read from entries directly below their container. Anywhere else below `cn=config`
-//! they would be stored and do nothing, which an answer of success must not hide.
+//! Definitions are read from entries directly below their container. Anywhere else below
+//! `cn=config` they would be stored and do nothing, which an answer of success must not hide.
 
 use crate::catalog::Catalog;
 use crate::config::{INDEXES_NAME, SCHEMA_NAME};

@@ -354,11 +354,7 @@ fn run(
             }
             match offer(context, cursor, &area, &entry, out) {
                 Ok(None) => slice_over = cursor.large.is_some() || context.is_tired(),
-                Ok(Some(end)) => {
-                    // It was not sent: the next page begins with it.
-                    cursor.after = EntryId(met.id.0 - 1);
-                    return Ok(Ran::Ended(end));
-                }
+                Ok(Some(end)) => return Ok(ended_before(cursor, met.id, end)),
                 Err(stop) => slice_over = step_back(context, cursor, met.id, stop)?,
             }
             if slice_over {
@@ -375,6 +371,13 @@ fn run(
         cursor.after = EntryId(0);
     }
     Ok(Ran::Done)
+}
+
+/// The end of a page before an entry that was not sent: the next page begins with it.
+#[cold]
+fn ended_before(cursor: &mut Cursor, id: EntryId, end: End) -> Ran {
+    cursor.after = EntryId(id.0 - 1);
+    Ran::Ended(end)
 }
 
 /// Tests one entry of the region and sends it if it matches. `Some` when it would be one too many.
