@@ -1,6 +1,6 @@
 //! Writes that waited while the schema was changed: in the queue, while a password was hashed, in
-//! an open transaction. Handles of attribute types never come to mean anything else, so most go on as
-//! they are; those with values of a type that is gone or defined otherwise are refused, because
+//! an open transaction. Handles of attribute types never come to mean anything else, so most go on
+//! as they are; those with values of a type that is gone or defined otherwise are refused, because
 //! their values were checked, and names compared, by the definition before.
 
 use super::Desk;
