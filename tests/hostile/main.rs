@@ -5,6 +5,7 @@ mod accounts;
 mod bytes;
 mod crowds;
 mod doors;
+mod passwords;
 mod requests;
 
 use std::net::SocketAddr;

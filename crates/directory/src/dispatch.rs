@@ -81,9 +81,9 @@ pub(crate) fn dispatch(
         Request::Compare(it) => {
             return begin_compare(parts, &context, session, (id, it, &controls), out);
         }
-        // Requests are executed in order: what could be abandoned has been answered, or is a
-        // write that already has its place in the order (RFC 4511 §4.11 allows both).
-        Request::Abandon(_) => return Ok(Flow::Done),
+        // Requests are executed in order: what could be abandoned has been answered, waits for a
+        // hashing thread, or is a write that already has its place in the order (RFC 4511 §4.11).
+        Request::Abandon(it) => return Ok(parts.abandon(session, *it)),
         Request::Extended(it) => {
             let whose = (&context, &subject);
             return dispatch_extended(parts, whose, session, id, it, &controls, out);

@@ -100,6 +100,10 @@ pub(crate) enum Finished {
         bundle: Box<Bundle>,
         reply: Reply,
     },
+    /// A password was not checked: too much waits, or the client or the server goes.
+    NotChecked { purpose: CheckPurpose, stop: Stop },
+    /// The client abandoned an operation whose password waited to be checked or hashed.
+    Abandoned { kind: ResultKind },
     /// Hashing failed, or the password policy is against it.
     NotHashed {
         kind: ResultKind,
@@ -160,7 +164,8 @@ pub(crate) struct PasswordChecked {
     /// The entry that keeps it.
     pub entry: u64,
     pub purpose: CheckPurpose,
-    pub matched: bool,
+    /// The stored value whose password it is; `None` when it is wrong.
+    pub matched: Option<Vec<u8>>,
 }
 
 /// Why a password was checked.

@@ -1,7 +1,13 @@
 //! The few threads for slow password hashes, so that no serving thread ever stands still.
 //!
-//! The queue is bounded: when it is full the operation is refused with `busy`, because a hash
-//! that takes 50 ms is also the cheapest way to overload a server.
+//! A hash that takes 50 ms is also the cheapest way to overload a server, so what waits is
+//! bounded, has turns by the address of its client, is given up when it has waited too long or
+//! when its client is gone, and does not hold up a stop. What one thread does between two looks at
+//! all that is bounded as one verification is (`policy::password`).
+
+mod queue;
+#[cfg(test)]
+mod tests;
 
 use crate::flow::{CheckPurpose, Completion, Finished, Mailbox, PasswordChecked, Reply};
 use crate::stop::{Refusal, Stop};
@@ -9,12 +15,18 @@ use crate::write::{Bundle, Change, Write};
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use protocol::{MessageId, ResultCode, ResultKind};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+pub(crate) use queue::Lane;
+use queue::Queue;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Jobs that may wait: at 50 ms each and two threads, 25 seconds of work.
 const WAITING_MAX: usize = 1_024;
+/// How long a job may wait for its beginning: clients have given up by then, or soon will.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// How long a job of many parts goes on before others have their turn.
+const TURN: Duration = Duration::from_millis(10);
 
 /// A password to verify against slow stored values.
 pub(crate) struct PasswordJob {
@@ -37,15 +49,25 @@ pub(crate) enum Work {
 
 /// A piece of work with its return address.
 pub(crate) struct Task {
+    pub lane: Lane,
     pub session: u64,
     pub id: MessageId,
     pub mailbox: Arc<dyn Mailbox>,
     pub work: Work,
 }
 
+/// A task in the queue.
+struct Waiting {
+    task: Task,
+    since: Instant,
+    /// Values of it that are verified or hashed.
+    done: usize,
+    has_begun: bool,
+}
+
 /// The threads and their queue.
 pub(crate) struct HashPool {
-    sender: Option<SyncSender<Task>>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -57,42 +79,141 @@ pub(crate) struct HashSettings {
     pub password_type: schema::TypeId,
 }
 
+struct Shared {
+    state: Mutex<State>,
+    /// Something waits, or the pool stops.
+    called: Condvar,
+    settings: HashSettings,
+    wait_max: Duration,
+}
+
+struct State {
+    queue: Queue<Waiting>,
+    /// What the threads are at: the session by its mailbox and number, and whether it is given up.
+    running: Vec<(Arc<dyn Mailbox>, u64, bool)>,
+    stopped: bool,
+}
+
 impl HashPool {
     pub fn start(count: usize, settings: HashSettings) -> std::io::Result<HashPool> {
-        let (sender, receiver) = sync_channel(WAITING_MAX);
-        let receiver = Arc::new(Mutex::new(receiver));
-        let settings = Arc::new(settings);
+        HashPool::start_with(count, settings, WAITING_MAX, WAIT_MAX)
+    }
+
+    fn start_with(
+        count: usize,
+        settings: HashSettings,
+        waiting_max: usize,
+        wait_max: Duration,
+    ) -> std::io::Result<HashPool> {
+        let state = State {
+            queue: Queue::new(waiting_max),
+            running: Vec::new(),
+            stopped: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            called: Condvar::new(),
+            settings,
+            wait_max,
+        });
         let mut threads = Vec::with_capacity(count);
         for number in 0..count {
-            let (receiver, settings) = (Arc::clone(&receiver), Arc::clone(&settings));
+            let shared = Arc::clone(&shared);
             let builder = std::thread::Builder::new().name(format!("hash-{number}"));
-            threads.push(builder.spawn(move || run(&receiver, &settings))?);
+            threads.push(builder.spawn(move || shared.run())?);
         }
-        Ok(HashPool {
-            sender: Some(sender),
-            threads,
-        })
+        Ok(HashPool { shared, threads })
     }
 
     /// Queues a piece of work; `busy` when too much waits already.
     pub fn submit(&self, task: Task) -> Result<(), Stop> {
-        let sender = self
-            .sender
-            .as_ref()
-            .expect("the pool accepts work until it is dropped");
-        match sender.try_send(task) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Stop::refuse(
-                ResultCode::BUSY,
-                format!("{WAITING_MAX} password checks are waiting already: try again later"),
-            ),
+        let mut state = self.shared.lock();
+        if state.stopped {
+            return Err(stopping());
         }
+        let id = (Arc::clone(&task.mailbox), task.session, task.id);
+        let waiting = Waiting {
+            since: Instant::now(),
+            done: 0,
+            has_begun: false,
+            task,
+        };
+        let displaced = state.queue.push(waiting.task.lane, waiting);
+        drop(state);
+        self.shared.called.notify_one();
+        let Some(displaced) = displaced else {
+            return Ok(());
+        };
+        let task = &displaced.task;
+        let text = "very many password checks are waiting already: try again later";
+        let busy = || Refusal::new(ResultCode::BUSY, text).into();
+        if Arc::ptr_eq(&task.mailbox, &id.0) && (task.session, task.id) == (id.1, id.2) {
+            return Err(busy());
+        }
+        displaced.task.refuse(busy());
+        Ok(())
+    }
+
+    /// The session is gone: nothing of it begins any more, and what has begun ends with its part.
+    pub fn forget(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane) {
+        let own =
+            |other: &Arc<dyn Mailbox>, number| Arc::ptr_eq(other, mailbox) && number == session;
+        let mut state = self.shared.lock();
+        let running = state.running.iter_mut();
+        running
+            .filter(|it| own(&it.0, it.1))
+            .for_each(|it| it.2 = true);
+        let leaves = |it: &Waiting| own(&it.task.mailbox, it.task.session);
+        let gone = state.queue.take(Some(lane), leaves);
+        drop(state);
+        gone.into_iter().for_each(|it| it.task.refuse(left()));
+    }
+
+    /// The client of the session sends nothing more: binds and compares that wait are of no use.
+    /// What it wrote is done.
+    pub fn forget_checks(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane) {
+        let leaves = |it: &Waiting| {
+            Arc::ptr_eq(&it.task.mailbox, mailbox)
+                && it.task.session == session
+                && it.task.only_tells()
+        };
+        let gone = self.shared.lock().queue.take(Some(lane), leaves);
+        gone.into_iter().for_each(|it| it.task.refuse(left()));
+    }
+
+    /// Gives up an operation that its client abandons while it waits. Its completion comes, and
+    /// says nothing.
+    pub fn abandon(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane, id: MessageId) {
+        let leaves = |it: &Waiting| {
+            Arc::ptr_eq(&it.task.mailbox, mailbox)
+                && (it.task.session, it.task.id) == (session, id)
+                && it.task.abandoned().is_some()
+        };
+        let taken = self.shared.lock().queue.take(Some(lane), leaves);
+        for Waiting { task, .. } in taken {
+            if let Some(kind) = task.abandoned() {
+                let what = Finished::Abandoned { kind };
+                task.mailbox.deliver(vec![Completion { session, id, what }]);
+            }
+        }
+    }
+
+    /// Nothing begins any more: what waits is refused, and so is what comes.
+    pub fn stop(&self) {
+        let mut state = self.shared.lock();
+        state.stopped = true;
+        let waiting = state.queue.take(None, |_| true);
+        drop(state);
+        self.shared.called.notify_all();
+        waiting
+            .into_iter()
+            .for_each(|it| it.task.refuse(stopping()));
     }
 }
 
 impl Drop for HashPool {
     fn drop(&mut self) {
-        self.sender = None;
+        self.stop();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a hashing thread panicked");
@@ -101,81 +222,214 @@ impl Drop for HashPool {
     }
 }
 
-fn run(receiver: &Mutex<Receiver<Task>>, settings: &HashSettings) {
-    loop {
-        let next = receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(task) = next else { return };
-        let what = match task.work {
-            Work::Verify(job) => verify(job, settings),
-            Work::Hash {
-                bundle,
-                kind,
-                reply,
-            } => hash(bundle, kind, reply, settings),
+fn stopping() -> Stop {
+    Refusal::new(ResultCode::UNAVAILABLE, "the server is stopping").into()
+}
+
+fn left() -> Stop {
+    Refusal::new(ResultCode::BUSY, "the client is gone").into()
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        while let Some(mut waiting) = self.next() {
+            if !waiting.has_begun && waiting.since.elapsed() > self.wait_max {
+                let wait_s = self.wait_max.as_secs();
+                let text = format!(
+                    "the password check did not begin within {wait_s} seconds: try again later"
+                );
+                self.ended(&waiting.task);
+                waiting
+                    .task
+                    .refuse(Refusal::new(ResultCode::BUSY, text).into());
+                continue;
+            }
+            waiting.has_begun = true;
+            let ended = waiting.turn(&self.settings);
+            let (given_up, stopped) = self.ended(&waiting.task);
+            match ended {
+                Some(what) => waiting.task.answer(what),
+                None if given_up => waiting.task.refuse(left()),
+                None if stopped => waiting.task.refuse(stopping()),
+                None => {
+                    let lane = waiting.task.lane;
+                    self.lock().queue.go_on(lane, waiting);
+                    self.called.notify_one();
+                }
+            }
+        }
+    }
+
+    /// The next one to work on; `None` when the pool has stopped.
+    fn next(&self) -> Option<Waiting> {
+        let mut state = self.lock();
+        loop {
+            if let Some(waiting) = state.queue.pop() {
+                let Task {
+                    mailbox, session, ..
+                } = &waiting.task;
+                state.running.push((Arc::clone(mailbox), *session, false));
+                return Some(waiting);
+            }
+            if state.stopped {
+                return None;
+            }
+            state = self
+                .called
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A turn has ended: whether its session was given up meanwhile, and whether the pool stops.
+    fn ended(&self, task: &Task) -> (bool, bool) {
+        let mut state = self.lock();
+        let own = |it: &(Arc<dyn Mailbox>, u64, bool)| {
+            Arc::ptr_eq(&it.0, &task.mailbox) && it.1 == task.session
         };
-        task.mailbox.deliver(vec![Completion {
-            session: task.session,
-            id: task.id,
+        let at = state.running.iter().position(own);
+        let given_up = at.is_some_and(|at| state.running.swap_remove(at).2);
+        (given_up, state.stopped)
+    }
+}
+
+impl Task {
+    /// Whether it changes nothing: a bind or a compare.
+    fn only_tells(&self) -> bool {
+        match &self.work {
+            Work::Verify(job) => !matches!(job.purpose, CheckPurpose::Change(_)),
+            Work::Hash { .. } => false,
+        }
+    }
+
+    /// What kind of response is left out when the client abandons it; `None` when it goes on: a
+    /// bind cannot be abandoned (RFC 4511 §4.11), and others belong to a stream or a transaction.
+    fn abandoned(&self) -> Option<ResultKind> {
+        match &self.work {
+            Work::Verify(job) => match job.purpose {
+                CheckPurpose::Compare(_) => Some(ResultKind::Compare),
+                CheckPurpose::Bind { .. } | CheckPurpose::Change(_) => None,
+            },
+            Work::Hash { bundle, kind, .. } => match **bundle {
+                Bundle::One(_) => Some(*kind),
+                Bundle::Transaction { .. } | Bundle::Sequence { .. } => None,
+            },
+        }
+    }
+
+    fn refuse(self, stop: Stop) {
+        self.answer(Ended::Refused(stop));
+    }
+
+    fn answer(self, ended: Ended) {
+        let what = match (self.work, ended) {
+            (Work::Verify(mut job), Ended::Done { right }) => Finished::Password(PasswordChecked {
+                entry: job.entry,
+                purpose: job.purpose,
+                matched: right.map(|at| job.stored.swap_remove(at)),
+            }),
+            (Work::Verify(job), Ended::Refused(stop)) => Finished::NotChecked {
+                purpose: job.purpose,
+                stop,
+            },
+            (
+                Work::Hash {
+                    bundle,
+                    kind,
+                    reply,
+                },
+                Ended::Done { .. },
+            ) => Finished::Hashed {
+                kind,
+                bundle,
+                reply,
+            },
+            (Work::Hash { kind, reply, .. }, Ended::Refused(stop)) => {
+                Finished::NotHashed { kind, stop, reply }
+            }
+        };
+        self.mailbox.deliver(vec![Completion {
+            session: self.session,
+            id: self.id,
             what,
         }]);
     }
 }
 
-fn verify(job: PasswordJob, settings: &HashSettings) -> Finished {
-    let right = job
-        .stored
-        .iter()
-        .find(|stored| password::verify(stored, &job.given));
-    if let Some(stored) = right {
-        let tag = settings.verified.tag(job.entry, stored, &job.given);
-        settings
-            .verified
-            .insert(tag, settings.clock.now_us() / 1_000);
-    }
-    Finished::Password(PasswordChecked {
-        entry: job.entry,
-        purpose: job.purpose,
-        matched: right.is_some(),
-    })
+/// How a task ended.
+enum Ended {
+    /// All was done. `right`: which stored value the password is of.
+    Done {
+        right: Option<usize>,
+    },
+    Refused(Stop),
 }
 
-fn hash(
-    mut bundle: Box<Bundle>,
-    kind: ResultKind,
-    reply: Reply,
-    settings: &HashSettings,
-) -> Finished {
-    for write in bundle.writes_mut() {
-        let former = write.options.as_mut().and_then(|it| it.former.take());
-        let Some(former) = former else {
-            continue;
-        };
-        if let Err(stop) = former.apply(&mut write.change, settings.password_type) {
-            return Finished::NotHashed { kind, stop, reply };
-        }
-    }
-    let writes = bundle.writes_mut().iter_mut();
-    for value in writes.flat_map(|it| passwords(&mut it.change, settings.password_type)) {
-        if password::is_hashed(value) {
-            continue;
-        }
-        match password::hash(settings.scheme, value) {
-            Ok(hashed) => *value = hashed.into_bytes(),
-            Err(error) => {
-                let text = format!("the password cannot be hashed: {error}");
-                let stop = Refusal::new(ResultCode::OTHER, text).into();
-                return Finished::NotHashed { kind, stop, reply };
+impl Waiting {
+    /// Does as much as a turn lasts; `None` when more is left.
+    fn turn(&mut self, settings: &HashSettings) -> Option<Ended> {
+        let began = Instant::now();
+        loop {
+            let ended = match &mut self.task.work {
+                Work::Verify(job) => verify(job, &mut self.done, settings),
+                Work::Hash { bundle, .. } => hash(bundle, &mut self.done, settings),
+            };
+            if ended.is_some() || began.elapsed() >= TURN {
+                return ended;
             }
         }
     }
-    Finished::Hashed {
-        kind,
-        bundle,
-        reply,
+}
+
+/// Verifies the next stored value; the end when it is right, or the last.
+fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+    let at = *done;
+    *done += 1;
+    let Some(stored) = job.stored.get(at) else {
+        return Some(Ended::Done { right: None });
+    };
+    if !password::verify(stored, &job.given) {
+        let is_last = *done >= job.stored.len();
+        return is_last.then_some(Ended::Done { right: None });
     }
+    let tag = settings.verified.tag(job.entry, stored, &job.given);
+    let now_ms = settings.clock.now_us() / 1_000;
+    settings.verified.insert(tag, now_ms);
+    Some(Ended::Done { right: Some(at) })
+}
+
+/// Holds a write against former passwords, or hashes the next password; the end when there is none.
+fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+    for write in bundle.writes_mut() {
+        let former = write.options.as_mut().and_then(|it| it.former.take());
+        if let Some(former) = former {
+            let applied = former.apply(&mut write.change, settings.password_type);
+            return applied.err().map(Ended::Refused);
+        }
+    }
+    let writes = bundle.writes_mut().iter_mut();
+    let values = writes.flat_map(|it| passwords(&mut it.change, settings.password_type));
+    for value in values.skip(*done) {
+        *done += 1;
+        if password::is_hashed(value) {
+            continue;
+        }
+        return match password::hash(settings.scheme, value) {
+            Ok(hashed) => {
+                *value = hashed.into_bytes();
+                None
+            }
+            Err(error) => {
+                let text = format!("the password cannot be hashed: {error}");
+                Some(Ended::Refused(Refusal::new(ResultCode::OTHER, text).into()))
+            }
+        };
+    }
+    Some(Ended::Done { right: None })
 }
 
 /// The password values that a write would store. Values to delete are compared, not stored.

@@ -10,6 +10,7 @@ use crate::bound::{Bound, ENDED};
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{Completion, Flow, Mailbox};
+use crate::hashing::Lane;
 use crate::memory::Account;
 use crate::monitor::{Counters, Operation};
 use crate::open::Shared;
@@ -158,8 +159,23 @@ impl Worker {
         }
     }
 
-    /// The connection is gone. Writes that wait for a hash are given up with it.
+    /// The client sends nothing more, which is all a server hears of one that has closed its
+    /// connection: binds and compares whose passwords wait to be checked are given up.
+    pub fn heard_all(&mut self, session: &Session) {
+        let lane = Lane::of(&session.peer);
+        let hashes = &self.shared.hashes;
+        hashes.forget_checks(&self.mailbox, session.id, lane);
+    }
+
+    /// The server stops: passwords that wait to be checked or hashed are given up.
+    pub fn stop(&mut self) {
+        self.shared.hashes.stop();
+    }
+
+    /// The connection is gone. What waits for a hash is given up with it.
     pub fn forget(&mut self, session: &mut Session) {
+        let lane = Lane::of(&session.peer);
+        self.shared.hashes.forget(&self.mailbox, session.id, lane);
         let held = session.held.get_mut().map(std::mem::take);
         for held in held.unwrap_or_default() {
             let operation = Operation::answered_by(held.submission.kind);
@@ -326,6 +342,8 @@ impl Worker {
             Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
                 true
             }
+            // What it is about may be what waits.
+            Request::Abandon(_) => true,
             // An update whose old password is being checked has its place in a transaction.
             Request::Extended(it) if session.checking == 0 => match it.name {
                 oid::BULK_UPDATE => session.bulk_update.as_ref().is_none_or(|it| it.has_room()),

@@ -184,7 +184,10 @@ impl<S: Service> Connection<S> {
 
     /// No more bytes will come: what was begun is finished and answered, then the connection
     /// closes.
-    pub fn end_of_input(&mut self) {
+    pub fn end_of_input(&mut self, service: &mut S) {
+        if self.input.is_empty() {
+            service.heard_all(&self.session);
+        }
         self.bundle.end();
         if self.state == State::Open && (self.waiting > 0 || self.can_proceed()) {
             self.state = State::Ending;
@@ -501,7 +504,7 @@ impl<S: Service> Connection<S> {
             let text = "the message id is that of a search that has not ended";
             return Some(LdapResult::new(ResultCode::PROTOCOL_ERROR, text));
         }
-        if self.waiting > 0 {
+        if self.waiting > 0 && is_answered {
             let limit = service.pending_operations_max(&self.session);
             if limit > 0 && self.waiting >= limit {
                 let diagnostic = format!(

@@ -261,6 +261,10 @@ impl Service for Fake {
 
     fn lost(&mut self, _: Done) {}
 
+    fn heard_all(&mut self, _: &FakeSession) {}
+
+    fn stop(&mut self) {}
+
     fn forget(&mut self, _: &mut FakeSession) {}
 
     fn is_inside_message(cursor: &FakeCursor) -> bool {

@@ -400,7 +400,7 @@ impl<S: Service> State<S> {
             Poll::Ready(Err(_)) => Turn::Closed,
             Poll::Ready(Ok(0)) => {
                 self.ended = true;
-                self.connection.end_of_input();
+                self.connection.end_of_input(&mut desk.service);
                 Turn::Again
             }
             Poll::Ready(Ok(length)) => self.receive(desk, shared, length, cx),
@@ -495,7 +495,7 @@ impl<S: Service> State<S> {
                 service.moved(plain.len(), out.len());
                 match received {
                     Ok(Received::Plain) => {}
-                    Ok(Received::Closed) => self.connection.end_of_input(),
+                    Ok(Received::Closed) => self.connection.end_of_input(service),
                     Err(error) => {
                         tracing::debug!(%error, "TLS failed");
                         self.connection.abort(service);

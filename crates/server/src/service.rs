@@ -78,6 +78,12 @@ pub trait Service: 'static {
     /// Takes finished work whose client is gone.
     fn lost(&mut self, completion: Self::Completion);
 
+    /// The client of a session sends nothing more: it has closed the connection, or its side of it.
+    fn heard_all(&mut self, session: &Self::Session);
+
+    /// The server stops: what has not begun need not.
+    fn stop(&mut self);
+
     /// The client of a session is gone, and nothing of it goes on.
     fn forget(&mut self, session: &mut Self::Session);
 
@@ -197,6 +203,14 @@ impl Service for Worker {
 
     fn lost(&mut self, completion: Completion) {
         Worker::lost(self, &completion);
+    }
+
+    fn heard_all(&mut self, session: &Session) {
+        Worker::heard_all(self, session);
+    }
+
+    fn stop(&mut self) {
+        Worker::stop(self);
     }
 
     fn forget(&mut self, session: &mut Session) {

@@ -190,7 +190,10 @@ impl<S: Service> Thread<S> {
             if stop && stopping_until.is_none() {
                 let timeout = self.shared.borrow().connections.stop_timeout;
                 stopping_until = Some(Instant::now() + timeout);
-                self.desk.borrow_mut().stopping = true;
+                let mut desk = self.desk.borrow_mut();
+                desk.stopping = true;
+                desk.service.stop();
+                drop(desk);
                 let links = self.links.borrow().all();
                 links.iter().for_each(|it| it.stop());
             }

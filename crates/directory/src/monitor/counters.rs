@@ -61,12 +61,18 @@ impl Operation {
             | Finished::Hashed { kind, .. }
             | Finished::NotHashed { kind, .. } => Operation::answered_by(*kind),
             Finished::Transaction(_) | Finished::Sequence(_) => Operation::Extended,
-            Finished::Password(checked) => match checked.purpose {
-                CheckPurpose::Bind { .. } => Operation::Bind,
-                CheckPurpose::Compare(_) => Operation::Compare,
-                CheckPurpose::Change(_) => Operation::Extended,
-            },
+            Finished::Abandoned { kind } => Operation::answered_by(*kind),
+            Finished::Password(checked) => Operation::checked_for(&checked.purpose),
+            Finished::NotChecked { purpose, .. } => Operation::checked_for(purpose),
         })
+    }
+
+    fn checked_for(purpose: &CheckPurpose) -> Operation {
+        match purpose {
+            CheckPurpose::Bind { .. } => Operation::Bind,
+            CheckPurpose::Compare(_) => Operation::Compare,
+            CheckPurpose::Change(_) => Operation::Extended,
+        }
     }
 
     /// The operation that a response of this kind ends.

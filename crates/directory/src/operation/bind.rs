@@ -269,6 +269,22 @@ pub(crate) fn checked(
     }
 }
 
+/// Whether the stored value that a slow check found right is still what a subject binds with: its
+/// password may have changed meanwhile, and its entry have gone or got another name.
+pub(crate) fn still_keeps(
+    context: &Context<'_>,
+    id: EntryId,
+    subject: &Subject,
+    stored: Option<Vec<u8>>,
+) -> Result<bool, Stop> {
+    let (Some(stored), Some(name)) = (stored, &subject.name) else {
+        return Ok(false);
+    };
+    let now = candidate(context, name.clone())?;
+    let is_same = now.is_some_and(|(found, _)| found == id);
+    Ok(is_same && stored_passwords(context, id)?.contains(&&stored[..]))
+}
+
 /// The entry that keeps the password of a name, and the subject it would become.
 pub(super) fn candidate(
     context: &Context<'_>,

@@ -1,5 +1,6 @@
 //! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does: the
-//! stored hash itself is no password, whoever has stolen it. It is held against the account's policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
+//! stored hash itself is no password, whoever has stolen it. It is held against the account's
+//! policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
 
 use super::bind::{self, Desk, Tried};
 use super::controls::Controls;
@@ -53,9 +54,7 @@ pub(crate) fn compare<'d>(
     let mut last_name = needs.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    if description.type_id == catalog.known.user_password.type_id {
-        passwords::refuse_exposed(needs.peer)?;
-    }
+    let is_password = is_password(catalog, needs, &description)?;
     if let Some(entry) = virtual_search::entry_of(context, needs, name)? {
         let with = (context, needs);
         return compare_virtual(with, name, &entry, &description, request, controls);
@@ -80,7 +79,7 @@ pub(crate) fn compare<'d>(
     if let Some(condition) = controls.assertion {
         assertion::require(context, id, condition, &|| needs.now_s())?;
     }
-    if description.type_id == catalog.known.user_password.type_id {
+    if is_password {
         let asked = (request, controls.password_policy);
         return compare_password(context, &desk(), (id, name, &description), asked);
     }
@@ -114,6 +113,19 @@ pub(crate) fn compare<'d>(
         return no_such_attribute(request);
     }
     Ok(Outcome::False)
+}
+
+/// Whether a password is compared, which nobody on the way may read.
+fn is_password(
+    catalog: &Catalog,
+    needs: &Needs<'_>,
+    description: &Description,
+) -> Result<bool, Stop> {
+    let is_password = description.type_id == catalog.known.user_password.type_id;
+    if is_password {
+        passwords::refuse_exposed(needs.peer)?;
+    }
+    Ok(is_password)
 }
 
 /// A compare on an entry that is not stored.

@@ -17,8 +17,9 @@ use protocol::{ChangeOperation, ResultCode};
 use schema::Name;
 use store::EntryId;
 
-/// Refuses a write whose passwords nobody may store, or that the policy for its entry forbids; what takes a slow hash to find out is
-/// left to the hashing threads. `proved`: the old password is checked beside the write.
+/// Refuses a write whose passwords nobody may store, or that the policy for its entry forbids; what
+/// takes a slow hash to find out is left to the hashing threads. `proved`: the old password is
+/// checked beside the write.
 pub(crate) fn check(
     parts: &Parts<'_>,
     context: &Context<'_>,

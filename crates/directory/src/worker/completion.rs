@@ -43,7 +43,9 @@ impl Worker {
             Finished::Write { outcome, .. } => outcome.result.code == ResultCode::SUCCESS,
             Finished::Transaction(settled) => settled.result.code == ResultCode::SUCCESS,
             Finished::Sequence(_) => true,
-            Finished::NotHashed { .. } => false,
+            Finished::NotHashed { .. }
+            | Finished::NotChecked { .. }
+            | Finished::Abandoned { .. } => false,
             Finished::News | Finished::Password(_) | Finished::Hashed { .. } => return,
         };
         let Some(mut bound) = session.bound.take() else {
@@ -74,6 +76,17 @@ impl Worker {
             }
             Finished::News => Flow::Done,
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
+            Finished::NotChecked { purpose, stop } => {
+                self.not_checked(session, id, purpose, stop, out)
+            }
+            Finished::Abandoned { kind } => {
+                if kind != ResultKind::Compare {
+                    session.hashing = false;
+                    session.waiting = session.waiting.saturating_sub(1);
+                    self.release_held(session);
+                }
+                Flow::Done
+            }
             Finished::Transaction(settled) => {
                 session.waiting = session.waiting.saturating_sub(1);
                 transaction::write_end(out, id, &settled);
@@ -125,11 +138,12 @@ impl Worker {
                 asked,
                 guess,
             } => {
-                let whose = (EntryId(checked.entry), subject);
-                let tried = (guess, checked.matched);
+                let id_of = EntryId(checked.entry);
                 let ended = self.with_parts(|parts| {
                     let context = parts.context(&session.subject);
                     let desk = parts.bind_desk(&session.peer);
+                    let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
+                    let (whose, tried) = ((id_of, subject), (guess, matched));
                     let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
                     dispatch::end_bind(parts, session, id, (verdict, asked), out)
                 });
@@ -143,7 +157,7 @@ impl Worker {
                 let decided = self.with_parts(|parts| {
                     let context = parts.context(&session.subject);
                     let desk = parts.bind_desk(&session.peer);
-                    compare::checked(&context, &desk, entry, &compared, checked.matched)
+                    compare::checked(&context, &desk, entry, &compared, checked.matched.is_some())
                 });
                 match decided {
                     Ok(outcome) => {
@@ -157,8 +171,34 @@ impl Worker {
                 }
             }
             CheckPurpose::Change(change) => {
-                return self.old_password_checked(session, id, *change, checked.matched, out);
+                let matched = checked.matched.is_some();
+                return self.old_password_checked(session, id, *change, matched, out);
             }
+        }
+        Flow::Done
+    }
+
+    /// Answers an operation whose password was not checked.
+    fn not_checked(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        purpose: CheckPurpose,
+        stop: Stop,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let result = stop.into_result();
+        let kind = match &purpose {
+            CheckPurpose::Bind { .. } => ResultKind::Bind,
+            CheckPurpose::Compare(_) => ResultKind::Compare,
+            CheckPurpose::Change(_) => ResultKind::Extended,
+        };
+        response::write_result(out, id, kind, &result, &[]);
+        if let CheckPurpose::Change(change) = purpose
+            && let Some(identifier) = change.transaction
+        {
+            session.checking = session.checking.saturating_sub(1);
+            session.transactions.made().abort(&identifier, &result, out);
         }
         Flow::Done
     }

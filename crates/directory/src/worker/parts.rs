@@ -5,8 +5,8 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::feed::Listener;
-use crate::flow::{Mailbox, Reply};
-use crate::hashing::{HashPool, Task, Work, has_clear_passwords};
+use crate::flow::{Flow, Mailbox, Reply};
+use crate::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
 use crate::monitor::Counters;
 use crate::open::Shared;
 use crate::operation::bind;
@@ -147,10 +147,18 @@ impl Parts<'_> {
         })
     }
 
+    /// Gives up work of the hashing threads that has not begun.
+    pub fn abandon(&self, session: &Session, id: MessageId) -> Flow {
+        let lane = Lane::of(&session.peer);
+        self.hashes.abandon(self.mailbox, session.id, lane, id);
+        Flow::Done
+    }
+
     /// Sends work to the hashing threads.
     pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
         let mailbox = Arc::clone(self.mailbox);
         self.hashes.submit(Task {
+            lane: Lane::of(&session.peer),
             session: session.id,
             id,
             mailbox,

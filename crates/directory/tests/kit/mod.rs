@@ -304,6 +304,38 @@ impl Client {
         self.call(&Request::Bind(request), &[]).result
     }
 
+    /// A bind whose slow check has ended when `meanwhile` happens, and that is answered afterwards.
+    pub fn bind_late(
+        &mut self,
+        name: &str,
+        password: &str,
+        meanwhile: impl FnOnce(),
+    ) -> LdapResult {
+        let authentication = Authentication::Simple(password.as_bytes());
+        let request = BindRequest {
+            version: 3,
+            name,
+            authentication,
+        };
+        let (mut bytes, mut out) = (Vec::new(), Vec::new());
+        write_request(&mut bytes, 1, &Request::Bind(request), &[]);
+        let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
+        let flow = self.worker.execute(&mut self.session, &message, &mut out);
+        assert!(matches!(flow, Flow::Waiting), "the check is slow");
+        let mut arrived = self.inbox.arrived.lock().unwrap();
+        while arrived.is_empty() {
+            arrived = self.inbox.wake.wait(arrived).unwrap();
+        }
+        let completion = arrived.remove(0);
+        drop(arrived);
+        self.worker.sleep();
+        meanwhile();
+        self.worker
+            .complete(&mut self.session, completion, &mut out);
+        self.worker.sleep();
+        answer(&out).result
+    }
+
     pub fn add(&mut self, entry: &str, attributes: &[(&str, &[&str])]) -> LdapResult {
         self.add_with(entry, attributes, &[]).result
     }

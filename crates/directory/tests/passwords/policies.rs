@@ -153,3 +153,32 @@ fn a_stolen_hash_is_no_password_to_compare() {
         }
     }
 }
+
+#[test]
+fn a_slow_bind_is_held_against_the_password_as_it_is_when_it_ends() {
+    let (mut admin, mut ada) = world(&[]);
+    let slow = hash(Scheme::Argon2id, b"old").unwrap();
+    success(&set(&mut admin, &[&slow]));
+    success(&ada.bind_late(ADA, "old", || ()));
+    // Each time another hash, so that no check is remembered.
+    let again = |admin: &mut Client| {
+        let slow = hash(Scheme::Argon2id, b"old").unwrap();
+        success(&set(admin, &[&slow]));
+    };
+    again(&mut admin);
+    let late = ada.bind_late(ADA, "old", || success(&set(&mut admin, &["new"])));
+    assert_eq!(late.code, ResultCode::INVALID_CREDENTIALS);
+    again(&mut admin);
+    let late = ada.bind_late(ADA, "old", || {
+        success(&admin.rename_with(ADA, "cn=other", None, &[]).result);
+    });
+    assert_eq!(late.code, ResultCode::INVALID_CREDENTIALS);
+    success(
+        &admin
+            .rename_with("cn=other,dc=example,dc=com", "cn=ada", None, &[])
+            .result,
+    );
+    again(&mut admin);
+    let late = ada.bind_late(ADA, "old", || success(&admin.delete_with(ADA, &[]).result));
+    assert_eq!(late.code, ResultCode::INVALID_CREDENTIALS);
+}

@@ -8,10 +8,7 @@ use crate::report::{Problem, note};
 use crate::schema::accept::accept;
 use crate::schema::{Kept, published};
 use policy::{Secrets, looks_secret};
-use protocol::{ChangeOperation, Request, Response, ResponseMessage, Scope};
-use schema::{
-    AttributeTypeDefinition, Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition,
-};
+use schema::{Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition};
 use std::collections::HashSet;
 
 /// What the node calls the definitions that were taken over.

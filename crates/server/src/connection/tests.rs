@@ -216,7 +216,7 @@ fn many_requests_at_once_leave_others_their_turn() {
         &messages.concat(),
         &mut world.out,
     );
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     while world.connection.can_proceed() {
         world
             .connection
@@ -344,19 +344,19 @@ fn requests_behind_start_tls_end_the_connection() {
 fn the_end_of_input_lets_what_was_begun_finish() {
     let mut world = World::new();
     world.receive(&[say::delete(1), say::compare(2)]);
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     assert!(!world.connection.is_closed());
     assert_eq!(world.complete(1), ["delete 1 success"]);
     assert_eq!(world.proceed(), ["compare 2 compareTrue"]);
     assert!(world.connection.is_closed());
     let mut world = World::new();
     world.receive(&[say::search(1, "2 1 1")]);
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     assert_eq!(world.proceed(), ["entry 1", "done 1 success"]);
     assert!(world.connection.is_closed());
     let mut world = World::new();
     world.receive_bytes(&[0x30]);
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     assert!(world.connection.is_closed());
 }
 

@@ -47,7 +47,7 @@ const SETTINGS: &[Setting] = &[
         "",
         "allow_cleartext_binds",
         "false",
-        "Accept passwords, in binds and in all other operations, over connections that are neither\n\
+        "Accept passwords, in binds and all other operations, over connections that are neither\n\
          TLS nor from this machine.",
     ),
     Setting {

@@ -63,7 +63,7 @@ fn requests_about_the_connection_end_a_bundle() {
     }
     let mut world = World::new();
     world.receive(&[say::announce(1, 9, None)]);
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     assert_eq!(world.connection.patience(1), None);
     let mut world = World::new();
     world.receive(&[say::announce(1, 9, None)]);

@@ -68,7 +68,7 @@ fn a_search_that_stays_ends_when_it_should() {
     assert!(!world.connection.is_following());
     // What was begun is said when no more is asked; then the connection closes.
     world.receive(&[follow(8)]);
-    world.connection.end_of_input();
+    world.connection.end_of_input(&mut world.service);
     assert_eq!(world.proceed(), ["entry 8"]);
     assert!(!world.connection.is_closed());
     assert_eq!(world.proceed(), ["entry 8"]);
