@@ -145,6 +145,7 @@ fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(dir)?;
     Directory::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
     let owner = Peer {
+        exposed: false,
         unix_uid: Some(0),
         secure: true,
         local: true,
