@@ -94,7 +94,7 @@ pub(crate) struct SearchLimits {
     pub candidates_max: u64,
     /// Candidates looked at so far.
     pub examined: u64,
-    /// Sort keys kept in memory at a time; 0 = no limit.
+    /// Entries sorted by one search; 0 = no limit.
     pub sort_entries_max: u64,
 }
 

@@ -297,18 +297,17 @@ impl Directory {
         let log = order_of(&snapshot)?;
         let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;
         drop(reader);
-        let password_type = catalog.known.user_password.type_id;
+        let hashing = HashSettings {
+            scheme: options.password_scheme,
+            verified: Arc::new(tags(options.verified_max, options.verified_ttl_ms)?),
+            clock: Arc::clone(&options.clock),
+            password_type: catalog.known.user_password.type_id,
+        };
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
-        let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
+        let verified = Arc::clone(&hashing.verified);
         let wrong = wrong_guesses(options)?;
         let start = |source| Failure::file("starting a thread", source);
-        let settings = HashSettings {
-            scheme: options.password_scheme,
-            verified: Arc::clone(&verified),
-            clock: Arc::clone(&options.clock),
-            password_type,
-        };
-        let hashes = HashPool::start(options.hash_threads, settings).map_err(start)?;
+        let hashes = HashPool::start(options.hash_threads, hashing).map_err(start)?;
         let feed = Arc::new(Feed::default());
         let monitor = Arc::new(Monitor::new(options.clock.now_us()));
         let (compaction, mailboxes) = (Arc::default(), Arc::default());
@@ -330,12 +329,11 @@ impl Directory {
             mailboxes: Arc::clone(&mailboxes),
         };
         let writer = Writer::start(desk).map_err(start)?;
-        let clock = Arc::clone(&options.clock);
         let memory = budget(options);
         let shared = Shared {
             store,
             catalog,
-            clock,
+            clock: Arc::clone(&options.clock),
             verified,
             wrong,
             scheme: options.password_scheme,

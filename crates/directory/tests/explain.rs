@@ -170,7 +170,7 @@ fn orders_and_pages_are_explained() {
     assert!(found.examined < 100, "{}", found.examined);
     let has = |oid: &str| answer.controls.iter().any(|(name, _)| name == oid);
     assert!(has(oid::PAGED_RESULTS));
-    // Without an index all of them are sorted; the least ten are the page.
+    // Without an index all of them are sorted; the first ten are the page.
     for (controls, matched) in [
         (vec![control(), sort("sn", false)], u64::from(PEOPLE)),
         (vec![control(), sort("sn", true), page(10)], 10),
@@ -180,7 +180,7 @@ fn orders_and_pages_are_explained() {
         assert_eq!(found.matched, matched);
         assert!(found.tested > u64::from(PEOPLE) && found.microseconds > 0);
         let plan = found.regions[0].plan;
-        assert!(plan.ends_with("sorted in memory by sn"), "{plan}");
+        assert!(plan.ends_with("sorted by sn"), "{plan}");
         assert!(
             answer
                 .controls

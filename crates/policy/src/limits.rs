@@ -24,7 +24,7 @@ pub struct Limits {
     pub page_entries_max: u32,
     /// Entries that all pages of a search may hold together.
     pub paged_entries_max: u64,
-    /// Entries sorted in memory for one search.
+    /// Entries sorted for one search where no ordering index helps; 0 = no limit.
     pub sort_entries_max: u32,
     /// Searches that follow the directory one subject may have at a time, over all connections.
     pub followers_max: u32,

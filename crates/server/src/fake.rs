@@ -52,7 +52,7 @@ impl FakeCursor {
     /// What a base asks for: entries, bytes of their names, entries at a time, 2 for two parts of
     /// each; 1 where nothing is said.
     fn of(id: MessageId, base: &str) -> FakeCursor {
-        let mut numbers = base.split(' ').map(|it| it.parse().unwrap_or(1));
+        let mut numbers = base.split_whitespace().map(|it| it.parse().unwrap_or(1));
         let mut next = || numbers.next().unwrap_or(1);
         FakeCursor {
             id,

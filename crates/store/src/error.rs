@@ -183,17 +183,12 @@ impl fmt::Display for Error {
                  backup back with `pando restore`, or go on without those writes by `pando check \
                  --forget-lost DIR`"
             ),
-            Error::Locked {
-                folder,
-                process: Some(process),
-            } => {
-                write!(f, "{} is in use by process {process}", folder.display())
-            }
-            Error::Locked {
-                folder,
-                process: None,
-            } => {
-                write!(f, "{} is in use by another process", folder.display())
+            Error::Locked { folder, process } => {
+                write!(f, "{} is in use by ", folder.display())?;
+                match process {
+                    Some(process) => write!(f, "process {process}"),
+                    None => f.write_str("another process"),
+                }
             }
             Error::Exists { file } => write!(f, "{} exists already", file.display()),
             Error::Missing { file } => write!(f, "there is no database {}", file.display()),

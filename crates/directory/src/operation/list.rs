@@ -12,6 +12,8 @@ pub(crate) use coded::Place;
 pub(crate) use lists::{Asked, Lists};
 pub(crate) use sorter::{Merge, Sorter};
 
+use crate::context::Context;
+use crate::operation::search::Needs;
 use crate::stop::{Failure, Stop};
 use coded::Writer;
 use std::sync::Arc;
@@ -41,6 +43,19 @@ pub(crate) struct Origin {
     pub version: u64,
     /// When the list was begun, in microseconds of Unix time.
     pub begun_us: u64,
+}
+
+impl Origin {
+    /// The origin of a list that is begun now, for a search with this fingerprint.
+    pub fn of(context: &Context<'_>, needs: &Needs<'_>, fingerprint: u64) -> Origin {
+        Origin {
+            fingerprint,
+            subject: context.subject.dn.as_str().into(),
+            schema: context.catalog.schema.clone(),
+            version: context.version(),
+            begun_us: needs.clock.now_us(),
+        }
+    }
 }
 
 impl List {

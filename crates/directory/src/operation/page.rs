@@ -55,6 +55,11 @@ pub(crate) fn fingerprint(
     hash.update(&[0, request.scope as u8]);
     // They decide which regions there are, and the cookie says how many are done.
     hash.update(&[request.deref_aliases as u8, controls.manage_dsa_it as u8]);
+    // They decide which entries of the regions are meant.
+    let asked = controls.search.as_deref();
+    let subentries = asked.and_then(|it| it.subentries).map(|it| it.visible);
+    let beside = asked.is_some_and(|it| it.shows_subentries);
+    hash.update(&[subentries.map_or(2, u8::from), u8::from(beside)]);
     hash.update(&filter);
     hash.update(&[0]);
     hash.update(subject.dn.as_bytes());

@@ -148,13 +148,7 @@ pub(crate) fn begin(
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
     cursor.areas.retain(|it| !is_entries(it.kind));
-    let origin = Origin {
-        fingerprint,
-        subject: context.subject.dn.as_str().into(),
-        schema: schema.clone(),
-        version: context.version(),
-        begun_us: needs.clock.now_us(),
-    };
+    let origin = Origin::of(context, needs, fingerprint);
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
@@ -247,6 +241,34 @@ pub(crate) fn step(
                 return sorted.end(context, needs, cursor, ended, out);
             }
         }
+    }
+}
+
+impl Collect {
+    /// The candidates of a region; `None` when they are still being gathered.
+    fn candidates(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        cursor: &mut Cursor,
+        region: &Region,
+    ) -> Result<Option<Candidates>, Stop> {
+        let mut candidates = match self.candidates.take() {
+            Some(candidates) => candidates,
+            None => {
+                let plan = context.plan(&cursor.filter, region)?;
+                // Each page looks at all of them again, whatever the filter.
+                if plan.is_scan() || plan.is_unindexed() {
+                    unindexed::admit(context, needs, cursor)?;
+                }
+                context.begin_walk(&plan, self.after)?
+            }
+        };
+        if context.gather(&mut candidates)? {
+            return Ok(Some(candidates));
+        }
+        self.candidates = Some(candidates);
+        Ok(None)
     }
 }
 
@@ -352,21 +374,9 @@ impl Sorted {
             if slice.is_over() {
                 return Ok(Progress::Paused(Phase::Collect(it)));
             }
-            let mut candidates = match it.candidates.take() {
-                Some(candidates) => candidates,
-                None => {
-                    let plan = context.plan(&cursor.filter, &region)?;
-                    // Each page looks at all of them again, whatever the filter.
-                    if plan.is_scan() || plan.is_unindexed() {
-                        unindexed::admit(context, needs, cursor)?;
-                    }
-                    context.begin_walk(&plan, it.after)?
-                }
-            };
-            if !context.gather(&mut candidates)? {
-                it.candidates = Some(candidates);
+            let Some(candidates) = it.candidates(context, needs, cursor, &region)? else {
                 return Ok(Progress::Paused(Phase::Collect(it)));
-            }
+            };
             let mut over = false;
             for met in context.met(&candidates, it.after)? {
                 let met = met?;

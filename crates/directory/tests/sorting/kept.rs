@@ -1,6 +1,7 @@
 //! Views and pages are parts of lists that are kept.
 
 use super::*;
+use protocol::control::Subentries;
 
 const PEOPLE: usize = 3_000;
 
@@ -88,4 +89,32 @@ fn further_pages_look_at_no_other_entries() {
     let second = search(&mut client, EVERYBODY, &[sort("sn"), page(3, cookie)]);
     assert_eq!(order(&second), ["p00010", "p00011", "p00013"]);
     assert_eq!(client.slices, 0, "a page is shown at once");
+}
+
+#[test]
+fn a_list_of_subentries_is_another_list() {
+    let mut client = imported("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n");
+    let subentry: [(&str, &[&str]); 3] = [
+        ("objectClass", &["top", "subentry"]),
+        ("cn", &["area"]),
+        ("subtreeSpecification", &["{ }"]),
+    ];
+    let added = client.add(&format!("cn=area,{BASE}"), &subentry);
+    assert_eq!(added.code, ResultCode::SUCCESS, "{}", added.diagnostic);
+    let visible = Subentries { visible: true };
+    let only = OwnedControl::with_value(oid::SUBENTRIES, true, |out| visible.encode(out));
+    let beside = OwnedControl::new(oid::SUBENTRIES_LDUP, true);
+    let window = [sort("cn"), view(0, 9, offset(1, 0))];
+    let mut count = |more: &[OwnedControl]| {
+        let answer = search(
+            &mut client,
+            "(objectClass=*)",
+            &[&window[..], more].concat(),
+        );
+        (answer.entries.len(), viewed(&answer).content_count)
+    };
+    assert_eq!(count(&[]), (1, 1));
+    assert_eq!(count(&[only]), (1, 1));
+    assert_eq!(count(&[beside]), (2, 2));
+    assert_eq!(count(&[]), (1, 1));
 }

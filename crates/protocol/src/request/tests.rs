@@ -274,11 +274,11 @@ fn search_parameters_that_are_refused() {
 #[test]
 fn selecting_too_many_attributes_is_refused() {
     let mut out = Vec::new();
-    let request = search("", Filter::Present("cn"), vec!["a"; 65_537]);
+    let request = search("", Filter::Present("cn"), vec!["a"; 4_097]);
     write_request(&mut out, 1, &Request::Search(request), &[]);
     let expected = DecodeError::TooMany {
         what: Component::SelectedAttributes,
-        limit: 65_536,
+        limit: 4_096,
     };
     assert_eq!(decode(&out), Err(expected));
 }
