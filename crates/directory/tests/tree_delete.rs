@@ -380,16 +380,19 @@ fn a_power_cut_leaves_all_or_nothing() {
     const PAGE: usize = 4096;
     let mut client = world();
     let folder = client.folder.path().to_path_buf();
+    let log = || fs::read(folder.join("log/00000001.log")).unwrap();
+    let used = |log: &[u8]| log.iter().rposition(|it| *it != 0).unwrap() / PAGE;
+    unit(&mut client, &format!("ou=beside,{BASE}"), &[]);
     // A commit follows the sync of its record: with the end of the log, newer states of the
     // database are gone, which its first two pages name.
     let before = fs::read(folder.join("pando.mdb")).unwrap();
+    let first = used(&log()) + 1;
     client.delete_with(TOP, &[tree()]);
     await_reclaim(&client);
-    let log = fs::read(folder.join("log/00000001.log")).unwrap();
-    let used = log.iter().rposition(|it| *it != 0).unwrap() / PAGE;
+    let log = log();
     let (mut whole, mut gone) = (0, 0);
     // Every record has a page of its own: the log may end behind any of them.
-    for records in 1..=used {
+    for records in first..=used(&log) {
         let crashed = TempDir::new().unwrap();
         fs::create_dir(crashed.path().join("log")).unwrap();
         fs::copy(folder.join("checkpoint"), crashed.path().join("checkpoint")).unwrap();
