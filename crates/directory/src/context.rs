@@ -38,8 +38,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 use store::{
-    Advice, CandidateEntries, Candidates, DetachedWalk, EntryId, EntryView, FilterPart, Lookup,
-    Members, OrderRows, OrderStart, Plan, Region, RegionScope, SetId, Snapshot,
+    Advice, CandidateEntries, Candidates, EntryId, EntryView, FilterPart, Lookup, Members,
+    OrderRows, OrderStart, Plan, Region, RegionScope, SetId, Snapshot, TreeWalk,
 };
 
 /// Nothing is hidden from the administrator.
@@ -549,7 +549,7 @@ impl<'a> Context<'a> {
     /// Whether the subject may hear of it is for the caller to ask.
     pub fn next_fallen(
         &self,
-        walk: &mut DetachedWalk,
+        walk: &mut TreeWalk,
     ) -> Result<Option<(EntryId, [u8; 16], String)>, Stop> {
         let Some((id, view)) = walk.next(self.snapshot)? else {
             return Ok(None);

@@ -282,6 +282,18 @@ impl<'s> Batch<'s> {
             .put(self.tables.meta, &value_key(key), value, Put::Upsert)
     }
 
+    /// Removes a small named value, if it is there.
+    ///
+    /// # Errors
+    /// As [`Batch::put_meta`].
+    pub fn delete_meta(&mut self, key: &[u8]) -> Result<(), Error> {
+        let key = value_key(key);
+        if self.transaction.get(self.tables.meta, &key)?.is_some() {
+            self.transaction.delete(self.tables.meta, &key)?;
+        }
+        Ok(())
+    }
+
     /// Wants exactly these kinds of index on an attribute type, named canonically. New kinds are
     /// built and unwanted ones removed by [`Batch::build_indexes`]; from now on writes maintain the
     /// new ones. The caller makes its [`IndexSet`] anew from [`Snapshot::index_states`].

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexState;
-use crate::lmdb::{Statistics, Transaction};
+use crate::lmdb::{Row, Statistics, Transaction};
 use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
 use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name};
 use walk::{Children, Entries};
@@ -317,6 +317,18 @@ impl<'a> Snapshot<'a> {
     /// What LMDB says.
     pub fn meta(&self, key: &[u8]) -> Result<Option<&'a [u8]>, Error> {
         self.transaction.get(self.tables.meta, &value_key(key))
+    }
+
+    /// The first of the small values whose names begin so: its name and the value.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn first_meta(&self, prefix: &[u8]) -> Result<Option<Row<'a>>, Error> {
+        let (prefix, none) = (value_key(prefix), value_key(&[]));
+        let mut cursor = self.transaction.cursor(self.tables.meta)?;
+        let row = cursor.seek(&prefix)?;
+        let row = row.filter(|(key, _)| key.starts_with(&prefix));
+        Ok(row.and_then(|(key, value)| Some((key.strip_prefix(none.as_slice())?, value))))
     }
 
     /// The attribute dictionary.

@@ -129,24 +129,47 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// As [`Snapshot::linked_sets`].
     pub fn holders_of(&self, member: EntryId) -> Result<Vec<Holder>, Error> {
-        let mut holders = Vec::new();
-        for set in self.sets_of(member)? {
-            let owner = (self.transaction).get(self.tables.linkset, &rows::owner_key(set))?;
-            let owner = owner.ok_or_else(|| rows::damaged("a set without an owner"))?;
-            holders.extend(rows::of_owner(set, owner)?);
-        }
+        let (holders, _) = self.holders_after(member, SetId(EntryId::ROOT), usize::MAX)?;
         Ok(holders)
+    }
+
+    /// Who holds a link to a member, by set, after a set: of so many sets at most. Also the last of
+    /// these sets, if there may be more.
+    ///
+    /// # Errors
+    /// As [`Snapshot::linked_sets`].
+    pub fn holders_after(
+        &self,
+        member: EntryId,
+        after: SetId,
+        most: usize,
+    ) -> Result<(Vec<Holder>, Option<SetId>), Error> {
+        let mut holders = Vec::new();
+        let sets = self.sets_after(member, after, most)?;
+        for set in &sets {
+            let owner = (self.transaction).get(self.tables.linkset, &rows::owner_key(*set))?;
+            let owner = owner.ok_or_else(|| rows::damaged("a set without an owner"))?;
+            holders.extend(rows::of_owner(*set, owner)?);
+        }
+        let last = sets.last().filter(|_| sets.len() == most);
+        Ok((holders, last.copied()))
     }
 
     /// The sets a member is in.
     pub(crate) fn sets_of(&self, member: EntryId) -> Result<Vec<SetId>, Error> {
+        self.sets_after(member, SetId(EntryId::ROOT), usize::MAX)
+    }
+
+    /// The sets with greater ids that a member is in, at most so many.
+    fn sets_after(&self, member: EntryId, after: SetId, most: usize) -> Result<Vec<SetId>, Error> {
         let bucket = rows::bucket(member);
-        let first = rows::item(member, SetId(EntryId::ROOT));
+        let first = rows::item(member, SetId(EntryId(after.0.0 + 1)));
         let mut sets = Vec::new();
         let mut cursor = self.transaction.cursor(self.tables.linked)?;
         let mut item = cursor.seek_item(&bucket, &first)?;
         while let Some((found, set)) = item.and_then(|it| rows::of_item(&bucket, it))
             && found == member
+            && sets.len() < most
         {
             sets.push(set);
             item = cursor.next_duplicate()?.map(|(_, item)| item);

@@ -8,7 +8,7 @@
 //! client never has an entry without its superior, and a name that was used again is free.
 
 use super::*;
-use store::DetachedWalk;
+use store::TreeWalk;
 
 /// A deleted subtree, as far as it is not told yet.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Lost {
     top: EntryId,
     /// What was reclaimed up to here has been told.
     read: Moment,
-    rest: DetachedWalk,
+    rest: TreeWalk,
     /// Entries told while they were still stored: the history names them again once they are
     /// reclaimed.
     told: RoaringTreemap,
@@ -38,7 +38,7 @@ impl Lost {
         Lost {
             top,
             read: moment,
-            rest: DetachedWalk::of(top),
+            rest: TreeWalk::of(top),
             told: RoaringTreemap::new(),
             unsure: true,
             number: 0,
