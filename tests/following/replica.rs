@@ -151,6 +151,40 @@ fn slapd_follows_live_and_after_every_interruption() {
     converges(&pando, &replica);
 }
 
+#[test]
+fn groups_of_slapd_get_the_new_names_of_members() {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    for entry in people::sample() {
+        admin.add(&entry).expect_success();
+    }
+    let (ada, grace, edsger) = (name("ada"), name("grace"), name("edsger"));
+    for (group, members) in [("both", &[ada.as_str(), &grace][..]), ("one", &[&edsger])] {
+        admin.add(&people::group(group, members)).expect_success();
+    }
+    let mut replica = Replica::start(pando.address(), |it| it);
+    converges(&pando, &replica);
+    admin
+        .rename(&ada, "uid=augusta", true, None)
+        .expect_success();
+    converges(&pando, &replica);
+    // While the replica is away; then everybody at once.
+    replica.stop();
+    admin
+        .rename(&grace, "uid=hopper", true, None)
+        .expect_success();
+    replica.serve();
+    converges(&pando, &replica);
+    let people = format!("ou=People,{SUFFIX}");
+    admin
+        .rename(&people, "ou=Persons", true, None)
+        .expect_success();
+    converges(&pando, &replica);
+    let gone = format!("uid=hopper,ou=Persons,{SUFFIX}");
+    admin.delete(&gone).expect_success();
+    converges(&pando, &replica);
+}
+
 /// More than 1,000 entries: they go as one, and are cleared away later.
 const MANY: usize = 1_010;
 

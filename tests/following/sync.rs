@@ -162,6 +162,60 @@ fn changes_are_told_as_they_happen() {
 }
 
 #[test]
+fn a_group_is_told_when_its_members_get_other_names_or_go() {
+    let pando = start();
+    let mut admin = pando.admin();
+    let name = |uid: &str| format!("uid={uid},ou=People,{SUFFIX}");
+    let (ada, grace) = (name("ada"), name("grace"));
+    admin
+        .add(&people::group("staff", &[&ada, &grace]))
+        .expect_success();
+    let asked = Asked {
+        filter: "(objectClass=groupOfNames)",
+        select: &["member"],
+        ..ALL
+    };
+    let mut client = pando.admin();
+    let (id, said) = asked.follow(&mut client, None);
+    assert_eq!(short(&said), ["add cn=staff", "refreshed false"]);
+    let mut held = cookie(&said);
+    let mut other = pando.admin();
+    let mut told = |members: &[&str]| {
+        // Changes outside the content come as cookies.
+        let said = until(&mut client, id, |it| matches!(it, Said::Entry(..)));
+        let polled = asked.poll(&mut other, Some(&held));
+        held = cookie(&polled);
+        let mut states = vec![(said.last(), SyncState::Modify)];
+        // A refresh sends what has changed as if it were new (RFC 4533 §3.3.2).
+        let entries = polled
+            .iter()
+            .filter(|it| short(std::slice::from_ref(*it)) == ["add cn=staff"]);
+        states.extend(entries.map(|it| (Some(it), SyncState::Add)));
+        assert_eq!(states.len(), 2, "{polled:?}");
+        for (said, expected) in states {
+            match said {
+                Some(Said::Entry(state, _, entry, _)) if *state == expected => {
+                    assert_eq!(entry.texts("member"), members);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    admin
+        .rename(&ada, "uid=augusta", true, None)
+        .expect_success();
+    told(&[&name("augusta"), &grace]);
+    let people = format!("ou=People,{SUFFIX}");
+    admin
+        .rename(&people, "ou=Persons", true, None)
+        .expect_success();
+    let name = |uid: &str| format!("uid={uid},ou=Persons,{SUFFIX}");
+    told(&[&name("augusta"), &name("grace")]);
+    admin.delete(&name("grace")).expect_success();
+    told(&[&name("augusta")]);
+}
+
+#[test]
 fn a_follower_goes_on_from_its_cookie() {
     let mut pando = start();
     let mut client = pando.admin();

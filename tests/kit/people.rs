@@ -20,6 +20,18 @@ pub fn unit(name: &str) -> Entry {
     )
 }
 
+/// A group below `ou=Groups`.
+pub fn group(name: &str, members: &[&str]) -> Entry {
+    Entry::of(
+        &format!("cn={name},ou=Groups,{SUFFIX}"),
+        &[
+            ("objectClass", &["groupOfNames"]),
+            ("cn", &[name]),
+            ("member", members),
+        ],
+    )
+}
+
 /// A person below `ou=People`.
 pub fn person(uid: &str) -> Entry {
     let surname = uid.trim_end_matches(|c: char| c.is_ascii_digit());

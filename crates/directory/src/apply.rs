@@ -21,8 +21,8 @@ pub(crate) struct Applied {
     pub catalog: Option<Catalog>,
     /// Dynamic entries that were written, and when they end.
     pub ending: Vec<(u64, EntryId)>,
-    /// A subtree was detached.
-    pub detaches: bool,
+    /// Something was left to later writes.
+    pub left_work: bool,
     /// An entry was deleted or renamed, or its password or lock was changed, or the configuration.
     pub accounts: bool,
     /// Entries of detached subtrees that were removed.
@@ -62,7 +62,7 @@ pub(crate) fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
-    let (changed, detaches, reclaimed) = (noticed.changed, noticed.detaches, noticed.reclaimed);
+    let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
     let accounts = noticed.accounts || noticed.configuration;
     if changed == 0 {
         return Ok(Applied {
@@ -70,7 +70,7 @@ pub(crate) fn apply(
             changed,
             catalog: None,
             ending,
-            detaches,
+            left_work,
             accounts,
             reclaimed,
         });
@@ -87,7 +87,7 @@ pub(crate) fn apply(
                 changed,
                 catalog,
                 ending,
-                detaches,
+                left_work,
                 accounts,
                 reclaimed,
             })
@@ -108,7 +108,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         changed: 0,
         catalog: None,
         ending: Vec::new(),
-        detaches: false,
+        left_work: false,
         accounts: false,
         reclaimed: 0,
     }

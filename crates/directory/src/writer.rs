@@ -433,7 +433,7 @@ impl Desk {
         let commits = &self.monitor.commits;
         commits.committed(u64::from(applied.changed), version, self.clock.now_us());
         self.expiry.note(applied.ending);
-        self.reclaiming.note(applied.detaches, applied.reclaimed);
+        self.reclaiming.note(applied.left_work, applied.reclaimed);
         let churn = u64::from(applied.changed) * WRITE_CHURN_BYTES
             + u64::from(applied.reclaimed) * RECLAIMED_CHURN_BYTES
             + COMMIT_CHURN_BYTES;

@@ -152,7 +152,7 @@ mod tests {
             changed: 9,
             catalog: None,
             ending: Vec::new(),
-            detaches: false,
+            left_work: false,
             accounts: false,
             reclaimed: 0,
         };

@@ -77,9 +77,9 @@ impl Execution<'_, '_> {
         };
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
-        self.take_place(id, write.name())?;
         self.keep(&counters)?;
         self.history.added(id);
+        self.take_place_of_texts(id, write.name())?;
         self.notice_end(id, end);
         Ok(())
     }

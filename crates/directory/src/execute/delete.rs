@@ -19,6 +19,9 @@ const AT_ONCE_MAX: usize = if cfg!(test) { 8 } else { 1_000 };
 /// Links that are cleared away in the time that an entry takes.
 const LINKS_FOR_ENTRY: u64 = 10;
 
+/// Entries that are looked at, on the way to groups, in the time that the removal of one takes.
+const LOOKS_FOR_ENTRY: u32 = 8;
+
 /// An entry that is going to be deleted.
 struct Doomed {
     id: EntryId,
@@ -79,7 +82,7 @@ impl Execution<'_, '_> {
             .stored_entry(id)?
             .is_some_and(|it| it.has_links());
         self.batch.delete(id, (parent, row))?;
-        self.noticed.detaches |= links && self.batch.snapshot().detached_set()?.is_some();
+        self.noticed.left_work |= links && self.batch.snapshot().detached_set()?.is_some();
         self.history.deleted(id, uuid, &spelled);
         Ok(())
     }
@@ -99,11 +102,12 @@ impl Execution<'_, '_> {
         };
         self.batch.detach(id, name, &bytes)?;
         self.history.subtree_deleted(id, uuid, &spelled);
-        self.noticed.detaches = true;
+        self.noticed.left_work = true;
         Ok(())
     }
 
-    /// Removes the next entries of detached subtrees, at most so many.
+    /// Does what former writes have left: removes entries of detached subtrees, at most so many,
+    /// then links of detached sets, then changes groups whose members have other names.
     pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
         let doomed = self.batch.snapshot().next_detached(most as usize)?;
         // A link is two rows, an entry some twenty.
@@ -111,8 +115,10 @@ impl Execution<'_, '_> {
             0 => 0,
             left => self.batch.reclaim_links(left as u64 * LINKS_FOR_ENTRY)?,
         };
-        if doomed.is_empty() && links == 0 {
-            let text = "nothing of deleted subtrees is left";
+        let looks = most.saturating_sub(doomed.len() as u32) * LOOKS_FOR_ENTRY;
+        let toured = links == 0 && self.go_on_with_tours(looks)?;
+        if doomed.is_empty() && links == 0 && !toured {
+            let text = "nothing is left to be done after former writes";
             return Stop::refuse(ResultCode::NO_SUCH_OBJECT, text);
         }
         for entry in &doomed {

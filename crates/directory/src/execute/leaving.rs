@@ -2,7 +2,6 @@
 //! to be named by when something above it was moved.
 
 use super::Execution;
-use super::draft::Draft;
 use crate::operation::values::normal;
 use crate::stop::{Refusal, Stop};
 use protocol::ResultCode;
@@ -41,12 +40,7 @@ impl Execution<'_, '_> {
                 holders
             }
         };
-        let mut groups: Vec<EntryId> = holders.iter().map(|it| it.id).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        for group in groups {
-            self.note_change(group)?;
-        }
+        self.changed_groups.extend(holders.iter().map(|it| it.id));
         Ok(())
     }
 
@@ -102,22 +96,6 @@ impl Execution<'_, '_> {
         let member = self.catalog.computed.member;
         normal(&self.schema, member, spelled.as_bytes(), &mut form);
         form
-    }
-
-    /// A group has lost a member that was deleted: it is changed, for all who follow it.
-    fn note_change(&mut self, group: EntryId) -> Result<(), Stop> {
-        let bytes = {
-            let snapshot = self.batch.snapshot();
-            let Some(view) = snapshot.entry(group)? else {
-                return Ok(());
-            };
-            let mut draft = Draft::whole(group, &view, &snapshot, &self.schema)?;
-            self.stamp(&mut draft, "", &[self.catalog.known.modifiers_name.number]);
-            draft.encode(&self.schema, self.position)
-        };
-        self.batch.update(group, &bytes)?;
-        self.history.modified(group);
-        Ok(())
     }
 }
 

@@ -301,17 +301,21 @@ impl Execution<'_, '_> {
             self.batch.change_links(id, number, &goes)?;
         }
         for set in replaced {
-            self.noticed.detaches |= !self.batch.clear_small(&set)?;
+            self.noticed.left_work |= !self.batch.clear_small(&set)?;
         }
         Ok(())
     }
 
-    /// Gives an entry its place in groups that have its name as a text.
-    pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<(), Stop> {
-        if let Some(text) = self.batch.snapshot().text_id(name.bytes())? {
-            self.batch.replace_member(text, Some(id))?;
-        }
-        Ok(())
+    /// Gives an entry its place in groups that have its name as a text; whether it was spelled
+    /// otherwise there.
+    pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<bool, Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(text) = snapshot.text_id(name.bytes())? else {
+            return Ok(false);
+        };
+        let spelled = snapshot.text(text)?.map(<[u8]>::to_vec);
+        self.batch.replace_member(text, Some(id))?;
+        Ok(spelled.as_deref() != Some(self.spelled_name(id)?.as_bytes()))
     }
 
     /// Refuses what unique values forbid among values that become links.

@@ -6,6 +6,7 @@ mod delete;
 mod draft;
 mod dynamic;
 mod free_number;
+mod groups;
 mod holder;
 mod leaving;
 mod links;
@@ -28,8 +29,10 @@ use crate::stop::{Failure, Refusal, Stop};
 use crate::write::{Change, Write};
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
+use std::collections::BTreeSet;
 use store::{Batch, EntryId, EntryView, Lookup};
 
+pub(crate) use groups::META_TOURS;
 pub(crate) use holder::other_match;
 pub(crate) use leaving::DeletedMembers;
 pub(crate) use numbers::{GivenNumber, counter_key, exhausted};
@@ -53,6 +56,8 @@ pub(crate) struct Execution<'x, 'b> {
     given: Vec<GivenNumber>,
     /// What the write being executed needs numbers for.
     numbered: Numbered,
+    /// Groups that show other members since the write being executed.
+    changed_groups: BTreeSet<EntryId>,
 }
 
 /// Attribute numbers that a write was given. They are kept when it succeeds: one that is refused
@@ -84,8 +89,8 @@ pub(crate) struct Noticed {
     pub accounts: bool,
     /// Dynamic entries that were written, with the second since 1970 in which each ends.
     pub ending: Vec<(u64, EntryId)>,
-    /// A subtree was detached.
-    pub detaches: bool,
+    /// Something was left to later writes: a subtree or links to remove, or groups to change.
+    pub left_work: bool,
     /// Entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
@@ -121,11 +126,12 @@ impl<'x, 'b> Execution<'x, 'b> {
                 configuration: false,
                 accounts: false,
                 ending: Vec::new(),
-                detaches: false,
+                left_work: false,
                 reclaimed: 0,
             },
             given: Vec::new(),
             numbered: Numbered::default(),
+            changed_groups: BTreeSet::new(),
         }
     }
 
@@ -149,6 +155,7 @@ impl<'x, 'b> Execution<'x, 'b> {
 
     fn change(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
         let mut controls = Vec::new();
+        self.changed_groups.clear();
         if let Some(options) = &write.options {
             self.before(write, options, &mut controls)?;
         }
@@ -160,6 +167,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Reclaim(most) => self.reclaim(*most)?,
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
         }
+        self.stamp_groups()?;
         self.noticed.changed += 1;
         self.noticed.accounts |= self.concerns_accounts(&write.change);
         self.noticed.configuration |= write.name().is_within(&self.catalog.config);

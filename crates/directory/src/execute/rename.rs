@@ -41,6 +41,9 @@ impl Execution<'_, '_> {
         self.take_place(id, &name_afterwards(write))?;
         self.history
             .renamed(id, &spelled, old_parent, moved_subtree);
+        if self.spelled_name(id)? != spelled {
+            self.change_groups_of(id)?;
+        }
         Ok(())
     }
 

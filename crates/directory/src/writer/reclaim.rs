@@ -1,10 +1,13 @@
-//! Removing what is left of deleted subtrees: writes like any other, some hundred entries each,
-//! which the writer makes for as long as there is something left.
+//! Doing what writes have left: removing deleted subtrees and sets of links, and changing groups
+//! whose members were renamed. These are writes like any other, of some hundred entries each, which
+//! the writer makes for as long as there is something left.
 //!
-//! What is left says so by itself: it stands below [`store::EntryId::DETACHED`]. So nothing has to
-//! be remembered over a restart, and after a crash the work goes on where the log ends.
+//! What is left stands in the database: entries below [`store::EntryId::DETACHED`], sets that
+//! nobody owns, ways to groups under [`META_TOURS`]. So nothing has to be remembered over a
+//! restart, and after a crash the work goes on where the log ends.
 
 use super::Desk;
+use crate::execute::META_TOURS;
 use crate::flow::{Completion, Mailbox, Reply};
 use crate::grant::Grant;
 use crate::stop::Failure;
@@ -48,8 +51,8 @@ impl Reclaiming {
     }
 
     /// What a commit brought.
-    pub fn note(&mut self, detaches: bool, reclaimed: u32) {
-        if detaches {
+    pub fn note(&mut self, left_work: bool, reclaimed: u32) {
+        if left_work {
             self.begin();
         }
         self.entries += u64::from(reclaimed);
@@ -61,11 +64,17 @@ impl Reclaiming {
     }
 
     fn end(&mut self) {
-        tracing::info!(
-            entries = self.entries,
-            seconds = self.since.map_or(0.0, |it| it.elapsed().as_secs_f64()),
-            "the entries of deleted subtrees are removed"
-        );
+        let seconds = self.since.map_or(0.0, |it| it.elapsed().as_secs_f64());
+        match self.entries {
+            0 => tracing::info!(seconds, "what former writes left is done"),
+            entries => {
+                tracing::info!(
+                    entries,
+                    seconds,
+                    "the entries of deleted subtrees are removed"
+                );
+            }
+        }
         *self = Reclaiming::default();
     }
 }
@@ -83,14 +92,16 @@ impl Desk {
         match self.is_left() {
             Ok(false) => {}
             Ok(true) => {
-                tracing::info!("going on to remove what is left of deleted subtrees and groups");
+                tracing::info!("going on with what former writes left to be done");
                 self.reclaiming.begin();
             }
-            Err(failure) => tracing::error!(%failure, "deleted subtrees could not be found"),
+            Err(failure) => {
+                tracing::error!(%failure, "what former writes left to be done could not be found")
+            }
         }
     }
 
-    /// Removes one slice, if something is left; a small one when others wait or have just written.
+    /// Does one slice, if something is left; a small one when others wait or have just written.
     pub(super) fn reclaim_some(&mut self, others_wait: bool) {
         if !self.reclaiming.is_due() {
             return;
@@ -111,7 +122,7 @@ impl Desk {
                 if !self.reclaiming.complained {
                     tracing::error!(
                         %failure,
-                        "removing the entries of deleted subtrees is tried again after each write"
+                        "what former writes left to be done is tried again after each write"
                     );
                 }
                 self.reclaiming.stalled = true;
@@ -120,11 +131,14 @@ impl Desk {
         }
     }
 
-    /// Whether entries of deleted subtrees or members of sets that nobody owns are left.
+    /// Whether entries of deleted subtrees, members of sets that nobody owns, or groups whose
+    /// members were renamed are left.
     fn is_left(&self) -> Result<bool, Failure> {
         let mut reader = self.store.reader()?;
         let snapshot = reader.snapshot()?;
-        Ok(snapshot.detached_count()? > 0 || snapshot.detached_set()?.is_some())
+        Ok(snapshot.detached_count()? > 0
+            || snapshot.detached_set()?.is_some()
+            || snapshot.first_meta(META_TOURS)?.is_some())
     }
 }
 
