@@ -150,7 +150,7 @@ fn ldap_account_manager_makes_unix_groups_and_users() {
 }
 
 #[test]
-fn php_ldap_admin_makes_unix_groups() {
+fn php_ldap_admin_makes_unix_groups_and_users() {
     let pando = with_units();
     pando.admin().add(&unix_person("ada")).expect_success();
     php_ldap_admin(&pando).visit("phpldapadmin.py");
@@ -163,5 +163,17 @@ fn php_ldap_admin_makes_unix_groups() {
             ("memberUid", &["ada"]),
         ],
     );
-    assert_eq!(group.texts("gidNumber").len(), 1);
+    let number = group.text("gidNumber");
+    let grace = only(&pando, "(uid=grace)");
+    assert_eq!(grace.name, format!("cn=Grace Hopper,ou=People,{SUFFIX}"));
+    assert_holds(
+        &grace,
+        &[
+            ("objectClass", &["inetOrgPerson", "posixAccount", "top"]),
+            ("gidNumber", &[&number]),
+            ("homeDirectory", &["/home/grace"]),
+        ],
+    );
+    let mut client = pando.client();
+    client.bind(&grace.name, "a password").expect_success();
 }

@@ -4,8 +4,10 @@ It sends for a form the fields that a browser would send: those that the page ha
 page, and of its buttons the one that is pressed.
 """
 
+import html
 import html.parser
 import http.cookiejar
+import re
 import urllib.parse
 import urllib.request
 
@@ -103,6 +105,13 @@ class Browser:
             fields.append((button, form["buttons"][button]))
         data = urllib.parse.urlencode(fields).encode()
         self.open(form["action"] or self.url, data)
+
+    def option(self, text):
+        """The value behind the choice that reads `text` in a list of the page."""
+        found = re.search(rf'<option[^>]*value="([^"]*)"[^>]*>\s*{re.escape(text)}\s*<', self.text)
+        if not found:
+            raise SystemExit(f"{self.url}: expected a choice that reads {text!r}, got\n{self.text}")
+        return html.unescape(found.group(1))
 
     def expect(self, text):
         """Ends the program unless the page says `text`."""
