@@ -5,7 +5,8 @@
 //! digest is compared, and that attributes lie where the directory says.
 
 use smallvec::SmallVec;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use twox_hash::XxHash3_64;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::entry::{EntryView, VERSION, VERSION_UNSUMMED};
 use crate::error::Error;
@@ -132,7 +133,7 @@ const CHECKSUM_BYTES: usize = 8;
 fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     if let Some((content, checksum)) = row.split_last_chunk::<CHECKSUM_BYTES>()
         && content.first() == Some(&VERSION)
-        && xxh3_64(content) ^ id.0 == u64::from_le_bytes(*checksum)
+        && XxHash3_64::oneshot(content) ^ id.0 == u64::from_le_bytes(*checksum)
     {
         return Ok(content);
     }
@@ -176,9 +177,23 @@ mod tests {
         builder.finish(&mut row);
         let mut old = row.clone();
         old[0] = VERSION_UNSUMMED;
-        let checksum = xxh3_64(&row) ^ ID.0;
+        let checksum = XxHash3_64::oneshot(&row) ^ ID.0;
         row.extend_from_slice(&checksum.to_le_bytes());
         (row, old)
+    }
+
+    /// What writes a checksum and what compares it are two implementations.
+    #[test]
+    fn checksums_are_written_as_they_are_compared() {
+        let bytes: Vec<u8> = (0..3_000_u32).map(|it| (it * 31 % 251) as u8).collect();
+        for length in 0..bytes.len() {
+            let (first, rest) = bytes[..length].split_at(length / 3);
+            let mut written = Xxh3::new();
+            written.update(first);
+            written.update(rest);
+            let compared = XxHash3_64::oneshot(&bytes[..length]);
+            assert_eq!(written.digest(), compared, "{length} bytes");
+        }
     }
 
     #[test]
