@@ -6,6 +6,7 @@
 //! load and one comparison otherwise.
 
 use crate::context::{Context, Place};
+use crate::operation::bind::stored_passwords;
 use crate::stop::Stop;
 use policy::{Authentication, Lock};
 use protocol::MessageId;
@@ -38,14 +39,22 @@ impl Bound {
             return Ok(None);
         };
         let by_password = context.subject.authentication == Authentication::Simple;
-        Ok(Some(Box::new(Bound {
+        let passwords = by_password.then(|| passwords_of(context, entry));
+        Ok(Some(Bound::new(context, entry, passwords.transpose()?)))
+    }
+
+    /// The account that keeps these passwords, one of which has just been proved.
+    pub fn by_password(context: &Context<'_>, entry: EntryId, stored: &[&[u8]]) -> Box<Bound> {
+        Bound::new(context, entry, Some(hash_of(stored.iter().copied())))
+    }
+
+    fn new(context: &Context<'_>, entry: EntryId, passwords: Option<u64>) -> Box<Bound> {
+        Box::new(Bound {
             entry,
-            passwords: by_password
-                .then(|| passwords_of(context, entry))
-                .transpose()?,
+            passwords,
             judged: Cell::new(context.version()),
             own: Vec::new(),
-        })))
+        })
     }
 
     /// Whether the account may have changed since it was judged. `version` is that of the last
@@ -114,13 +123,12 @@ fn entry_of(context: &Context<'_>) -> Result<Option<EntryId>, Stop> {
 }
 
 fn passwords_of(context: &Context<'_>, entry: EntryId) -> Result<u64, Stop> {
+    let stored = stored_passwords(context, entry)?;
+    Ok(hash_of(stored.into_iter()))
+}
+
+fn hash_of<'v>(stored: impl Iterator<Item = &'v [u8]>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    if let Some(entry) = context.reached(entry)?
-        // Binds look at no other options or subtypes.
-        && let Some(attribute) = entry.internal(context.catalog.known.user_password.number)
-    {
-        let values = attribute.values();
-        values.iter().for_each(|it| it.hash(&mut hasher));
-    }
-    Ok(hasher.finish())
+    stored.for_each(|it| it.hash(&mut hasher));
+    hasher.finish()
 }

@@ -399,9 +399,12 @@ fn finish_bind(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     match outcome {
-        bind::Outcome::Accepted(subject) => {
+        bind::Outcome::Accepted(subject, bound) => {
             let limits = limits::of(parts, &subject)?;
-            let bound = bound_as(parts, &subject)?;
+            let bound = match bound {
+                Some(bound) => Some(bound),
+                None => bound_as(parts, &subject)?,
+            };
             session.become_subject(*subject, limits, bound);
             let controls = bind::identity(&session.subject, asked.identity);
             let done = LdapResult::success();

@@ -125,7 +125,13 @@ pub fn cost(stored: &[u8]) -> Cost {
 /// # Errors
 /// It is too long, or its verification would take too much time or memory.
 pub fn check(value: &[u8]) -> Result<(), Excess> {
-    let (form, rest) = match split(value) {
+    check_parts(value, split(value))
+}
+
+/// The check of a value that was split already.
+#[inline]
+fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(), Excess> {
+    let (form, rest) = match parts {
         Some((Some(Form::Cleartext), rest)) => (None, rest),
         Some((Some(form), rest)) => (Some(form), rest),
         None | Some((None, _)) => (None, value),
@@ -149,10 +155,11 @@ pub fn check(value: &[u8]) -> Result<(), Excess> {
 /// Whether `given` is the password that `stored` was made from. Unknown schemes, damaged values,
 /// and values and passwords that ask for too much ([`check`]) match nothing.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
-    if given.len() > PASSWORD_OCTETS_MAX || check(stored).is_err() {
+    let parts = split(stored);
+    if given.len() > PASSWORD_OCTETS_MAX || check_parts(stored, parts).is_err() {
         return false;
     }
-    let Some((form, rest)) = split(stored) else {
+    let Some((form, rest)) = parts else {
         return stored.ct_eq(given).into();
     };
     match form {

@@ -1,5 +1,6 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): who is it, and is it true?
 
+use crate::bound::Bound;
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
@@ -17,8 +18,9 @@ use store::EntryId;
 
 /// How a bind goes on.
 pub(crate) enum Outcome {
-    /// It succeeded: the session acts as this subject from now on.
-    Accepted(Box<Subject>),
+    /// It succeeded: the session acts as this subject from now on. With the account, where it was
+    /// looked at already.
+    Accepted(Box<Subject>, Option<Box<Bound>>),
     /// A password policy has decided.
     Judged(Box<Verdict>),
     /// The password's hash is slow: check it elsewhere, then come back.
@@ -103,10 +105,8 @@ pub(super) fn simple(
 ) -> Result<Outcome, Stop> {
     let (peer, name) = (desk.peer, given.name);
     if name.is_empty() && given.password.is_empty() {
-        return Ok(Outcome::Accepted(Box::new(Subject::anonymous(
-            peer.address,
-            peer.secure,
-        ))));
+        let nobody = Subject::anonymous(peer.address, peer.secure);
+        return Ok(Outcome::Accepted(Box::new(nobody), None));
     }
     if given.password.is_empty() {
         return Stop::refuse(
@@ -121,8 +121,12 @@ pub(super) fn simple(
     if let Some(case) = Case::of(context, desk, entry)? {
         return policed(context, case, subject, given);
     }
-    match try_stored(context, desk, entry, given.password)? {
-        Tried::Right => Ok(Outcome::Accepted(Box::new(subject))),
+    let stored = stored_passwords(context, entry)?;
+    match try_values(desk, entry, &stored, given.password) {
+        Tried::Right => {
+            let bound = Bound::by_password(context, entry, &stored);
+            Ok(Outcome::Accepted(Box::new(subject), Some(bound)))
+        }
         Tried::Wrong | Tried::Nothing => invalid_credentials(),
         Tried::Slow(stored) => Ok(slow_check(desk, (entry, subject), stored, given)),
     }
@@ -194,22 +198,13 @@ pub(crate) fn try_stored(
     entry: EntryId,
     given: &[u8],
 ) -> Result<Tried, Stop> {
-    Ok(try_values(
-        desk,
-        entry,
-        stored_passwords(context, entry)?,
-        given,
-    ))
+    let stored = stored_passwords(context, entry)?;
+    Ok(try_values(desk, entry, &stored, given))
 }
 
 /// The same with these values.
 #[inline]
-pub(super) fn try_values(
-    desk: &Desk<'_>,
-    entry: EntryId,
-    stored: Vec<&[u8]>,
-    given: &[u8],
-) -> Tried {
+pub(super) fn try_values(desk: &Desk<'_>, entry: EntryId, stored: &[&[u8]], given: &[u8]) -> Tried {
     let verified = desk.verified;
     if given.len() > password::PASSWORD_OCTETS_MAX && !stored.is_empty() {
         return Tried::Wrong;

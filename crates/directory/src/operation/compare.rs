@@ -228,7 +228,7 @@ fn compare_password(
         true => bind::stored_passwords(context, id)?,
         false => values_with_options(context, id, description)?,
     };
-    let matched = match bind::try_values(desk, id, stored, given) {
+    let matched = match bind::try_values(desk, id, &stored, given) {
         Tried::Right => true,
         Tried::Wrong => false,
         Tried::Nothing => {

@@ -102,11 +102,12 @@ fn external(
                 &administrator.name,
                 credentials.unwrap_or_default(),
             )?;
-            Ok(Outcome::Accepted(Box::new(context.subject.administrator(
+            let subject = context.subject.administrator(
                 administrator.name.clone(),
                 administrator.spelled.clone(),
                 Proof::External,
-            ))))
+            );
+            Ok(Outcome::Accepted(Box::new(subject), None))
         }
         _ => bind::invalid_credentials(),
     }
