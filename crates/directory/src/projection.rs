@@ -23,14 +23,21 @@ pub(crate) struct Projection {
     types_only: bool,
     /// Stored attributes asked for by name, class or subtype.
     numbers: Selected<AttributeNumber>,
-    /// Stored attributes of which a range of values is asked for: one range of each.
-    ranges: SmallVec<[(AttributeNumber, ValueRange); 1]>,
-    /// The attributes that stand in `ranges`.
-    ranged: Selected<AttributeNumber>,
+    /// Stored attributes of which a range of values is asked for; `None` when there are none.
+    ranges: Option<Box<Ranges>>,
     /// Types asked for by name, for entries and values that are not stored.
     types: Selected<TypeId>,
     /// Computed types to add, with the names to return them under.
     computed: SmallVec<[TypeId; 4]>,
+}
+
+/// Stored attributes of which a range of values is asked for.
+#[derive(Debug, Clone, Default)]
+struct Ranges {
+    /// One range of each.
+    of: SmallVec<[(AttributeNumber, ValueRange); 1]>,
+    /// The attributes that stand in `of`.
+    numbers: Selected<AttributeNumber>,
 }
 
 impl Projection {
@@ -101,10 +108,11 @@ impl Projection {
             };
             let numbers = schema.selected_numbers(&description);
             for number in numbers.into_iter().filter(own) {
+                let ranges = self.ranges.get_or_insert_default();
                 // A second range of the attribute would multiply the answer: the first one holds.
-                if !self.ranged.contains(number) {
-                    self.ranged.insert(number);
-                    self.ranges.push((number, range));
+                if !ranges.numbers.contains(number) {
+                    ranges.numbers.insert(number);
+                    ranges.of.push((number, range));
                 }
             }
             return;
@@ -134,7 +142,7 @@ impl Projection {
         !self.all_user
             && !self.all_operational
             && self.numbers.is_empty()
-            && self.ranges.is_empty()
+            && self.ranges.is_none()
             && self.computed.is_empty()
     }
 
@@ -161,14 +169,14 @@ impl Projection {
         if self.nothing() {
             return Ok(());
         }
-        if !self.ranges.is_empty() {
-            self.write_ranged(catalog, entry, out)?;
+        if let Some(ranges) = &self.ranges {
+            self.write_ranged(catalog, entry, ranges, out)?;
         }
         if let Some(matched) = matched {
             return self.write_matched(catalog, entry, (matched, members_max), out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
-        let plain = plain && self.numbers.is_empty() && self.ranges.is_empty();
+        let plain = plain && self.numbers.is_empty() && self.ranges.is_none();
         match plain {
             true => entry.write_user_attributes(out),
             false => self.write_one_by_one(catalog, entry, out),
@@ -339,7 +347,8 @@ impl Projection {
             false => self.all_user,
         };
         let number = known.number;
-        by_kind && !self.ranged.contains(number) || self.numbers.contains(number)
+        let ranged = |it: &Ranges| it.numbers.contains(number);
+        by_kind && !self.ranges.as_deref().is_some_and(ranged) || self.numbers.contains(number)
     }
 
     /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.

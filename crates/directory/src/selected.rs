@@ -4,14 +4,14 @@
 //! time whether it does.
 
 use schema::{AttributeNumber, TypeId};
-use smallvec::SmallVec;
+use std::marker::PhantomData;
 
 /// So many members are compared one after the other; more are bits of a table, one for each number
 /// up to the greatest.
 const LISTED_MAX: usize = 8;
 
 /// What a set can hold: something with a small number of its own.
-pub(crate) trait Numbered: Copy + PartialEq {
+pub(crate) trait Numbered: Copy {
     fn number(self) -> u16;
 }
 
@@ -32,17 +32,30 @@ impl Numbered for TypeId {
 /// A set of attribute numbers or attribute types.
 #[derive(Debug, Clone)]
 pub(crate) struct Selected<T> {
-    /// The members, while they are few.
-    listed: SmallVec<[T; LISTED_MAX]>,
-    /// One bit for each number; empty while the members are few.
-    bits: Vec<u64>,
+    numbers: Numbers,
+    of: PhantomData<T>,
+}
+
+/// The numbers of the members.
+#[derive(Debug, Clone)]
+enum Numbers {
+    /// Few: the first `count` of these.
+    Listed {
+        count: u8,
+        numbers: [u16; LISTED_MAX],
+    },
+    /// One bit for each number.
+    Bits(Vec<u64>),
 }
 
 impl<T> Default for Selected<T> {
     fn default() -> Self {
         Selected {
-            listed: SmallVec::new(),
-            bits: Vec::new(),
+            numbers: Numbers::Listed {
+                count: 0,
+                numbers: [0; LISTED_MAX],
+            },
+            of: PhantomData,
         }
     }
 }
@@ -51,21 +64,19 @@ impl<T: Numbered> Selected<T> {
     /// Whether the set has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.listed.is_empty() && self.bits.is_empty()
+        matches!(self.numbers, Numbers::Listed { count: 0, .. })
     }
 
     /// Whether the set has this member.
     #[inline]
     pub fn contains(&self, it: T) -> bool {
-        match self.bits.is_empty() {
-            true => self.listed.contains(&it),
-            false => self.has_bit(it),
+        match &self.numbers {
+            Numbers::Listed { count, numbers } => {
+                let listed = numbers.iter().take(usize::from(*count));
+                listed.into_iter().any(|listed| *listed == it.number())
+            }
+            Numbers::Bits(bits) => has_bit(bits, it.number()),
         }
-    }
-
-    fn has_bit(&self, it: T) -> bool {
-        let (word, bit) = place(it);
-        self.bits.get(word).is_some_and(|word| word & bit != 0)
     }
 
     /// Adds a member, which may be there already.
@@ -74,24 +85,43 @@ impl<T: Numbered> Selected<T> {
         if self.contains(it) {
             return;
         }
-        if self.bits.is_empty() && self.listed.len() < LISTED_MAX {
-            self.listed.push(it);
+        if let Numbers::Listed { count, numbers } = &mut self.numbers
+            && let Some(free) = numbers.get_mut(usize::from(*count))
+        {
+            *free = it.number();
+            *count += 1;
             return;
         }
-        for it in std::mem::take(&mut self.listed) {
-            self.set_bit(it);
-        }
-        self.set_bit(it);
+        self.numbers.set_bit(it.number());
     }
+}
 
+impl Numbers {
     #[cold]
-    fn set_bit(&mut self, it: T) {
-        let (word, bit) = place(it);
-        if self.bits.len() <= word {
-            self.bits.resize(word + 1, 0);
+    fn set_bit(&mut self, number: u16) {
+        match self {
+            Numbers::Bits(bits) => set_bit(bits, number),
+            Numbers::Listed { numbers, .. } => {
+                let mut bits = Vec::new();
+                numbers.iter().for_each(|it| set_bit(&mut bits, *it));
+                set_bit(&mut bits, number);
+                *self = Numbers::Bits(bits);
+            }
         }
-        self.bits[word] |= bit;
     }
+}
+
+fn has_bit(bits: &[u64], number: u16) -> bool {
+    let (word, bit) = place(number);
+    bits.get(word).is_some_and(|word| word & bit != 0)
+}
+
+fn set_bit(bits: &mut Vec<u64>, number: u16) {
+    let (word, bit) = place(number);
+    if bits.len() <= word {
+        bits.resize(word + 1, 0);
+    }
+    bits[word] |= bit;
 }
 
 impl<T: Numbered> Extend<T> for Selected<T> {
@@ -102,8 +132,7 @@ impl<T: Numbered> Extend<T> for Selected<T> {
 }
 
 /// The word of the table and the bit in it.
-fn place(it: impl Numbered) -> (usize, u64) {
-    let number = it.number();
+fn place(number: u16) -> (usize, u64) {
     (usize::from(number / 64), 1 << (number % 64))
 }
 
@@ -123,7 +152,10 @@ mod tests {
                 assert!(set.contains(AttributeNumber(number)), "{number} of {count}");
             }
             assert!(!set.contains(AttributeNumber(count)), "{count}");
-            assert!(set.listed.len() <= LISTED_MAX && set.bits.len() <= 1_024);
+            match &set.numbers {
+                Numbers::Listed { .. } => assert!(usize::from(count) <= LISTED_MAX),
+                Numbers::Bits(bits) => assert!(bits.len() <= 1_024),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The answer says which values it has, `member;range=1500-*` when there are none behind them.
 //! Members have their places in the order of ids.
 
-use super::Projection;
+use super::{Projection, Ranges};
 use crate::catalog::Catalog;
 use crate::context::VisibleEntry;
 use crate::stop::Stop;
@@ -27,9 +27,10 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
+        ranges: &Ranges,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
-        for (number, range) in &self.ranges {
+        for (number, range) in &ranges.of {
             let Some(known) = catalog.schema.known(*number) else {
                 continue;
             };
