@@ -11,8 +11,8 @@ use directory::{
 };
 use protocol::{
     AddRequest, Authentication, BindRequest, CompareRequest, DecodeLimits, DerefAliases, Filter,
-    Message, PartialAttribute, Request, Scope, SearchRequest, frame, put_partial_attribute,
-    write_request,
+    Message, PartialAttribute, Request, ResultCode, Scope, SearchRequest, frame,
+    put_partial_attribute, write_request,
 };
 use std::error::Error;
 use std::path::Path;
@@ -20,35 +20,44 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const SUFFIX: &str = "dc=example,dc=com";
 const PEOPLE: u64 = 1_000;
-/// `{SSHA}` of "password".
+/// `{SSHA}` of [`GIVEN`].
 const PASSWORD: &str = "{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3";
+/// The password that people bind with.
+const GIVEN: &[u8] = b"secret";
 
 /// One kind of request, made for a given person.
 struct Scenario {
     name: &'static str,
     write: fn(person: u64, out: &mut Vec<u8>),
+    /// The result code of the answer: a refusal would be counted as gladly.
+    answer: ResultCode,
 }
 
 const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "search_equality_name_only",
         write: |n, out| search(n, &["1.1"], out),
+        answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "search_equality_all_attributes",
         write: |n, out| search(n, &[], out),
+        answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "search_base_all_attributes",
         write: base_search,
+        answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "compare",
         write: compare,
+        answer: ResultCode::COMPARE_TRUE,
     },
     Scenario {
         name: "bind_ssha",
         write: bind,
+        answer: ResultCode::SUCCESS,
     },
 ];
 
@@ -185,6 +194,11 @@ fn run(dir: &Path, name: &str, times: u64) -> Result<(), Box<dyn Error>> {
         client.execute(&bytes, &mut out)?;
     }
     client.directory.shutdown();
+    let answer = scenario.answer;
+    // The last answer ends in a result of this code without a name or a message.
+    if !out.ends_with(&[0x0a, 1, answer.0 as u8, 4, 0, 4, 0]) {
+        return Err(format!("{name}: expected an answer of {answer:?}, got {out:02x?}").into());
+    }
     Ok(())
 }
 
@@ -276,7 +290,7 @@ fn compare(person: u64, out: &mut Vec<u8>) {
 
 fn bind(person: u64, out: &mut Vec<u8>) {
     let name = name_of(person);
-    let authentication = Authentication::Simple(b"password");
+    let authentication = Authentication::Simple(GIVEN);
     let request = BindRequest {
         version: 3,
         name: &name,
