@@ -16,6 +16,8 @@ use crate::operation::{
     extended, follow, limits, modify, modify_dn, must_change, new_password, password_modify,
     passwords, position, proxy, read_entry, reload, search, transaction, values,
 };
+use crate::operations_log::clip;
+use crate::pace::Pace;
 use crate::rules::ready;
 use crate::session::{Peer, Session};
 use crate::stop::{Refusal, Stop};
@@ -28,6 +30,10 @@ use protocol::{
     Request, ResultCode, ResultKind, SearchRequest, response,
 };
 use std::rc::Rc;
+use std::time::Instant;
+
+/// Session tracking controls that are logged in each second, for all clients.
+static TRACKED_SESSIONS: Pace = Pace::new(10);
 
 /// Executes one request.
 pub(crate) fn dispatch(
@@ -232,16 +238,24 @@ fn acting_subject(
 
 /// Puts into the log on whose behalf a client says it acts. The texts are the client's: quoted, so
 /// that they cannot look like something the server says.
+#[cold]
 fn log_session(session: &Session, message: &Message<'_>, client: &SessionTracking<'_>) {
+    if !tracing::enabled!(tracing::Level::INFO) {
+        return;
+    }
+    let Some(left_out) = TRACKED_SESSIONS.admit(Instant::now()) else {
+        return;
+    };
     tracing::info!(
         connection = session.id,
         message = message.id,
         operation = message.request.name(),
         subject = ?session.bound_name(),
-        source_address = ?client.source_address,
-        source_name = ?client.source_name,
-        format = client.format,
-        identifier = ?client.identifier,
+        source_address = ?clip(client.source_address),
+        source_name = ?clip(client.source_name),
+        format = clip(client.format),
+        identifier = ?clip(client.identifier),
+        left_out = (left_out > 0).then_some(left_out),
         "session tracked"
     );
 }
@@ -589,5 +603,6 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
         peer: &session.peer,
         memory: &session.buffers,
         tls: parts.tls,
+        operations: parts.operations,
     }
 }

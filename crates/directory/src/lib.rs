@@ -45,6 +45,8 @@ mod memory;
 mod monitor;
 mod open;
 mod operation;
+pub mod operations_log;
+mod pace;
 mod paging;
 mod partial;
 mod projection;

@@ -1,6 +1,7 @@
 //! What one serving thread owns: its read transaction, its view of the rules, its mailbox.
 
 mod completion;
+mod noted;
 mod parts;
 
 pub(crate) use completion::write_response;
@@ -17,6 +18,7 @@ use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
 use crate::operation::{dynamic, extended, policed, transaction};
+use crate::operations_log::{self, OperationsLog};
 use crate::session::{Peer, Session};
 use crate::stop::Stop;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
@@ -43,6 +45,7 @@ pub struct Worker {
     turn_began: Instant,
     /// Makes numbers of purses that no client can foresee.
     purses: RandomState,
+    operations: OperationsLog,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
 
@@ -58,6 +61,7 @@ impl Worker {
             tls: false,
             turn_began: Instant::now(),
             purses: RandomState::new(),
+            operations: OperationsLog::default(),
             _not_send: std::marker::PhantomData,
         }
     }
@@ -69,12 +73,27 @@ impl Worker {
 
     /// A new connection. The id comes back with every completion.
     pub fn open_session(&mut self, id: u64, peer: Peer) -> Session {
+        operations_log::connected(id, &peer);
         let memory = Account::new(&self.shared.memory);
         Session::new(id, peer, &self.shared.catalog.load().limits, &memory)
     }
 
     /// Executes one message; the answer, or its beginning, is appended to `out`.
     pub fn execute(
+        &mut self,
+        session: &mut Session,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        if operations_log::is_on() || matches!(message.request, Request::Bind(_)) {
+            return self.execute_noted(session, message, out);
+        }
+        self.execute_quietly(session, message, out)
+    }
+
+    /// Executes one message that the operations log need not hear of.
+    #[inline]
+    fn execute_quietly(
         &mut self,
         session: &mut Session,
         message: &Message<'_>,
@@ -174,6 +193,7 @@ impl Worker {
 
     /// The connection is gone. What waits for a hash is given up with it.
     pub fn forget(&mut self, session: &mut Session) {
+        self.operations.disconnected(session.id);
         let lane = Lane::of(&session.peer);
         self.shared.hashes.forget(&self.mailbox, session.id, lane);
         let held = session.held.get_mut().map(std::mem::take);
@@ -184,7 +204,8 @@ impl Worker {
     }
 
     /// Nobody wants the rest of a search. A cursor holds nothing that outlives it.
-    pub fn abandon(&mut self, cursor: Box<Cursor>) {
+    pub fn abandon(&mut self, session: &Session, cursor: Box<Cursor>) {
+        self.operations.heard(session.id, cursor.id, &[], true);
         drop(cursor);
         self.counters.completed(Operation::Search).add(1);
     }
@@ -207,6 +228,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) {
         self.counters.refused.add(1);
+        OperationsLog::refused(session, message, why.code);
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
             // It may have belonged to any of them.
@@ -225,10 +247,23 @@ impl Worker {
         cursor: Box<Cursor>,
         out: &mut Vec<u8>,
     ) -> Flow {
+        let (id, before) = (cursor.id, out.len());
+        let flow = self.resume_quietly(session, cursor, out);
+        self.note(session, id, &out[before..], &flow);
+        flow
+    }
+
+    #[inline]
+    fn resume_quietly(
+        &mut self,
+        session: &mut Session,
+        cursor: Box<Cursor>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
         let (before, id) = (out.len(), cursor.id);
         let inside = cursor.is_inside_message();
         if self.outlives_account(session) {
-            self.abandon(cursor);
+            self.abandon(session, cursor);
             return match inside {
                 true => Flow::Close,
                 false => self.end(out),
@@ -296,10 +331,16 @@ impl Worker {
 
     /// Ends a parked search that the client cancelled (RFC 3909): the search is answered with
     /// `canceled`, the cancel operation with success.
-    pub fn cancel(&mut self, cursor: Box<Cursor>, cancel_id: MessageId, out: &mut Vec<u8>) {
+    pub fn cancel(
+        &mut self,
+        session: &Session,
+        cursor: Box<Cursor>,
+        cancel_id: MessageId,
+        out: &mut Vec<u8>,
+    ) {
         let canceled = LdapResult::new(ResultCode::CANCELED, "");
         response::write_result(out, cursor.id, ResultKind::SearchDone, &canceled, &[]);
-        self.abandon(cursor);
+        self.abandon(session, cursor);
         let done = LdapResult::success();
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
@@ -384,6 +425,7 @@ impl Worker {
             shared: &self.shared,
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
+            operations: &self.operations,
         };
         body(&parts)
     }

@@ -49,6 +49,7 @@ fn serve(it: &Demo, dir: &Path) -> Result<(), Problem> {
         .map_or_else(|| it.listen.join(" "), ToString::to_string);
     note(tour(&url));
     server.wait();
+    server::logging::flush();
     Ok(())
 }
 

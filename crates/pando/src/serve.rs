@@ -23,6 +23,7 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
     let server = start(&it.dir, &overrides)?;
     announce(&server);
     server.wait();
+    server::logging::flush();
     Ok(())
 }
 

@@ -16,6 +16,7 @@ mod limits;
 mod linger;
 mod link;
 mod listener;
+mod log_queue;
 pub mod logging;
 mod proxied;
 mod refusals;

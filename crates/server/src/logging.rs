@@ -1,11 +1,17 @@
 //! Logging: events of the server to standard error, quiet unless something is wrong.
+//!
+//! Operations have a level of their own, by the target of their events: failed binds are logged
+//! always, each operation when `log.operations` or the level asks for it.
 
 use std::io;
 use std::sync::OnceLock;
 
+use directory::operations_log;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::{fmt, reload};
 
+use crate::log_queue::{self, Writers};
 use crate::settings::{Log, LogFormat};
 
 /// Puts another filter in the place of the one in force; `None` before the start.
@@ -14,11 +20,11 @@ static FILTER: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
 /// Starts logging for this process. Later calls change nothing, so that tests may call it too.
 pub fn start(log: &Log) {
     let builder = fmt()
-        .with_writer(io::stderr)
+        .with_writer(Writers)
         // A standard error that is closed loses events. To say so would take another one, and end
         // the process.
         .log_internal_errors(false);
-    let filter = filter(&log.level);
+    let filter = filter(log);
     // A subscriber that is already set stays: whoever set it knows better.
     match log.format {
         LogFormat::Text => {
@@ -47,15 +53,42 @@ fn keep(set: impl Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync + 'st
     let _ = FILTER.set(Box::new(set));
 }
 
-/// Logs at another level from now on.
-pub fn set_level(level: &str) {
+/// Logs at another level, or operations or not, from now on. The format stays.
+pub fn set_filter(log: &Log) {
     if let Some(set) = FILTER.get() {
-        set(filter(level));
+        set(filter(log));
     }
 }
 
-fn filter(level: &str) -> EnvFilter {
-    EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"))
+/// Waits until what was logged is written, if that takes no more than two seconds. For the end of
+/// the process.
+pub fn flush() {
+    log_queue::flush();
+}
+
+fn filter(log: &Log) -> EnvFilter {
+    let directives = directives(log);
+    EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("warn"))
+}
+
+/// The level, with one for operations unless it names one itself.
+fn directives(log: &Log) -> String {
+    let target = operations_log::TARGET;
+    let parts = || log.level.split(',').map(str::trim);
+    if parts().any(|it| it.starts_with(&format!("{target}="))) || log.level.trim() == "off" {
+        return log.level.clone();
+    }
+    let general = parts().find_map(|it| it.parse::<LevelFilter>().ok());
+    let least = match log.operations {
+        true => LevelFilter::INFO,
+        false => LevelFilter::WARN,
+    };
+    let level = match general {
+        // These say everything.
+        Some(level @ (LevelFilter::DEBUG | LevelFilter::TRACE)) => level,
+        _ => least,
+    };
+    format!("{},{target}={level}", log.level)
 }
 
 /// Whether `level` is a filter that [`start`] understands.
@@ -63,7 +96,72 @@ fn filter(level: &str) -> EnvFilter {
 /// # Errors
 /// What is wrong with it.
 pub fn check_level(level: &str) -> Result<(), String> {
+    let expected = "expected error, warn, info, debug, trace, off or part=level,…";
+    for part in level.split(',').map(str::trim) {
+        // The name of a part alone would ask for everything of it; a mistyped level is one.
+        let known = part.rsplit_once('=').map_or(part, |(_, level)| level);
+        let number = known.bytes().all(|it| it.is_ascii_digit());
+        if number || known.parse::<LevelFilter>().is_err() {
+            return Err(format!("{expected}; got {part:?}"));
+        }
+    }
     EnvFilter::try_new(level)
         .map(|_| ())
-        .map_err(|error| format!("expected warn, info, debug or part=level,…: {error}"))
+        .map_err(|error| format!("{expected}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_have_a_level_of_their_own() {
+        let with = |level: &str, operations| {
+            directives(&Log {
+                level: level.to_owned(),
+                format: LogFormat::Text,
+                operations,
+            })
+        };
+        assert_eq!(with("warn", false), "warn,operations=warn");
+        assert_eq!(with("error", true), "error,operations=info");
+        assert_eq!(with("info", false), "info,operations=warn");
+        assert_eq!(
+            with("server=debug,warn", false),
+            "server=debug,warn,operations=warn"
+        );
+        assert_eq!(with("debug", false), "debug,operations=debug");
+        assert_eq!(with("trace", true), "trace,operations=trace");
+        assert_eq!(
+            with("warn,operations=debug", false),
+            "warn,operations=debug"
+        );
+        assert_eq!(with("off", true), "off");
+    }
+
+    #[test]
+    fn a_mistyped_level_is_refused() {
+        for level in [
+            "error",
+            "warn",
+            "INFO",
+            "server=debug,warn",
+            "off",
+            "a::b=trace, info",
+        ] {
+            assert_eq!(check_level(level), Ok(()), "{level}");
+        }
+        for level in [
+            "loud",
+            "",
+            "server=loud",
+            "warn,loud",
+            "7",
+            "server=",
+            "info,",
+        ] {
+            let refused = check_level(level).expect_err(level);
+            assert!(refused.contains("expected error, warn, info"), "{refused}");
+        }
+    }
 }

@@ -94,8 +94,8 @@ impl Reload {
         if let Some((certificate, read)) = certificate {
             certificate.replace(read);
         }
-        if next.log.level != running.log.level {
-            crate::logging::set_level(&next.log.level);
+        if next.log != running.log {
+            crate::logging::set_filter(&next.log);
         }
         self.admission.set_limits(&next.connections);
         self.proxies.store(Arc::new(next.proxies.clone()));
@@ -124,6 +124,7 @@ impl Report {
                 old.tls != new.tls && old.tls.is_some() && new.tls.is_some(),
             ),
             ("log.level", old.log.level != new.log.level),
+            ("log.operations", old.log.operations != new.log.operations),
             ("connections", old.connections != new.connections),
             (
                 "limits",

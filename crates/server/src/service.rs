@@ -221,8 +221,8 @@ impl Service for Worker {
         cursor.is_inside_message()
     }
 
-    fn abandon(&mut self, _: &mut Session, cursor: Box<Cursor>) {
-        Worker::abandon(self, cursor);
+    fn abandon(&mut self, session: &mut Session, cursor: Box<Cursor>) {
+        Worker::abandon(self, session, cursor);
     }
 
     fn follow(

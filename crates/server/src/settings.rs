@@ -98,6 +98,8 @@ pub struct Log {
     pub level: String,
     /// One line of text, or one JSON object, for each event.
     pub format: LogFormat,
+    /// One event for each operation.
+    pub operations: bool,
 }
 
 /// The form of a logged event.
@@ -407,5 +409,6 @@ fn resolve_log(
     Ok(Log {
         level: level.clone(),
         format,
+        operations: file.log.operations,
     })
 }

@@ -28,6 +28,7 @@ use crate::operation::{
     assertion, cost, count, explain, heavy, large, links, page, position, referral, unindexed,
     virtual_search,
 };
+use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
 use crate::projection::Projection;
 use crate::session::Peer;
@@ -69,6 +70,7 @@ pub(crate) struct Needs<'n> {
     pub memory: &'n Hold,
     /// StartTLS is offered.
     pub tls: bool,
+    pub operations: &'n OperationsLog,
 }
 
 impl Needs<'_> {
@@ -516,6 +518,8 @@ fn plan_area(
         }
     };
     let plan = context.plan(filter, &area.region)?;
+    let schema = &context.catalog.schema;
+    needs.operations.planned(|| plan.explain(schema));
     if plan.is_unindexed() {
         unindexed::admit(context, needs, cursor)?;
     }

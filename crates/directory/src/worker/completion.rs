@@ -29,7 +29,11 @@ impl Worker {
         // The client must see its own write: the next read is on a new snapshot.
         self.reader.reset();
         let operation = Operation::completed_by(&completion);
+        let (id, before) = (completion.id, out.len());
         let flow = self.finish(session, completion, out);
+        if operation.is_some() {
+            self.note(session, id, &out[before..], &flow);
+        }
         if let Some(operation) = operation {
             self.ended(operation, &flow);
         }

@@ -11,6 +11,7 @@ use crate::monitor::Counters;
 use crate::open::Shared;
 use crate::operation::bind;
 use crate::operation::last_name::LastName;
+use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::stop::Stop;
@@ -35,6 +36,7 @@ pub(crate) struct Parts<'p> {
     pub shared: &'p Shared,
     pub(super) mailbox: &'p Arc<dyn Mailbox>,
     pub(super) hashes: &'p HashPool,
+    pub operations: &'p OperationsLog,
 }
 
 impl Parts<'_> {

@@ -80,6 +80,7 @@ impl Default for Threads {
 pub struct Log {
     pub level: Spanned<String>,
     pub format: LogFormat,
+    pub operations: bool,
 }
 
 impl Default for Log {
@@ -87,6 +88,7 @@ impl Default for Log {
         Log {
             level: unplaced("warn"),
             format: LogFormat::Text,
+            operations: false,
         }
     }
 }

@@ -91,6 +91,12 @@ const SETTINGS: &[Setting] = &[
         "\"text\", or \"json\" for one object per event.",
     ),
     row(
+        "log",
+        "operations",
+        "false",
+        "Log one line for each operation. Failed binds are logged in any case, ten a second.",
+    ),
+    row(
         "connections",
         "total_max",
         "0",

@@ -178,7 +178,8 @@ fn flags_go_over_the_file() {
         config.log,
         Log {
             level: "debug".to_owned(),
-            format: LogFormat::Json
+            format: LogFormat::Json,
+            operations: false,
         }
     );
     let overrides = Overrides {

@@ -1,0 +1,249 @@
+//! The operations log: one line for each operation that was answered, when it is asked for, and one
+//! for each failed bind in any case.
+//!
+//! The lines are events of the target [`TARGET`]. Results and entries are read from the responses
+//! (`said.rs`), so an operation does the same work whether it is logged or not.
+
+mod asked;
+mod said;
+
+pub(crate) use asked::clip;
+
+use crate::catalog::Catalog;
+use crate::pace::Pace;
+use crate::session::{Peer, Session};
+use asked::Asked;
+use protocol::{Message, MessageId, Request, ResultCode};
+use said::Said;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Instant;
+use tracing::Level;
+
+/// The target of its events, by which the logging settings know them.
+pub const TARGET: &str = "operations";
+
+/// Failed binds that are logged in each second, for all clients.
+static FAILED_BINDS: Pace = Pace::new(10);
+
+/// Whether operations are logged. One comparison when nothing below warnings is.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    tracing::enabled!(target: TARGET, Level::INFO)
+}
+
+/// The operations of one serving thread that are to be logged and have not ended.
+#[derive(Debug, Default)]
+pub(crate) struct OperationsLog {
+    /// By session and message id.
+    begun: HashMap<(u64, MessageId), Line>,
+    /// The plan of the search that is being executed; empty for none.
+    plan: RefCell<String>,
+}
+
+/// One operation.
+#[derive(Debug)]
+struct Line {
+    began: Instant,
+    /// Who was bound when it began.
+    identity: String,
+    address: Option<IpAddr>,
+    operation: &'static str,
+    is_bind: bool,
+    asked: Asked,
+    entries: u64,
+    references: u64,
+    /// The index that was used.
+    index: Option<String>,
+    /// Octets to come of a response that is sent in parts.
+    rest: usize,
+}
+
+impl OperationsLog {
+    /// Whether no operation that is to be logged has begun.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.begun.is_empty()
+    }
+
+    /// An operation begins.
+    pub fn begin(&mut self, catalog: &Catalog, session: &Session, message: &Message<'_>) {
+        let in_full = tracing::enabled!(target: TARGET, Level::TRACE);
+        let line = Line {
+            began: Instant::now(),
+            identity: session.bound_name().to_owned(),
+            address: session.peer.address,
+            operation: message.request.name(),
+            is_bind: matches!(message.request, Request::Bind(_)),
+            asked: Asked::of(catalog, message, in_full),
+            entries: 0,
+            references: 0,
+            index: None,
+            rest: 0,
+        };
+        self.plan.get_mut().clear();
+        self.begun.insert((session.id, message.id), line);
+    }
+
+    /// A search is planned; `plan` says how.
+    #[inline(always)]
+    pub fn planned(&self, plan: impl FnOnce() -> String) {
+        if !self.begun.is_empty() {
+            self.keep_plan(plan());
+        }
+    }
+
+    #[cold]
+    fn keep_plan(&self, plan: String) {
+        let mut kept = self.plan.borrow_mut();
+        if !kept.is_empty() {
+            kept.push_str("; ");
+        }
+        kept.push_str(&plan);
+    }
+
+    /// `out` was sent while operation `id` of the session was worked on, which has ended if
+    /// `is_over`.
+    pub fn heard(&mut self, session: u64, id: MessageId, mut out: &[u8], is_over: bool) {
+        let plan = std::mem::take(self.plan.get_mut());
+        let Some(line) = self.begun.get_mut(&(session, id)) else {
+            return;
+        };
+        if !plan.is_empty() {
+            line.index = Some(plan);
+        }
+        let rest = line.rest.min(out.len());
+        line.rest -= rest;
+        out = &out[rest..];
+        while let Some(response) = said::response(out) {
+            let sent = response.length.min(out.len());
+            self.note(session, &response, response.length - sent);
+            out = &out[sent..];
+        }
+        if is_over && let Some(line) = self.begun.remove(&(session, id)) {
+            line.log(session, id, None);
+        }
+    }
+
+    fn note(&mut self, session: u64, response: &said::Response, rest: usize) {
+        let key = (session, response.id);
+        let Some(line) = self.begun.get_mut(&key) else {
+            return;
+        };
+        line.rest = rest;
+        match response.said {
+            Said::Entry => line.entries += 1,
+            Said::Reference => line.references += 1,
+            Said::Intermediate => {}
+            Said::Result(code) => {
+                let line = self.begun.remove(&key).expect("it was just found");
+                line.log(session, response.id, Some(code));
+            }
+        }
+    }
+
+    /// A request was refused before it was executed.
+    pub fn refused(session: &Session, message: &[u8], code: ResultCode) {
+        let header = protocol::decode_header(message);
+        tracing::info!(
+            target: TARGET,
+            connection = session.id,
+            message = header.map(|it| it.0),
+            identity = session.bound_name(),
+            address = session.peer.address.map(tracing::field::display),
+            result = %code,
+            "refused"
+        );
+        if header.is_some_and(|it| it.1 == protocol::request::tag::BIND) {
+            log_failed_bind((session.id, session.peer.address), None, None, code);
+        }
+    }
+
+    /// The connection is closed.
+    pub fn disconnected(&mut self, session: u64) {
+        if !self.begun.is_empty() {
+            for ((_, id), line) in self.begun.extract_if(|key, _| key.0 == session) {
+                line.log(session, id, None);
+            }
+        }
+        tracing::debug!(target: TARGET, connection = session, "disconnected");
+    }
+}
+
+/// A client has connected.
+pub(crate) fn connected(session: u64, peer: &Peer) {
+    tracing::debug!(
+        target: TARGET,
+        connection = session,
+        address = peer.address.map(tracing::field::display),
+        user_id = peer.unix_uid,
+        tls = peer.secure && peer.unix_uid.is_none(),
+        "connected"
+    );
+}
+
+impl Line {
+    /// `code` is `None` for an operation without a response: it has none, or was abandoned, or its
+    /// connection was closed.
+    fn log(self, connection: u64, message: MessageId, code: Option<ResultCode>) {
+        let asked = &self.asked;
+        tracing::info!(
+            target: TARGET,
+            connection,
+            message,
+            identity = self.identity,
+            address = self.address.map(tracing::field::display),
+            operation = self.operation,
+            dn = asked.dn,
+            scope = asked.scope,
+            filter = asked.filter,
+            attributes = asked.attributes,
+            new_rdn = asked.new_rdn,
+            new_superior = asked.new_superior,
+            name = asked.name,
+            mechanism = asked.mechanism,
+            acts_as = asked.acts_as,
+            selected = asked.selected,
+            controls = asked.controls,
+            result = code.map(tracing::field::display),
+            entries = (asked.scope.is_some()).then_some(self.entries),
+            references = (self.references > 0).then_some(self.references),
+            time_us = self.began.elapsed().as_micros() as u64,
+            index = self.index,
+            "answered"
+        );
+        if let Some(code) = code.filter(|it| self.is_bind && is_failure(*it)) {
+            let (dn, mechanism) = (asked.dn.as_deref(), asked.mechanism.as_deref());
+            log_failed_bind((connection, self.address), dn, mechanism, code);
+        }
+    }
+}
+
+fn is_failure(code: ResultCode) -> bool {
+    !matches!(
+        code,
+        ResultCode::SUCCESS | ResultCode::SASL_BIND_IN_PROGRESS
+    )
+}
+
+/// Says that a bind failed, at the pace of [`FAILED_BINDS`].
+fn log_failed_bind(
+    (connection, address): (u64, Option<IpAddr>),
+    dn: Option<&str>,
+    mechanism: Option<&str>,
+    code: ResultCode,
+) {
+    if let Some(left_out) = FAILED_BINDS.admit(Instant::now()) {
+        tracing::warn!(
+            target: TARGET,
+            connection,
+            address = address.map(tracing::field::display),
+            dn,
+            mechanism,
+            result = %code,
+            left_out = (left_out > 0).then_some(left_out),
+            "bind failed"
+        );
+    }
+}
