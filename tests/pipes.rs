@@ -137,16 +137,16 @@ fn a_stream_that_is_not_whole_leaves_nothing() {
             assert_eq!(names(pando.folder.path()), before);
         }
     };
-    refused(b"", "expected a backup, came nothing");
+    refused(b"", "expected a backup, got nothing");
     refused(b"dn: dc=example,dc=com\n", "came something else");
-    refused(&whole[..3], "expected a whole backup, came an early end");
+    refused(&whole[..3], "expected a whole backup, got an early end");
     refused(
         &whole[..whole.len() / 2],
-        "expected a whole backup, came an early end",
+        "expected a whole backup, got an early end",
     );
     refused(
         &[&whole[..], b"more"].concat(),
-        "expected nothing behind the backup, came more",
+        "expected nothing behind the backup, got more",
     );
     for missing in [1, 9, 700] {
         refused(&whole[..whole.len() - missing], "expected ");
@@ -189,7 +189,7 @@ fn a_stream_may_stand_in_a_file_or_break_off_and_a_terminal_is_none() {
         &pando,
         "(head -c 9000 kept; false) | \"$pando\" restore - broken",
     );
-    broken.expect(1).says("came an early end");
+    broken.expect(1).says("got an early end");
     assert!(!pando.folder.join("broken").exists());
     for command in ["restore - more", "verify -", "backup node - --single"] {
         let script_of = format!("script -qec '\"$pando\" {command}' /dev/null </dev/null");
@@ -349,6 +349,6 @@ fn exports_and_backups_go_through_a_tool_that_encrypts() {
     let answer = script(&pando, &pipe.replace("restored", "other"));
     answer
         .expect(1)
-        .says("expected a backup as one file, came something else");
+        .says("expected a backup as one file, got something else");
     assert!(!pando.folder.join("other").exists());
 }

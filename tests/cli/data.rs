@@ -131,7 +131,7 @@ fn the_rejects_file_can_be_imported_where_it_is() {
     shell
         .pando(&["import", "node", first])
         .expect(1)
-        .says("1 entries imported")
+        .says("1 entry imported")
         .says("pando-rejects-2.ldif has the reasons");
     assert_eq!(shell.folder.read(first), mended);
     let mended = mend(&shell.folder.read(second));

@@ -39,9 +39,15 @@ fn init_in_the_wrong_place() {
         "--admin-password-file",
         "password",
     ];
-    let answer = shell.pando(&bad);
-    assert!([1, 2].contains(&answer.status), "{answer:?}");
-    assert!(answer.err.contains("no name"), "{answer:?}");
+    one_line(shell.pando(&bad), 2, &["no name"]);
+    let unknown = [
+        &again[..1],
+        &["bad"],
+        &again[2..],
+        &["--index", "noSuchType"],
+    ]
+    .concat();
+    one_line(shell.pando(&unknown), 2, &["noSuchType"]);
     assert!(
         !shell.folder.join("bad").exists(),
         "nothing half made is left behind"
@@ -225,4 +231,57 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert!(!answer.err.contains("pando:"), "{answer:?}");
     assert_eq!(answer.out.lines().count(), 1);
     answer.expect(0);
+}
+
+#[test]
+fn messages_name_what_they_are_about() {
+    let shell = Shell::with_node();
+    shell.folder.write("password", "a password\n");
+    let nobody = format!("uid=nobody,{SUFFIX}");
+    let passwd = ["passwd", "node", &nobody, "--password-file", "password"];
+    one_line(shell.pando(&passwd), 1, &[&nobody, "noSuchObject"]);
+    let secure = kit::Secure::start();
+    let answer = shell.pando(&["status", "--url", &secure.url]);
+    assert!(
+        answer.out.contains("is not trusted; name it") && answer.out.contains("--ca"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let shell = Shell::with_node();
+    shell.folder.write("a.ldif", "");
+    let define = ["import", "node", "a.ldif", "--define", "A=1"];
+    shell.pando(&define).expect(2).says("--template");
+    one_line(
+        shell.pando(&["import", "node", "a.ldif", "--resume"]),
+        2,
+        &["--resume", "no interrupted import"],
+    );
+    let drop = ["index", "drop", "node", "cn", "approximate"];
+    one_line(shell.pando(&drop), 1, &["cn", "no approximate index"]);
+    shell
+        .folder
+        .write("node/pando.toml", "[log]\nlevel = \"loud\"\n");
+    one_line(
+        shell.pando(&["serve", "node"]),
+        2,
+        &["pando.toml:2", "log.level", "loud"],
+    );
+}
+
+#[test]
+fn the_first_rejected_entries_are_named() {
+    let shell = Shell::with_node();
+    let bad: String = (0..5)
+        .map(|at| format!("dn: cn=bad{at},{SUFFIX}\nobjectClass: nothing{at}\n\n"))
+        .collect();
+    shell.folder.write("bad.ldif", &bad);
+    let answer = shell.pando(&["import", "node", "bad.ldif"]).expect(1);
+    for at in 0..3 {
+        assert!(answer.err.contains(&format!("nothing{at}")), "{answer:?}");
+    }
+    assert!(!answer.err.contains("nothing3"), "{answer:?}");
+    assert!(answer.err.contains("rejected: bad.ldif"), "{answer:?}");
 }

@@ -155,6 +155,6 @@ fn a_stream_that_breaks_off_is_told() {
         .expect(1)
         .says("99 entries imported")
         .says("cut.ber, request 100 at byte ")
-        .says("came the end; this input is not read any further");
+        .says("got the end; this input is not read any further");
     assert_eq!(entries(&shell), 100);
 }

@@ -195,7 +195,7 @@ fn indexes_are_proposed_for_dear_searches() {
     one_line(answer, 1, &["nobody serves"]);
     pando.serve();
     let none = pando.run_on_node(&["index", "advise"], &[]).expect(0);
-    assert!(none.out.contains("no dear searches"), "{}", none.out);
+    assert!(none.out.contains("no expensive searches"), "{}", none.out);
     let mut client = pando.admin();
     for n in 0..3 {
         let filter = format!("(sn=Family {n})");

@@ -161,7 +161,7 @@ fn deleted_members(texts: &[String]) -> Result<DeletedMembers, Failure> {
         Some("keep") => Ok(DeletedMembers::Keep),
         Some("refuse") => Ok(DeletedMembers::Refuse),
         Some(other) => Err(Failure::Configuration(format!(
-            "pandoDeletedMember: expected remove, keep or refuse, came {other}"
+            "pandoDeletedMember: expected remove, keep or refuse, got {other}"
         ))),
     }
 }

@@ -216,11 +216,11 @@ fn bad_entries_are_rejected_with_line_and_reason() {
         (7, "object class person requires attribute sn"),
         (11, "unknown attribute type \"unheardOf\""),
         (15, "seeAlso: value is not of syntax"),
-        (19, "an entry of this name came before"),
+        (19, "an entry with this name already exists"),
         (23, "the entry above it is missing"),
         (26, "l: the same value is given more than once"),
         (31, "the configuration is kept"),
-        (34, "expected an entry, came a change"),
+        (34, "expected an entry, got a change"),
         (37, "expected an attribute description"),
     ] {
         let expected = format!("line {line}: {reason}");

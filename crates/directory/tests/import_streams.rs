@@ -89,8 +89,8 @@ fn import_broken(tail: &[u8]) -> (Node, Imported) {
 fn a_stream_that_breaks_ends_and_the_others_go_on() {
     let cut = &add_request("cn=three,dc=example,dc=com", &[("l", "x")], false)[..20];
     for (tail, reason) in [
-        (cut, "expected a whole request, came the end"),
-        (b"dn: cn=x".as_slice(), "expected the tag 30, came 64"),
+        (cut, "expected a whole request, got the end"),
+        (b"dn: cn=x".as_slice(), "expected the tag 30, got 64"),
         (&[0x30, 0x80, 0, 0], "expected a definite length"),
     ] {
         let (node, imported) = import_broken(tail);
@@ -117,7 +117,7 @@ fn other_requests_are_rejected_and_passed_over() {
     assert_eq!((imported.entries, imported.rejected), (3, 1));
     assert_eq!(imported.broken, Vec::<String>::new());
     assert!(
-        node.rejects().contains("came another one"),
+        node.rejects().contains("got another one"),
         "{}",
         node.rejects()
     );

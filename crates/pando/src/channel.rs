@@ -147,7 +147,10 @@ impl Channel {
         if result.code == ResultCode::SUCCESS {
             return Ok(());
         }
-        Err(refused(&result))
+        Err(match subject(request) {
+            "" => refused(&result),
+            name => refused(&result).about(name),
+        })
     }
 
     /// Sends a request and returns its final result.
@@ -283,6 +286,19 @@ pub fn refused(result: &LdapResult) -> Problem {
     match result.diagnostic.as_str() {
         "" => Problem::failed(name),
         text => Problem::failed(format_args!("{text} ({name})")),
+    }
+}
+
+/// The entry that a request is about; empty when it names none.
+fn subject<'r>(request: &Request<'r>) -> &'r str {
+    match request {
+        Request::Bind(it) => it.name,
+        Request::Modify(it) => it.object,
+        Request::Add(it) => it.entry,
+        Request::Delete(it) => it.entry,
+        Request::ModifyDn(it) => it.entry,
+        Request::Compare(it) => it.entry,
+        Request::Search(_) | Request::Unbind | Request::Abandon(_) | Request::Extended(_) => "",
     }
 }
 

@@ -16,7 +16,7 @@ pub use watch::{Explain, ExplainScope, Remote, Report, Status};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 
-/// An LDAP directory server: one tree on many identical trunks.
+/// A fast LDAP directory server on a single node.
 #[derive(Debug, Parser)]
 #[command(
     name = "pando",

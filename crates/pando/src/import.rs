@@ -4,7 +4,7 @@ use crate::cli::{self, Import};
 use crate::generate::{Reading, generator, interrupted};
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
-use crate::report::{Problem, note};
+use crate::report::{Problem, entries, note};
 use crate::room;
 use crate::secret;
 use directory::Failure;
@@ -14,12 +14,16 @@ use directory::import::{
 };
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The rejects file in the node's folder.
 pub const REJECTS_FILE: &str = "pando-rejects.ldif";
+/// How many rejected entries are named on standard error.
+const REASONS_SHOWN: usize = 3;
 /// The part of the memory that sorting takes: the tables being written want most of it.
 const MEMORY_SHARE: u64 = 4;
 /// Entries of a template that one thread makes in one turn.
@@ -28,6 +32,18 @@ const MADE_ENTRIES: u64 = 256;
 /// Imports; exit status 1 when entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
+    // The parser does not see to it: files and a template exclude each other.
+    if !it.define.is_empty() && it.template.is_none() {
+        return Err(Problem::usage(
+            "--define sets a define of a template: give --template, or leave it out",
+        ));
+    }
+    if it.resume && !can_resume(&data) {
+        return Err(Problem::usage(format_args!(
+            "--resume: {} has no interrupted import; leave the option out",
+            it.dir.display()
+        )));
+    }
     let rejects = rejects_file(it, &data)?;
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
@@ -212,8 +228,8 @@ pub fn report(
 ) -> Result<(), Problem> {
     let seconds = started.elapsed().as_secs_f64();
     let mut line = format!(
-        "{} entries imported in {seconds:.1} s ({:.0} entries/s)",
-        imported.entries,
+        "{} imported in {seconds:.1} s ({:.0} entries/s)",
+        entries(imported.entries),
         imported.entries as f64 / seconds.max(0.001)
     );
     if imported.created > 0 {
@@ -223,8 +239,8 @@ pub fn report(
         line.push_str(&format!(", new naming context {context}"));
     }
     line.push_str(&format!(
-        "; {} entries, {}, digest {}",
-        imported.total,
+        "; {}, {}, digest {}",
+        entries(imported.total),
         indicatif::HumanBytes(imported.bytes),
         imported.digest
     ));
@@ -240,11 +256,25 @@ pub fn report(
         1 => "1 entry was".to_owned(),
         count => format!("{count} entries were"),
     };
+    for reason in first_reasons(rejects) {
+        note(format_args!("pando: rejected: {reason}"));
+    }
     note(format_args!(
         "pando: {entries} rejected; {} has the reasons: correct it and import it",
         rejects.display()
     ));
     Err(Problem::Reported)
+}
+
+/// The places and reasons of the first entries in a file of rejected ones; none when it cannot be
+/// read, which is told where it is named.
+fn first_reasons(rejects: &Path) -> Vec<String> {
+    let Ok(file) = File::open(rejects) else {
+        return Vec::new();
+    };
+    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    let reasons = lines.filter_map(|line| Some(line.strip_prefix("# ")?.to_owned()));
+    reasons.take(REASONS_SHOWN).collect()
 }
 
 /// Entries of a template, made by the threads that import them.

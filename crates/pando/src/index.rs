@@ -48,7 +48,15 @@ fn drop_from(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Proble
     let dropped = parse_kinds(kinds.iter().map(String::as_str))?;
     let mut channel = Channel::open(dir)?;
     let found = existing(&mut channel, attribute)?;
-    let left = found.kinds()? - dropped;
+    let kinds = found.kinds()?;
+    if let Some(missing) = dropped.iter().find(|it| !kinds.contains(*it)) {
+        return Err(Problem::failed(format_args!(
+            "{attribute}: no {} index to drop; it has: {}",
+            missing.name(),
+            found.shown[1]
+        )));
+    }
+    let left = kinds - dropped;
     if dropped.is_empty() || left.is_empty() {
         let entry = &found.name;
         return channel.succeed(&Request::Delete(DeleteRequest { entry }));

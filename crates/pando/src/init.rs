@@ -3,7 +3,7 @@
 use crate::cli::Init;
 use crate::passwd::first_line;
 use crate::report::{Problem, note};
-use directory::InitOptions;
+use directory::{Failure, InitOptions};
 use policy::password::{self, Scheme};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,11 @@ pub fn init(it: &Init) -> Result<(), Problem> {
     let data = it.dir.join("data");
     private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
     let done = directory::Directory::create(&data, &options)
-        .map_err(Problem::failed)
+        .map_err(|failure| match failure {
+            // A suffix or an index that cannot be.
+            Failure::Input(_) | Failure::Configuration(_) => Problem::usage(failure),
+            failure => Problem::failed(failure),
+        })
         .and_then(|()| write_settings(&it.dir));
     if done.is_err() {
         // Leave nothing half made behind: the folder was empty or missing.
@@ -87,7 +91,7 @@ fn refuse_used(dir: &Path) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::failed(format_args!(
-        "{}: expected a missing or empty folder; choose another one",
+        "{} exists and is not empty; choose a new or an empty folder",
         dir.display()
     )))
 }

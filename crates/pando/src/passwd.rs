@@ -38,7 +38,8 @@ pub fn passwd(it: &Passwd) -> Result<(), Problem> {
         name: oid::PASSWORD_MODIFY,
         value: Some(&value),
     };
-    channel.succeed(&Request::Extended(request))?;
+    let changed = channel.succeed(&Request::Extended(request));
+    changed.map_err(|problem| problem.about(&dn))?;
     note(format_args!("the password of {dn} is changed"));
     Ok(())
 }

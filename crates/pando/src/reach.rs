@@ -8,7 +8,7 @@ use protocol::{
     ExtendedRequest, Request, Response, ResponseMessage, ResultCode, frame, oid, write_request,
 };
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use rustls::{CertificateError, ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
@@ -124,7 +124,7 @@ fn start_tls(stream: &mut TcpStream) -> io::Result<()> {
             result.diagnostic
         ))),
         _ => Err(io::Error::other(
-            "StartTLS: expected its response, came something else",
+            "StartTLS: expected its response, got something else",
         )),
     }
 }
@@ -134,17 +134,32 @@ struct Tls(StreamOwned<ClientConnection, TcpStream>);
 
 impl Read for Tls {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
+        self.0.read(buffer).map_err(distrusted)
     }
 }
 
 impl Write for Tls {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.0.write(bytes).map_err(distrusted)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.0.flush().map_err(distrusted)
+    }
+}
+
+/// Says what helps when nobody who is trusted vouches for the server's certificate. The handshake
+/// is part of the first reading and writing.
+fn distrusted(error: io::Error) -> io::Error {
+    let tls = error.get_ref().and_then(|it| it.downcast_ref());
+    match tls {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::Other(_),
+        )) => io::Error::new(
+            error.kind(),
+            "the server's certificate is not trusted; name it, or that of its authority, with --ca",
+        ),
+        _ => error,
     }
 }
 

@@ -1,5 +1,5 @@
 //! How the program speaks: results on standard output, everything else on standard error, one
-//! line per problem that says what was expected, what came, and what to do.
+//! line per problem that says what was expected, what was given, and what to do.
 
 use directory::Failure;
 use std::fmt::Display;
@@ -51,6 +51,15 @@ impl Problem {
         Problem::Failed(format!("{}: {error}", path.display()))
     }
 
+    /// The same problem with the name or path that it is about.
+    pub fn about(self, what: impl Display) -> Problem {
+        match self {
+            Problem::Usage(text) => Problem::Usage(format!("{what}: {text}")),
+            Problem::Failed(text) => Problem::Failed(format!("{what}: {text}")),
+            reported => reported,
+        }
+    }
+
     /// What it says.
     pub fn text(&self) -> &str {
         match self {
@@ -80,6 +89,14 @@ impl From<std::io::Error> for Problem {
             ErrorKind::BrokenPipe => Problem::OutputClosed,
             _ => Problem::Failed(error.to_string()),
         }
+    }
+}
+
+/// A number of entries in words.
+pub fn entries(number: u64) -> String {
+    match number {
+        1 => "1 entry".to_owned(),
+        _ => format!("{number} entries"),
     }
 }
 

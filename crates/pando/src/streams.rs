@@ -40,7 +40,7 @@ impl StandardInput {
         let input = io::stdin();
         if input.is_terminal() {
             return Err(Problem::usage(format_args!(
-                "standard input: expected {expected}, came a terminal"
+                "standard input: expected {expected}, got a terminal"
             )));
         }
         let input = input.as_fd().try_clone_to_owned();

@@ -45,7 +45,7 @@ pub fn decode_into(out: &mut Vec<u8>, text: &[u8]) -> Result<(), TextError> {
     let (groups, partial) = text.as_chunks::<4>();
     if !partial.is_empty() {
         let message = format!(
-            "expected base64 in groups of four, came {} characters",
+            "expected base64 in groups of four, got {} characters",
             text.len()
         );
         return Err(TextError::new(text.len(), message));

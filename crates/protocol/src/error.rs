@@ -322,45 +322,43 @@ impl fmt::Display for DecodeError {
         use DecodeError as E;
         match *self {
             E::Truncated => f.write_str("an element is longer than what contains it"),
-            E::IndefiniteLength => {
-                f.write_str("expected a definite length, came an indefinite one")
-            }
+            E::IndefiniteLength => f.write_str("expected a definite length, got an indefinite one"),
             E::LengthBeyondLimit { limit } => {
-                write!(f, "expected at most {limit} bytes, came a longer message")
+                write!(f, "expected at most {limit} bytes, got a longer message")
             }
-            E::HighTagNumber => f.write_str("expected a tag number below 31, came a higher one"),
+            E::HighTagNumber => f.write_str("expected a tag number below 31, got a higher one"),
             E::UnexpectedTag { expected, found } => {
-                write!(f, "expected tag 0x{expected:02x}, came 0x{found:02x}")
+                write!(f, "expected tag 0x{expected:02x}, got 0x{found:02x}")
             }
             E::MissingElement { expected } => {
-                write!(f, "expected tag 0x{expected:02x}, came nothing")
+                write!(f, "expected tag 0x{expected:02x}, got nothing")
             }
             E::NestedTooDeep => f.write_str("elements are nested too deep"),
             E::FilterTooDeep { limit } => {
                 write!(f, "a filter is nested deeper than {limit} levels")
             }
-            E::TooMany { what, limit } => write!(f, "expected at most {limit} {what}, came more"),
-            E::TrailingBytes { count } => write!(f, "expected the end, came {count} more bytes"),
+            E::TooMany { what, limit } => write!(f, "expected at most {limit} {what}, got more"),
+            E::TrailingBytes { count } => write!(f, "expected the end, got {count} more bytes"),
             E::IntegerLength { octets } => {
-                write!(f, "expected an integer of 1 to 8 octets, came {octets}")
+                write!(f, "expected an integer of 1 to 8 octets, got {octets}")
             }
             E::OutOfRange { what, value } => write!(f, "{what} cannot be {value}"),
             E::BooleanLength { octets } => {
-                write!(f, "expected a boolean of one octet, came {octets}")
+                write!(f, "expected a boolean of one octet, got {octets}")
             }
-            E::NotEmpty => f.write_str("expected an empty element, came content"),
-            E::NotUtf8 => f.write_str("expected UTF-8, came other bytes"),
+            E::NotEmpty => f.write_str("expected an empty element, got content"),
+            E::NotUtf8 => f.write_str("expected UTF-8, got other bytes"),
             E::UnknownOperation { tag } => write!(f, "unknown operation 0x{tag:02x}"),
             E::UnknownChoice { what, tag } => write!(f, "unknown {what} 0x{tag:02x}"),
-            E::EmptyList { what } => write!(f, "expected at least one of {what}, came none"),
-            E::Repeated { what } => write!(f, "expected different {what}, came one twice"),
-            E::NotAnOid { what } => write!(f, "expected a numeric OID as {what}, came other text"),
+            E::EmptyList { what } => write!(f, "expected at least one of {what}, got none"),
+            E::Repeated { what } => write!(f, "expected different {what}, got one twice"),
+            E::NotAnOid { what } => write!(f, "expected a numeric OID as {what}, got other text"),
             E::SubstringsOutOfOrder => f.write_str("substrings are not in order"),
             E::NoRuleAndNoAttribute => {
-                f.write_str("expected a matching rule or an attribute, came neither")
+                f.write_str("expected a matching rule or an attribute, got neither")
             }
             E::MatchingInNames => f.write_str("matched values cannot match in names"),
-            E::UuidLength { octets } => write!(f, "expected a UUID of 16 octets, came {octets}"),
+            E::UuidLength { octets } => write!(f, "expected a UUID of 16 octets, got {octets}"),
         }
     }
 }

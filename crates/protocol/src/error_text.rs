@@ -22,7 +22,7 @@ impl TextError {
 
     /// The common form: what was expected, and what stands in `text` at byte `at` instead.
     pub(crate) fn expected(what: &str, text: &[u8], at: usize) -> TextError {
-        TextError::new(at, format!("expected {what}, came {}", came(text, at)))
+        TextError::new(at, format!("expected {what}, got {}", came(text, at)))
     }
 
     /// The same error in a text that starts `offset` bytes before the one it was found in.
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn prints_place_last() {
         let error = TextError::expected("'='", b"cn", 2).moved(3);
-        assert_eq!(error.to_string(), "expected '=', came the end (at byte 5)");
+        assert_eq!(error.to_string(), "expected '=', got the end (at byte 5)");
     }
 }

@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
     fn count_filter(&mut self) -> Result<(), TextError> {
         self.filters += 1;
         if self.filters > FILTERS_MAX {
-            let message = format!("expected at most {FILTERS_MAX} filters, came more");
+            let message = format!("expected at most {FILTERS_MAX} filters, got more");
             return Err(TextError::new(self.at, message));
         }
         Ok(())
@@ -215,7 +215,7 @@ impl<'t> Parser<'t> {
             .unwrap_or_default();
         Err(TextError::new(
             start + star,
-            "expected '\\2a' here, came '*'",
+            "expected '\\2a' here, got '*'",
         ))
     }
 

@@ -61,7 +61,7 @@ pub fn parse_rdn(text: &str) -> Result<Rdn<'_>, TextError> {
     };
     match rdns.next() {
         None => rdn,
-        Some(_) => rdn.and(Err(TextError::new(0, "expected one RDN, came several"))),
+        Some(_) => rdn.and(Err(TextError::new(0, "expected one RDN, got several"))),
     }
 }
 

@@ -126,7 +126,7 @@ impl LdapUrl {
                     return Err(TextError::new(end, "expected ']' after the IPv6 address"));
                 };
                 if address.parse::<std::net::Ipv6Addr>().is_err() {
-                    let message = format!("expected an IPv6 address, came '{address}'");
+                    let message = format!("expected an IPv6 address, got '{address}'");
                     return Err(TextError::new(at + 1, message));
                 }
                 (address.to_owned(), port)
@@ -136,7 +136,7 @@ impl LdapUrl {
                     authority.split_at(authority.find(':').unwrap_or(authority.len()));
                 let host = decode(host, at)?;
                 if host.contains(':') {
-                    let message = format!("expected a host name, came '{host}'");
+                    let message = format!("expected a host name, got '{host}'");
                     return Err(TextError::new(at, message));
                 }
                 (host, port)
@@ -283,7 +283,7 @@ fn parse_port(digits: Option<&str>, came: &str, at: usize) -> Result<u16, TextEr
     port.filter(|port| *port != 0).ok_or_else(|| {
         TextError::new(
             at,
-            format!("expected ':' and a port from 1 to 65535, came '{came}'"),
+            format!("expected ':' and a port from 1 to 65535, got '{came}'"),
         )
     })
 }
@@ -296,7 +296,7 @@ fn parse_scope(text: &str, at: usize) -> Result<Scope, TextError> {
         () if is("sub") || is("subtree") => Ok(Scope::WholeSubtree),
         () if is("subordinate") || is("subord") || is("children") => Ok(Scope::Subordinate),
         () => {
-            let message = format!("expected 'base', 'one', 'sub' or 'subordinate', came '{text}'");
+            let message = format!("expected 'base', 'one', 'sub' or 'subordinate', got '{text}'");
             Err(TextError::new(at, message))
         }
     }
@@ -330,7 +330,7 @@ fn parse_extension(text: &str, at: usize) -> Result<UrlExtension, TextError> {
 fn decode_word(text: &str, at: usize, what: &str) -> Result<String, TextError> {
     let word = decode(text, at)?;
     if word.is_empty() {
-        return Err(TextError::new(at, format!("expected {what}, came nothing")));
+        return Err(TextError::new(at, format!("expected {what}, got nothing")));
     }
     Ok(word)
 }

@@ -9,7 +9,7 @@
 use crate::private;
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
@@ -119,8 +119,14 @@ pub(crate) fn beside<T>(
 pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
     let mut options = private::options();
     options.read(true).write(true).truncate(false);
-    let file = options.open(folder.join(LOCK_FILE));
-    let mut file = file.map_err(Error::system("opening the lock file"))?;
+    let path = folder.join(LOCK_FILE);
+    let mut file = options.open(&path).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => Error::System {
+            doing: "opening the lock file",
+            source: io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+        },
+        _ => Error::system("opening the lock file")(error),
+    })?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -73,7 +73,7 @@ impl End {
     pub fn read(from: &mut impl Read, name: &Path) -> Result<End, Failure> {
         let expected = |what: &str, came: &str| {
             let name = name.display();
-            Failure::Input(format!("{name}: expected {what}, came {came}"))
+            Failure::Input(format!("{name}: expected {what}, got {came}"))
         };
         let ended = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => expected("the end of a backup", "no more"),
@@ -140,7 +140,7 @@ pub fn settings_of(backup: &Path) -> Result<Vec<u8>, Failure> {
 fn read_end(backup: &Path) -> Result<End, Failure> {
     let wrong = || {
         Failure::Input(format!(
-            "{}: expected a backup: the end of the file is none of one",
+            "{} is not a Pando backup, or its end is missing",
             backup.display()
         ))
     };

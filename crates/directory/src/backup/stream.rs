@@ -64,7 +64,7 @@ fn require_backup(from: &mut impl BufRead, name: &Path) -> Result<(), Failure> {
 }
 
 fn expected(name: &Path, what: &str, came: &str) -> Failure {
-    Failure::Input(format!("{}: expected {what}, came {came}", name.display()))
+    Failure::Input(format!("{}: expected {what}, got {came}", name.display()))
 }
 
 /// A file that leaves room for others.

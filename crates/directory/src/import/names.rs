@@ -112,12 +112,12 @@ pub(super) fn split(dn: &str) -> Result<(&str, &str), String> {
         let (first, above) = dn.split_once(',').unwrap_or((dn, ""));
         let first = first.trim_matches(' ');
         if first.is_empty() {
-            return Err("dn: expected the name of an entry, came none".to_owned());
+            return Err("dn: expected the name of an entry, got none".to_owned());
         }
         return Ok((first, above.trim_matches(' ')));
     }
     let first = match rdns(dn).next() {
-        None => return Err("dn: expected the name of an entry, came none".to_owned()),
+        None => return Err("dn: expected the name of an entry, got none".to_owned()),
         Some(first) => first.map_err(|error| format!("dn: {error}"))?,
     };
     // The RDN is a part of the text, so the distance says where it ends.

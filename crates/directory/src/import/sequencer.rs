@@ -267,7 +267,7 @@ impl<'s> Sequencer<'s> {
             return Ok(());
         }
         let text = self.text(work, at, prospect);
-        let reason = "an entry of this name came before";
+        let reason = "an entry with this name already exists";
         let place = work.origin.of(prospect.line, prospect.place.start);
         self.rejects.put(&place, reason, &text)
     }
@@ -325,7 +325,7 @@ impl<'s> Sequencer<'s> {
         for waiting in all {
             let mut waiting = waiting?;
             if self.names.get(waiting.name).is_some() {
-                self.reject(&waiting, "an entry of this name came before")?;
+                self.reject(&waiting, "an entry with this name already exists")?;
                 continue;
             }
             let Some(parent) = self.names.get(waiting.superior) else {

@@ -30,7 +30,7 @@ pub(super) fn read(url: &str, out: &mut Vec<u8>) -> Result<(), String> {
 /// Says that files are not read.
 pub(super) fn refuse(url: &str, _: &mut Vec<u8>) -> Result<(), String> {
     let why = "files are read only when asked for (--file-urls)";
-    Err(format!("expected a value, came the URL '{url}': {why}"))
+    Err(format!("expected a value, got the URL '{url}': {why}"))
 }
 
 /// Opens an ordinary file: a FIFO could make the import wait for ever.
@@ -43,7 +43,7 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 /// The path in a `file:` URL (RFC 8089): `file:///path`, `file:/path` or `file://localhost/path`.
 fn path_of(url: &str) -> Result<PathBuf, String> {
-    let expected = || format!("expected a URL of the form file:///PATH, came '{url}'");
+    let expected = || format!("expected a URL of the form file:///PATH, got '{url}'");
     let (scheme, rest) = url.split_once(':').ok_or_else(expected)?;
     let path = match rest.strip_prefix("//") {
         Some(after) => after.strip_prefix("localhost").unwrap_or(after),

@@ -408,7 +408,7 @@ fn without_value(control: &Control<'_>, name: &str) -> Result<(), Stop> {
         Some(value) => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
             format!(
-                "{name} control: expected no value, came {} octets",
+                "{name} control: expected no value, got {} octets",
                 value.len()
             ),
         ),

@@ -113,7 +113,7 @@ fn needed<'a, T>(
     let text = match request.value.map(decode) {
         Some(Ok(decoded)) => return Ok(decoded),
         Some(Err(error)) => format!("{what}: {error}"),
-        None => format!("{what}: expected a value, came none"),
+        None => format!("{what}: expected a value, got none"),
     };
     Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
 }

@@ -36,7 +36,7 @@ pub(crate) fn require(parts: &Parts<'_>, asked: &Asked) -> Result<(), Stop> {
         return Stop::refuse(
             ResultCode::UNAVAILABLE,
             format!(
-                "expected a position up to {reached}, which is how far this server has come; came \
+                "expected a position up to {reached}, which is how far this server has come; got \
                  {asked}: ask the server that gave it"
             ),
         );

@@ -66,7 +66,7 @@ impl Order {
             })
         };
         if let Some(key) = asked.keys.get(KEYS_MAX) {
-            let text = format!("expected at most {KEYS_MAX} sort keys, came more");
+            let text = format!("expected at most {KEYS_MAX} sort keys, got more");
             return fail(ResultCode::UNWILLING_TO_PERFORM, key.attribute, text);
         }
         let mut keys = SmallVec::with_capacity(asked.keys.len());

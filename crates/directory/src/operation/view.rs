@@ -91,7 +91,7 @@ impl View {
         }
         let target = match asked.target {
             ViewTarget::ByOffset { offset: 0, .. } => {
-                let text = "offsets count from 1, came 0";
+                let text = "offsets count from 1, got 0";
                 return Err(NoView::new(ResultCode::OFFSET_RANGE_ERROR, text));
             }
             ViewTarget::ByOffset {
@@ -163,7 +163,7 @@ impl View {
         if offset > of {
             return Err(NoView {
                 code: ResultCode::OFFSET_RANGE_ERROR,
-                text: format!("expected an offset of at most {of}, came {offset}"),
+                text: format!("expected an offset of at most {of}, got {offset}"),
                 count: length,
             });
         }

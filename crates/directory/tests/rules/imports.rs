@@ -136,7 +136,7 @@ fn numbers_are_given_in_the_order_of_the_input() {
     let (mut client, imported, rejects) = run(client, &ldif.join("\n"));
     assert_eq!((imported.entries, imported.rejected), (11, 1), "{rejects}");
     assert!(
-        rejects.contains("an entry of this name came before"),
+        rejects.contains("an entry with this name already exists"),
         "{rejects}"
     );
     // 1003 is passed over, since an entry of the same piece holds it.

@@ -167,9 +167,9 @@ impl Proposal {
 
 fn text(dir: &Path, searches: &[Search], proposals: &[Proposal]) -> String {
     if searches.is_empty() {
-        return "no dear searches since the start".to_owned();
+        return "no expensive searches since the start".to_owned();
     }
-    let mut lines = vec!["dear searches since the start, dearest first:".to_owned()];
+    let mut lines = vec!["most expensive searches since the start:".to_owned()];
     lines.extend(searches.iter().flat_map(Search::lines));
     match proposals {
         [] => lines.push("no index would help them".to_owned()),

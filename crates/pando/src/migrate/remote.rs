@@ -72,9 +72,7 @@ impl Remote {
         let message = ResponseMessage::decode(&answer)
             .map_err(|error| Trouble::refused(text(&error.to_string())))?;
         let Response::Bind { result, .. } = message.response else {
-            return Err(Trouble::refused(text(
-                "expected its response, came another",
-            )));
+            return Err(Trouble::refused(text("expected its response, got another")));
         };
         match result.code {
             ResultCode::SUCCESS => Ok(()),

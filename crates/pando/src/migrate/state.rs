@@ -96,7 +96,7 @@ fn parse(text: &[u8]) -> Result<State, String> {
     while let Some(record) = reader.next_record() {
         let record = record.map_err(|error| error.to_string())?;
         let LdifRecord::Entry { dn, attributes } = record else {
-            return Err("expected entries, came a change".to_owned());
+            return Err("expected entries, got a change".to_owned());
         };
         let mut cookie = None;
         for (name, value) in attributes {

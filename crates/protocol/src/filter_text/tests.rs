@@ -93,57 +93,49 @@ fn leniencies() {
 
 #[test]
 fn errors_say_where_and_what() {
-    fails("", 0, "expected an attribute description, came the end");
-    fails("(", 1, "expected an attribute description, came the end");
-    fails("()", 1, "expected an attribute description, came ')'");
-    fails("(a=b", 4, "expected ')', came the end");
-    fails("(a=b))", 5, "expected the end of the filter, came ')'");
-    fails("(a=b)(c=d)", 5, "expected the end of the filter, came '('");
+    fails("", 0, "expected an attribute description, got the end");
+    fails("(", 1, "expected an attribute description, got the end");
+    fails("()", 1, "expected an attribute description, got ')'");
+    fails("(a=b", 4, "expected ')', got the end");
+    fails("(a=b))", 5, "expected the end of the filter, got ')'");
+    fails("(a=b)(c=d)", 5, "expected the end of the filter, got '('");
     fails(
         "(a b=c)",
         2,
-        "expected '=', '>=', '<=', '~=' or ':', came ' '",
+        "expected '=', '>=', '<=', '~=' or ':', got ' '",
     );
-    fails(
-        "(a>b)",
-        2,
-        "expected '=', '>=', '<=', '~=' or ':', came '>'",
-    );
+    fails("(a>b)", 2, "expected '=', '>=', '<=', '~=' or ':', got '>'");
     fails(
         "(a=b(c)",
         4,
-        "expected an escaped character or ')', came '('",
+        "expected an escaped character or ')', got '('",
     );
     fails(
         "(a=b\0)",
         4,
-        "expected an escaped character or ')', came '\\u{0}'",
+        "expected an escaped character or ')', got '\\u{0}'",
     );
-    fails("(a=\\2)", 5, "expected two hex digits after '\\', came ')'");
-    fails(
-        "(a=\\zz)",
-        4,
-        "expected two hex digits after '\\', came 'z'",
-    );
-    fails("(a>=x*)", 5, "expected '\\2a' here, came '*'");
-    fails("(!)", 2, "expected '(', came ')'");
-    fails("(!(a=b)(c=d))", 7, "expected ')', came '('");
-    fails("(&a=b)", 2, "expected ')', came 'a'");
+    fails("(a=\\2)", 5, "expected two hex digits after '\\', got ')'");
+    fails("(a=\\zz)", 4, "expected two hex digits after '\\', got 'z'");
+    fails("(a>=x*)", 5, "expected '\\2a' here, got '*'");
+    fails("(!)", 2, "expected '(', got ')'");
+    fails("(!(a=b)(c=d))", 7, "expected ')', got '('");
+    fails("(&a=b)", 2, "expected ')', got 'a'");
     fails(
         "(:=x)",
         2,
-        "expected an attribute description or a matching rule before ':=', came '='",
+        "expected an attribute description or a matching rule before ':=', got '='",
     );
     fails(
         "(:dn:=x)",
         5,
-        "expected an attribute description or a matching rule before ':=', came '='",
+        "expected an attribute description or a matching rule before ':=', got '='",
     );
-    fails("(a:dn:b:c:=x)", 8, "expected '=', came 'c'");
+    fails("(a:dn:b:c:=x)", 8, "expected '=', got 'c'");
     fails(
         "(a::=x)",
         3,
-        "expected 'dn', a matching rule or '=', came ':'",
+        "expected 'dn', a matching rule or '=', got ':'",
     );
 }
 

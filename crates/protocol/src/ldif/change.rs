@@ -76,7 +76,7 @@ pub(super) fn modify_dn<'a>(
         "0" => false,
         "1" => true,
         came => {
-            let message = format!("expected 0 or 1 as 'deleteoldrdn', came '{came}'");
+            let message = format!("expected 0 or 1 as 'deleteoldrdn', got '{came}'");
             return Err(LdifError::new(line, message));
         }
     };
@@ -111,7 +111,7 @@ pub(super) fn control(text: &[u8], line: u64) -> Result<LdifControl<'_>, LdifErr
     };
     let (Some(oid), Some(critical), None) = (oid, critical, words.next()) else {
         let came = head.escape_ascii();
-        let message = format!("expected an OID and 'true' or 'false' as control, came '{came}'");
+        let message = format!("expected an OID and 'true' or 'false' as control, got '{came}'");
         return Err(LdifError::new(line, message));
     };
     Ok(LdifControl {
@@ -132,7 +132,7 @@ fn control_value(text: &[u8], line: u64) -> Result<Option<Cow<'_, [u8]>>, LdifEr
         }
         [b':', b'<', ..] => Err(LdifError::new(
             line,
-            "expected the control's value itself, came a URL",
+            "expected the control's value itself, got a URL",
         )),
         [_, plain @ ..] => {
             let spaces = plain.iter().take_while(|byte| **byte == b' ').count();

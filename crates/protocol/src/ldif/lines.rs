@@ -379,12 +379,12 @@ impl LdifScratch {
 
     fn read_url(&mut self, url: &[u8]) -> Result<(), String> {
         let Ok(url) = std::str::from_utf8(url) else {
-            return Err("expected a URL, came bytes that are not UTF-8".to_owned());
+            return Err("expected a URL, got bytes that are not UTF-8".to_owned());
         };
         match &mut self.url_reader {
             Some(read) => read(url, &mut self.decoded),
             None => Err(format!(
-                "expected a value, came the URL '{url}', which may not be read"
+                "expected a value, got the URL '{url}', which may not be read"
             )),
         }
     }
@@ -460,7 +460,7 @@ fn description_length(line: &[u8]) -> Result<usize, String> {
         _ => {
             let shown = line.get(..40).unwrap_or(line).escape_ascii();
             Err(format!(
-                "expected an attribute description and ':', came '{shown}'"
+                "expected an attribute description and ':', got '{shown}'"
             ))
         }
     }

@@ -115,7 +115,7 @@ impl<R: BufRead> LdifReader<R> {
             }
         }
         let limit = self.record_bytes_max;
-        let message = format!("expected a record of at most {limit} bytes, came a longer one");
+        let message = format!("expected a record of at most {limit} bytes, got a longer one");
         LdifError::new(self.record_line, message)
     }
 
@@ -234,7 +234,7 @@ impl<R: Read> LdifChunks<R> {
 }
 
 fn input_failed(line: u64, error: &io::Error) -> LdifError {
-    let message = format!("expected more input, came an error: {error}");
+    let message = format!("expected more input, got an error: {error}");
     LdifError {
         fatal: true,
         ..LdifError::new(line, message)

@@ -131,7 +131,7 @@ pub fn parse_record<'a>(
     } else if is("modrdn") || is("moddn") {
         change::modify_dn(&mut fields, dn, controls)
     } else {
-        let message = format!("expected add, delete, modify, modrdn or moddn, came '{change}'");
+        let message = format!("expected add, delete, modify, modrdn or moddn, got '{change}'");
         Err(LdifError::new(fields.previous_line(scratch), message))
     }
 }
@@ -168,7 +168,7 @@ impl<'a> Fields<'a> {
     pub(super) fn text_value(&self, line: &Line) -> Result<&'a str, LdifError> {
         std::str::from_utf8(self.value(line)).map_err(|_| {
             let description = self.description(line);
-            let message = format!("expected UTF-8 as '{description}', came other bytes");
+            let message = format!("expected UTF-8 as '{description}', got other bytes");
             LdifError::new(line.number, message)
         })
     }
@@ -223,7 +223,7 @@ impl<'a> Fields<'a> {
             Some(line) if line.separator => (line.number, "'-'".to_owned()),
             Some(line) => (line.number, format!("'{}:'", self.description(line))),
         };
-        LdifError::new(line, format!("expected {what}, came {came}"))
+        LdifError::new(line, format!("expected {what}, got {came}"))
     }
 
     fn previous_line(&self, scratch: &LdifScratch) -> u64 {
@@ -241,7 +241,7 @@ impl<'a> Fields<'a> {
         match self.take_if("version")?.map(str::trim_ascii_end) {
             None | Some("1") => Ok(()),
             Some(came) => {
-                let message = format!("expected LDIF version 1, came '{came}'");
+                let message = format!("expected LDIF version 1, got '{came}'");
                 Err(LdifError::new(line.number, message))
             }
         }

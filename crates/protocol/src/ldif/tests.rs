@@ -137,9 +137,9 @@ fn a_bad_record_does_not_stop_the_next() {
         shown(text),
         [
             "dn: a | cn: 1",
-            "line 6: expected an attribute description and ':', came 'no colon'",
-            "line 10: expected 'dn:', came 'cn:'",
-            "line 13: expected base64 in groups of four, came 1 characters",
+            "line 6: expected an attribute description and ':', got 'no colon'",
+            "line 10: expected 'dn:', got 'cn:'",
+            "line 13: expected base64 in groups of four, got 1 characters",
             "dn: e | cn: 5",
         ]
     );
@@ -149,52 +149,52 @@ fn a_bad_record_does_not_stop_the_next() {
 fn errors_say_where_and_what() {
     fails(
         "version: 2\ndn: a\ncn: b",
-        "line 1: expected LDIF version 1, came '2'",
+        "line 1: expected LDIF version 1, got '2'",
     );
-    fails("version: 2\n", "line 1: expected LDIF version 1, came '2'");
+    fails("version: 2\n", "line 1: expected LDIF version 1, got '2'");
     fails(
         "dn: a",
-        "line 1: expected at least one attribute value, came the end of the record",
+        "line 1: expected at least one attribute value, got the end of the record",
     );
     fails(
         "dn:: /w==\ncn: a",
-        "line 1: expected UTF-8 as 'dn', came other bytes",
+        "line 1: expected UTF-8 as 'dn', got other bytes",
     );
     fails(
         "dn: a\ncn: b\n-\n",
-        "line 3: expected an attribute value, came '-'",
+        "line 3: expected an attribute value, got '-'",
     );
     fails(
         " x\ndn: a\ncn: b",
-        "line 1: expected an attribute description and ':', came ' x'",
+        "line 1: expected an attribute description and ':', got ' x'",
     );
     fails(
         "dn: a\ncn:: w7\n x4w*==\n",
-        "line 2: expected a base64 character, came '*'",
+        "line 2: expected a base64 character, got '*'",
     );
     fails(
         "dn: a\ncn:< file:///etc/passwd",
-        "line 2: expected a value, came the URL 'file:///etc/passwd', which may not be read",
+        "line 2: expected a value, got the URL 'file:///etc/passwd', which may not be read",
     );
     fails(
         "dn: a\n# c\nchangetype: move\n",
-        "line 3: expected add, delete, modify, modrdn or moddn, came 'move'",
+        "line 3: expected add, delete, modify, modrdn or moddn, got 'move'",
     );
     fails(
         "dn: a\ncontrol: 1.2\ncn: b",
-        "line 3: expected 'changetype:' after the controls, came 'cn:'",
+        "line 3: expected 'changetype:' after the controls, got 'cn:'",
     );
     fails(
         "dn: a\ncontrol: x yes\nchangetype: delete",
-        "line 2: expected an OID and 'true' or 'false' as control, came 'x yes'",
+        "line 2: expected an OID and 'true' or 'false' as control, got 'x yes'",
     );
     fails(
         "dn: a\ncontrol: 1.2:< file:///x\nchangetype: delete",
-        "line 2: expected the control's value itself, came a URL",
+        "line 2: expected the control's value itself, got a URL",
     );
     fails(
         "dn: a\nchangetype: delete\ncn: b",
-        "line 3: expected the end of the record after 'changetype: delete', came 'cn:'",
+        "line 3: expected the end of the record after 'changetype: delete', got 'cn:'",
     );
 }
 
@@ -203,11 +203,11 @@ fn errors_in_changes_say_where_and_what() {
     let modify = "dn: a\nchangetype: modify\n";
     fails(
         &format!("{modify}remove: cn\n"),
-        "line 3: expected 'add:', 'delete:', 'replace:' or 'increment:', came 'remove:'",
+        "line 3: expected 'add:', 'delete:', 'replace:' or 'increment:', got 'remove:'",
     );
     fails(
         &format!("{modify}add: cn\ncn: b\nsn: c\n-\n"),
-        "line 5: expected 'cn:' or '-', came 'sn:'",
+        "line 5: expected 'cn:' or '-', got 'sn:'",
     );
     fails(
         &format!("{modify}add: c n\n"),
@@ -216,15 +216,15 @@ fn errors_in_changes_say_where_and_what() {
     let rename = "dn: a\nchangetype: modrdn\nnewrdn: b\n";
     fails(
         rename,
-        "line 3: expected 'deleteoldrdn:', came the end of the record",
+        "line 3: expected 'deleteoldrdn:', got the end of the record",
     );
     fails(
         &format!("{rename}deleteoldrdn: yes\n"),
-        "line 4: expected 0 or 1 as 'deleteoldrdn', came 'yes'",
+        "line 4: expected 0 or 1 as 'deleteoldrdn', got 'yes'",
     );
     fails(
         &format!("{rename}deleteoldrdn: 1\ncn: x\n"),
-        "line 5: expected the end of the record after the new name, came 'cn:'",
+        "line 5: expected the end of the record after the new name, got 'cn:'",
     );
 }
 
@@ -293,7 +293,7 @@ fn values_behind_urls_are_asked_for() {
             out.extend_from_slice(b"\0a");
             Ok(())
         }
-        _ => Err(format!("expected file:///a, came {url}")),
+        _ => Err(format!("expected file:///a, got {url}")),
     }));
     let text = b"dn: a\nb:< file:///a\nc:: Yw==\n\ndn: a\nb:<file:///x".as_slice();
     let mut reader = LdifReader::with_scratch(text, scratch);
@@ -304,7 +304,7 @@ fn values_behind_urls_are_asked_for() {
     let error = reader.next_record().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 6: expected file:///a, came file:///x"
+        "line 6: expected file:///a, got file:///x"
     );
 }
 
@@ -334,7 +334,7 @@ fn long_records_are_passed_over() {
             "dn: a | b: c"
         );
         let error = reader.next_record().unwrap().unwrap_err();
-        let message = "line 4: expected a record of at most 100 bytes, came a longer one";
+        let message = "line 4: expected a record of at most 100 bytes, got a longer one";
         assert_eq!((error.to_string().as_str(), error.fatal), (message, false));
         assert_eq!(
             line(&reader.next_record().unwrap().unwrap()),
@@ -365,7 +365,7 @@ fn failing_input_is_not_the_end_of_the_input() {
     let error = reader.next_record().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 4: expected more input, came an error: gone"
+        "line 4: expected more input, got an error: gone"
     );
     assert!(error.fatal && reader.next_record().is_none());
 

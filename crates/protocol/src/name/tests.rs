@@ -110,11 +110,11 @@ fn hex_values_of_several_string_types() {
     fails("cn=#", 3, wrong);
     fails("cn=#0403486900ff", 3, wrong);
     fails("cn=#30024869", 3, wrong);
-    fails("cn=#040", 7, "expected a hex digit, came the end");
+    fails("cn=#040", 7, "expected a hex digit, got the end");
     fails(
         "cn=#04024869x",
         12,
-        "expected ',' or '+' after the value, came 'x'",
+        "expected ',' or '+' after the value, got 'x'",
     );
 }
 
@@ -123,38 +123,34 @@ fn errors_say_where_and_what() {
     fails(
         "cn",
         2,
-        "expected '=' after the attribute type, came the end",
+        "expected '=' after the attribute type, got the end",
     );
-    fails("cn=a,", 5, "expected an attribute type, came the end");
-    fails("cn=a,,dc=x", 5, "expected an attribute type, came ','");
-    fails("cn=a+", 5, "expected an attribute type, came the end");
-    fails("=a", 0, "expected an attribute type, came '='");
-    fails("-cn=a", 0, "expected an attribute type, came '-'");
-    fails(
-        "c n=a",
-        2,
-        "expected '=' after the attribute type, came 'n'",
-    );
-    fails("ünit=a", 0, "expected an attribute type, came '\\u{fc}'");
-    fails("cn=a\0b", 4, "expected an escaped character, came '\\u{0}'");
-    fails("cn=a<b", 4, "expected an escaped character, came '<'");
-    fails("cn=a\"b", 4, "expected an escaped character, came '\\\"'");
+    fails("cn=a,", 5, "expected an attribute type, got the end");
+    fails("cn=a,,dc=x", 5, "expected an attribute type, got ','");
+    fails("cn=a+", 5, "expected an attribute type, got the end");
+    fails("=a", 0, "expected an attribute type, got '='");
+    fails("-cn=a", 0, "expected an attribute type, got '-'");
+    fails("c n=a", 2, "expected '=' after the attribute type, got 'n'");
+    fails("ünit=a", 0, "expected an attribute type, got '\\u{fc}'");
+    fails("cn=a\0b", 4, "expected an escaped character, got '\\u{0}'");
+    fails("cn=a<b", 4, "expected an escaped character, got '<'");
+    fails("cn=a\"b", 4, "expected an escaped character, got '\\\"'");
     fails(
         "cn=\"a",
         5,
-        "expected '\"' at the end of the quoted value, came the end",
+        "expected '\"' at the end of the quoted value, got the end",
     );
     fails(
         "cn=a\\",
         5,
-        "expected a special character or two hex digits after '\\', came the end",
+        "expected a special character or two hex digits after '\\', got the end",
     );
     fails(
         "cn=a\\x",
         5,
-        "expected a special character or two hex digits after '\\', came 'x'",
+        "expected a special character or two hex digits after '\\', got 'x'",
     );
-    fails("cn=a\\4", 6, "expected a hex digit, came the end");
+    fails("cn=a\\4", 6, "expected a hex digit, got the end");
 }
 
 #[test]

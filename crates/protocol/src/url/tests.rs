@@ -109,57 +109,57 @@ fn errors_say_where_and_what() {
         "expected 'ldap://', 'ldaps://' or 'ldapi://'",
     );
     fails("ldap:h", 0, "expected 'ldap://', 'ldaps://' or 'ldapi://'");
-    fails("ldap://h?dc=x", 8, "expected '/' after the host, came '?'");
+    fails("ldap://h?dc=x", 8, "expected '/' after the host, got '?'");
     fails("ldap://[::1", 11, "expected ']' after the IPv6 address");
-    fails("ldap://[::x]", 8, "expected an IPv6 address, came '::x'");
+    fails("ldap://[::x]", 8, "expected an IPv6 address, got '::x'");
     // It would print as an IPv6 address, which it is not.
-    fails("ldap://a%3ab/", 7, "expected a host name, came 'a:b'");
+    fails("ldap://a%3ab/", 7, "expected a host name, got 'a:b'");
     fails(
         "ldap://h:0",
         8,
-        "expected ':' and a port from 1 to 65535, came ':0'",
+        "expected ':' and a port from 1 to 65535, got ':0'",
     );
     fails(
         "ldap://h:99999",
         8,
-        "expected ':' and a port from 1 to 65535, came ':99999'",
+        "expected ':' and a port from 1 to 65535, got ':99999'",
     );
     fails(
         "ldap://h:+1",
         8,
-        "expected ':' and a port from 1 to 65535, came ':+1'",
+        "expected ':' and a port from 1 to 65535, got ':+1'",
     );
     fails(
         "ldap://[::1]x",
         12,
-        "expected ':' and a port from 1 to 65535, came 'x'",
+        "expected ':' and a port from 1 to 65535, got 'x'",
     );
     fails("ldap://h/dc=%2", 13, "expected two hex digits after '%'");
     fails("ldap://h/dc=%ff", 12, "expected UTF-8 in percent-encoding");
     fails(
         "ldap://h/x",
         9,
-        "the distinguished name: expected '=' after the attribute type, came the end",
+        "the distinguished name: expected '=' after the attribute type, got the end",
     );
     fails(
         "ldap://h/?a,,b",
         10,
-        "expected an attribute description, came nothing",
+        "expected an attribute description, got nothing",
     );
     fails(
         "ldap://h/??all",
         11,
-        "expected 'base', 'one', 'sub' or 'subordinate', came 'all'",
+        "expected 'base', 'one', 'sub' or 'subordinate', got 'all'",
     );
     fails(
         "ldap://h/???(a",
         12,
-        "the filter: expected '=', '>=', '<=', '~=' or ':', came the end",
+        "the filter: expected '=', '>=', '<=', '~=' or ':', got the end",
     );
     fails(
         "ldap://h/????!",
         13,
-        "expected an extension's name, came nothing",
+        "expected an extension's name, got nothing",
     );
     fails(
         "ldap://h/????a?",

@@ -82,7 +82,7 @@ impl<R: Read> BerPieces<R> {
                 continue;
             }
             let cut = self.at_end && whole.end < bytes.len();
-            let end = "expected a whole request, came the end";
+            let end = "expected a whole request, got the end";
             self.broken = whole.problem.or(cut.then(|| end.to_owned()));
             if self.broken.is_some() {
                 self.at_end = true;
@@ -123,7 +123,7 @@ fn whole(bytes: &[u8], tag: u8) -> Whole {
         let rest = &bytes[end..];
         if rest.first().is_some_and(|it| *it != tag) {
             let came = rest.first().copied().unwrap_or_default();
-            break Some(format!("expected the tag {tag:02x}, came {came:02x}"));
+            break Some(format!("expected the tag {tag:02x}, got {came:02x}"));
         }
         match element_length(rest) {
             Err(reason) => break Some(reason),
@@ -161,7 +161,7 @@ fn element_length(bytes: &[u8]) -> Result<Option<usize>, String> {
         .fold(0, |sum, octet| sum << 8 | usize::from(*octet));
     if length > REQUEST_BYTES_MAX {
         return Err(format!(
-            "expected a request of at most 1 GiB, came one of {length} bytes"
+            "expected a request of at most 1 GiB, got one of {length} bytes"
         ));
     }
     Ok(Some(2 + octets + length))
@@ -187,7 +187,7 @@ pub(crate) fn read_request(bytes: &[u8], bare: bool) -> Result<(AddRequest<'_>, 
     };
     match Message::decode(element, &limits).map_err(spelled)?.request {
         Request::Add(request) => Ok((request, rest)),
-        _ => Err("expected an add request, came another one".to_owned()),
+        _ => Err("expected an add request, got another one".to_owned()),
     }
 }
 
@@ -242,11 +242,11 @@ mod tests {
         for piece_bytes in [1, 4, 5, 6, 1000] {
             assert_eq!(pieces(&good, piece_bytes), (good.clone(), 7, None));
             for (tail, reason) in [
-                (&[0x42][..], "the tag 68, came 42"),
+                (&[0x42][..], "the tag 68, got 42"),
                 (&[ADD_REQUEST, 0x80, 0, 0], "definite length"),
                 (&[ADD_REQUEST, 0x84, 0xff, 0, 0, 0], "at most 1 GiB"),
-                (&[ADD_REQUEST, 2, 0], "came the end"),
-                (&[ADD_REQUEST], "came the end"),
+                (&[ADD_REQUEST, 2, 0], "got the end"),
+                (&[ADD_REQUEST], "got the end"),
             ] {
                 let bad = [&good, tail].concat();
                 let (all, last, broken) = pieces(&bad, piece_bytes);

@@ -82,7 +82,7 @@ impl Worker<'_> {
                     (record.line, self.entry(&read, Kind::Imported))
                 }
                 Ok(_) => {
-                    let reason = "expected an entry, came a change; apply it with ldapmodify";
+                    let reason = "expected an entry, got a change; apply it with ldapmodify";
                     (record.line, Err(Refused::Entry(reason.to_owned())))
                 }
                 Err(error) => (error.line, Err(Refused::Entry(error.message))),
