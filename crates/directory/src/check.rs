@@ -101,9 +101,15 @@ fn examine(store: &Store) -> Result<CheckReport, Failure> {
     let dictionary = config::stored_dictionary(&snapshot)?;
     let catalog = config::load(&snapshot, &dictionary)?;
     let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
-    history::check::check(&snapshot, &mut |problem| report.add(|| problem))?;
-    class_check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem))?;
-    rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem))?;
+    // Each goes on after what stopped the one before: what it found is not to be lost.
+    let history = history::check::check(&snapshot, &mut |problem| report.add(|| problem));
+    let classes = class_check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
+    let rules = rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
+    for stopped in [history, classes, rules] {
+        if let Err(failure) = stopped {
+            report.add(|| format!("not everything could be looked at: {failure}"));
+        }
+    }
     Ok(CheckReport {
         problems: report.problems,
         problem_count: report.problem_count,

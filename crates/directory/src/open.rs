@@ -22,6 +22,7 @@ use crate::operation::unindexed::Running;
 use crate::paging::CookieKey;
 use crate::recover;
 use crate::rules::RULES_NAME;
+use crate::scrub::{Scrubber, Scrubbing};
 use crate::stop::{Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
@@ -114,6 +115,8 @@ pub struct Options {
     pub memory_bytes_max: u64,
     /// The same for each connection.
     pub memory_each_bytes_max: u64,
+    /// When everything is read in search of damage; `None`: never.
+    pub scrub: Option<Scrubbing>,
 }
 
 /// Bytes that entries on their way may take unless something else is set: a group of ten million
@@ -138,6 +141,7 @@ impl Default for Options {
             spool_bytes_max: SPOOL_BYTES_MAX,
             memory_bytes_max: MEMORY_BYTES_MAX,
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
+            scrub: None,
         }
     }
 }
@@ -207,6 +211,7 @@ pub(crate) struct Shared {
     pub lists: Arc<Lists>,
     pub memory: Arc<Budget>,
     pub compaction: Arc<Compaction>,
+    pub scrubber: Scrubber,
     mailboxes: Arc<Mailboxes>,
 }
 
@@ -330,6 +335,7 @@ impl Directory {
         };
         let writer = Writer::start(desk).map_err(start)?;
         let memory = budget(options);
+        let scrubber = Scrubber::start(options.scrub, &store, &catalog, &clock)?;
         let shared = Shared {
             store,
             catalog,
@@ -348,6 +354,7 @@ impl Directory {
             lists: Arc::new(Lists::new(data, options.spool_bytes_max, &memory)),
             memory,
             compaction,
+            scrubber,
             mailboxes,
         };
         Ok(Directory {
@@ -414,6 +421,7 @@ impl Directory {
 
     /// Executes and answers what waits, then ends the writer. Later writes are never answered.
     pub fn shutdown(&self) {
+        self.shared.scrubber.stop();
         self.shared.writer.stop();
     }
 }

@@ -5,8 +5,10 @@
 
 use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use store::EntryId;
 
 /// A correct answer other than success: counted, sent, never logged as an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,6 +166,23 @@ fn tell_full() {
     }
 }
 
+/// Damaged entries that this process has met, as many as are remembered.
+static DAMAGED: Mutex<BTreeSet<EntryId>> = Mutex::new(BTreeSet::new());
+/// Damaged entries remembered at most.
+const DAMAGED_MAX: usize = 100_000;
+
+/// Remembers that an entry is damaged; whether that was not known.
+pub(crate) fn note_damage(id: EntryId) -> bool {
+    let mut damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    damaged.len() < DAMAGED_MAX && damaged.insert(id)
+}
+
+/// How many different entries were found damaged since the start, of at most a hundred thousand.
+pub(crate) fn damaged_entries() -> u64 {
+    let damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    damaged.len() as u64
+}
+
 /// What a client is told about a failure, after logging it.
 pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
     if let Failure::Store(store::Error::Broken) = failure {
@@ -181,6 +200,16 @@ pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
             "no space left for the database: nothing was changed; free space and try again",
         );
     }
+    if let Failure::Store(store::Error::DamagedEntry { id }) = failure {
+        // Once for each entry: it may be asked for a thousand times in a second.
+        if note_damage(*id) {
+            tracing::error!(%failure, "an operation failed");
+        }
+        return LdapResult::new(
+            ResultCode::OTHER,
+            "an entry is damaged and not answered; see the server's log",
+        );
+    }
     tracing::error!(%failure, "an operation failed");
     if let Failure::Store(store::Error::Halted { .. }) = failure {
         return LdapResult::new(
@@ -194,12 +223,6 @@ pub(crate) fn failure_result(failure: &Failure) -> LdapResult {
             ResultCode::UNAVAILABLE,
             "this write may be done or not, which the next start of the server finds out: look \
              before you try again; until then it takes no more writes (see its log)",
-        );
-    }
-    if let Failure::Store(store::Error::DamagedEntry { .. }) = failure {
-        return LdapResult::new(
-            ResultCode::OTHER,
-            "an entry is damaged and not answered; see the server's log",
         );
     }
     LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")

@@ -145,7 +145,8 @@ impl Report {
             ("changes", old.changes != new.changes),
             (
                 "database",
-                (old.warm_up, old.spool_bytes_max) != (new.warm_up, new.spool_bytes_max),
+                (old.warm_up, old.spool_bytes_max, old.scrub)
+                    != (new.warm_up, new.spool_bytes_max, new.scrub),
             ),
         ];
         let names = |them: &[(&'static str, bool)]| {

@@ -67,6 +67,8 @@ pub struct Config {
     pub warm_up: bool,
     /// Bytes that groups of many members may take on the disk while they are sent; 0 is no limit.
     pub spool_bytes_max: u64,
+    /// When everything is read in search of damage; `None`: never.
+    pub scrub: Option<directory::Scrubbing>,
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
@@ -256,6 +258,7 @@ impl Config {
             changes: file.changes.resolve(),
             warm_up: file.database.warm_up,
             spool_bytes_max: file.database.spool_mib_max << 20,
+            scrub: file.database.scrub(),
             heed_signals: false,
         })
     }
@@ -273,6 +276,7 @@ impl Config {
             limit_rules: self.limit_rules.clone(),
             changes: self.changes,
             spool_bytes_max: self.spool_bytes_max,
+            scrub: self.scrub,
             memory_bytes_max: self.connections.memory_bytes_max,
             memory_each_bytes_max: self.connections.memory_each_bytes_max,
             ..directory::Options::default()
@@ -293,6 +297,7 @@ impl Config {
         (self.threads, self.passwords, self.changes) = (threads, passwords, changes);
         self.log.format = running.log.format;
         (self.warm_up, self.spool_bytes_max) = (running.warm_up, running.spool_bytes_max);
+        self.scrub = running.scrub;
         self.heed_signals = running.heed_signals;
         if self.tls.is_some() != running.tls.is_some() {
             self.tls.clone_from(&running.tls);

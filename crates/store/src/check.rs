@@ -6,6 +6,7 @@
 
 mod indexes;
 mod links;
+mod scrub;
 mod sums;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use crate::id::EntryId;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
 use crate::tables::{NameKey, count_of_value, id_of_key, id_of_name, parent_of_name_key};
+pub use scrub::Scrub;
 use sums::Sum;
 
 /// Problems kept in words; all are counted.

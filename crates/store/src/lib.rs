@@ -48,7 +48,7 @@ mod usage;
 pub use batch::{Batch, Savepoint};
 pub use bulk::{BulkLoader, Finished, Loaded, Place, Prepared, Preparer};
 pub use candidates::{CandidateEntries, Candidates};
-pub use check::{Report, check};
+pub use check::{Report, Scrub, check};
 pub use detached::Detached;
 pub use entry::{EntryBuilder, EntryView, StoredAttribute};
 pub use equal::compare;

@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::clock::generalized_time;
 use crate::index_progress;
 use crate::open::{Shared, Status};
-use crate::stop::Failure;
+use crate::stop::{Failure, damaged_entries};
 use crate::virtual_entry::VirtualEntry;
 use schema::Schema;
 use store::{IndexKind, IndexState};
@@ -39,6 +39,7 @@ pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Fail
     let status = shared.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);
+    put_scrub(&mut tree, shared, &status);
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
@@ -179,6 +180,7 @@ fn put_database(
         number(entry, "pandoOldestReaderAge", age_s);
         number(entry, "pandoDeletedSubtrees", status.deleted_subtrees);
         number(entry, "pandoFollowers", shared.feed.followers());
+        number(entry, "pandoDamagedEntries", damaged_entries());
         entry.put("pandoStateDigest", [status.digest.as_str()]);
     });
     Ok(())
@@ -200,6 +202,30 @@ fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
             number(entry, "pandoCompactionAfter", shown.after);
             number(entry, "pandoCompactionPause", shown.pause_us);
         }
+    });
+}
+
+/// How far everything has been read in search of damage.
+fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+    let standing = shared.scrubber.standing();
+    let part = standing.place.map(|(part, _)| part);
+    let state = match part {
+        None if shared.scrubber.is_on() => "waiting",
+        None => "off",
+        Some(1) => "reading entries",
+        Some(2) => "reading names",
+        Some(_) => "reading links",
+    };
+    tree.put(&below("cn=Scrub"), "pandoMonitored", |entry| {
+        entry.put("pandoScrubState", [state]);
+        if let Some((1, id)) = standing.place {
+            number(entry, "pandoScrubDone", id.min(status.last_id));
+            number(entry, "pandoScrubTotal", status.last_id);
+        }
+        if let Some(ended_us) = standing.ended_us {
+            entry.put("pandoScrubEnd", [generalized_time(ended_us)]);
+        }
+        number(entry, "pandoScrubDamages", standing.damages);
     });
 }
 

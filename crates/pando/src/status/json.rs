@@ -28,6 +28,7 @@ pub fn of(figures: &Figures) -> Map<String, Value> {
     );
     put("database", database(figures.at("cn=Database")));
     put("compaction", compaction(figures.at("cn=Compaction")));
+    put("scrub", scrub(figures.at("cn=Scrub")));
     put("writes", writes(figures.at("cn=Writes")));
     put("indexes", figures.below("cn=Indexes").map(index).collect());
     all
@@ -71,6 +72,7 @@ fn database(it: &Shown) -> Value {
         "deleted_subtrees": it.number("pandoDeletedSubtrees"),
         "followers": it.number("pandoFollowers"),
         "digest": it.text("pandoStateDigest"),
+        "damaged_entries": it.number("pandoDamagedEntries"),
     })
 }
 
@@ -87,6 +89,17 @@ fn compaction(it: &Shown) -> Value {
             "pause_us": it.number("pandoCompactionPause"),
         }),
     }
+}
+
+/// The reading of everything in search of damage.
+fn scrub(it: &Shown) -> Value {
+    json!({
+        "state": it.text("pandoScrubState"),
+        "done": it.number("pandoScrubDone"),
+        "total": it.number("pandoScrubTotal"),
+        "ended": it.texts("pandoScrubEnd").first(),
+        "damages": it.number("pandoScrubDamages"),
+    })
 }
 
 fn writes(it: &Shown) -> Value {

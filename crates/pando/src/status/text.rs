@@ -26,6 +26,7 @@ pub fn of(figures: &Figures) -> Vec<String> {
         ),
     ));
     lines.push(database(figures.at("cn=Database")));
+    lines.extend(damage(figures));
     lines.extend(compaction(figures.at("cn=Compaction")));
     lines.extend(writes(figures.at("cn=Writes")));
     lines.push(indexes(figures));
@@ -122,6 +123,29 @@ fn database(it: &Shown) -> String {
         duration(number("pandoOldestReaderAge")),
     );
     line("database", &text)
+}
+
+/// Damage that was met, and how far everything is read in search of it.
+fn damage(figures: &Figures) -> Vec<String> {
+    let scrub = figures.at("cn=Scrub");
+    let met = figures.at("cn=Database").number("pandoDamagedEntries");
+    let mut lines = Vec::new();
+    if let Some(met) = met.filter(|it| *it > 0) {
+        let text = format!("{met} damaged entries met; see the log, and run `pando check`");
+        lines.push(line("damage", &text));
+    }
+    let found = scrub.number("pandoScrubDamages").unwrap_or(0);
+    let ended = moment(scrub.text("pandoScrubEnd"));
+    let text = match (scrub.text("pandoScrubState"), ended) {
+        ("" | "off", _) => return lines,
+        ("waiting", None) => "not everything has been read yet in search of damage".to_owned(),
+        ("waiting", Some(ended)) => {
+            format!("everything was read by {ended}, {found} damages found since the start")
+        }
+        (state, _) => format!("{state} in search of damage, {found} damages found"),
+    };
+    lines.push(line("scrub", &text));
+    lines
 }
 
 /// The last compaction since the start, if there was one.

@@ -327,6 +327,7 @@ impl Default for Passwords {
 pub struct Database {
     pub warm_up: bool,
     pub spool_mib_max: u64,
+    pub scrub_days: u32,
 }
 
 impl Default for Database {
@@ -334,7 +335,21 @@ impl Default for Database {
         Database {
             warm_up: true,
             spool_mib_max: 4_096,
+            scrub_days: 7,
         }
+    }
+}
+
+/// How long a server runs before it reads everything: clients, recovery and the reading of the
+/// database into memory come first.
+const SCRUB_DELAY: Duration = Duration::from_secs(600);
+
+impl Database {
+    pub fn scrub(&self) -> Option<directory::Scrubbing> {
+        (self.scrub_days > 0).then(|| directory::Scrubbing {
+            every: Duration::from_secs(u64::from(self.scrub_days) * 86_400),
+            delay: SCRUB_DELAY,
+        })
     }
 }
 

@@ -346,6 +346,13 @@ const SETTINGS: &[Setting] = &[
          clients; sorted lists may take as many again. 0: no limit, as long as 256 MiB are left\n\
          there.",
     ),
+    row(
+        "database",
+        "scrub_days",
+        "7",
+        "Days after which everything is read once, slowly, to find damage before somebody needs\n\
+         the damaged entry. 0: never.",
+    ),
 ];
 
 /// A `pando.toml` that says everything and changes nothing: every setting with its meaning and
