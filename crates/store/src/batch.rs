@@ -11,7 +11,7 @@ mod rows;
 
 pub(crate) use rows::keeps_buckets;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use schema::{AttributeNumber, DictionaryRow, Schema};
@@ -37,7 +37,9 @@ pub struct Batch<'s> {
     pub(crate) transaction: WriteTransaction,
     pub(crate) tables: Tables,
     pub(crate) indexes: IndexSet,
-    pub(crate) plan: WritePlan,
+    /// How attributes are indexed; made when it is asked for, because many numbers may be added to
+    /// the dictionary one by one, and it is as long as the dictionary.
+    plan: OnceCell<WritePlan>,
     pub(crate) pending: Pending,
     /// Whether an entry or a counter changed since the state row was read.
     before: State,
@@ -75,7 +77,7 @@ impl<'s> Batch<'s> {
         Ok(Batch {
             transaction,
             tables: shared.tables,
-            plan: indexes.plan(),
+            plan: OnceCell::new(),
             indexes: indexes.clone(),
             pending: Pending {
                 state,
@@ -144,7 +146,7 @@ impl<'s> Batch<'s> {
         let schema = &self.indexes.schema;
         scratch
             .new
-            .of_entry(schema, &self.plan, &view, &mut scratch.value);
+            .of_entry(schema, self.plan(), &view, &mut scratch.value);
         scratch.old.clear();
         let written = self.write_keys(id, &scratch.old, &scratch.new);
         self.scratch = scratch;
@@ -249,10 +251,14 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
+    pub(crate) fn plan(&self) -> &WritePlan {
+        self.plan.get_or_init(|| self.indexes.plan())
+    }
+
     /// Uses another schema for index keys from now on; a schema that extends the one before.
     pub fn set_schema(&mut self, schema: Schema) {
         self.indexes.schema = schema;
-        self.plan = self.indexes.plan();
+        self.plan = OnceCell::new();
     }
 
     /// Stores dictionary rows. [`Batch::set_schema`] with a schema that has them follows.
@@ -381,7 +387,7 @@ impl<'s> Batch<'s> {
             state: savepoint.state,
             postings: posting::Pending::default(),
         };
-        self.plan = savepoint.indexes.plan();
+        self.plan = OnceCell::new();
         self.indexes = savepoint.indexes;
         // Names learned in between may be given again to other entries under the same counter.
         self.containers = RefCell::default();
@@ -422,7 +428,7 @@ impl<'s> Batch<'s> {
         }
         let states = self.snapshot().index_states()?;
         self.indexes = IndexSet::from_states(self.indexes.schema.clone(), &states);
-        self.plan = self.indexes.plan();
+        self.plan = OnceCell::new();
         Ok(())
     }
 
@@ -438,7 +444,7 @@ impl<'s> Batch<'s> {
                     value, new, bases, ..
                 } = &mut scratch;
                 let schema = &self.indexes.schema;
-                new.of_bases(schema, &self.plan, &view, bases, value);
+                new.of_bases(schema, self.plan(), &view, bases, value);
                 self.write_keys(id, &scratch.old, &scratch.new)?;
                 let digest = self.pending.state.digest.wrapping_sub(term);
                 let term = state_term(id, view.parent(), view.digest());
@@ -468,10 +474,10 @@ impl<'s> Batch<'s> {
                 return Err(Error::conflict("the entry row names another parent"));
             }
             Some((_, view)) => {
-                changed_bases(&self.plan, &stored, view, bases);
-                old.of_bases(schema, &self.plan, &stored, bases, value);
+                changed_bases(self.plan(), &stored, view, bases);
+                old.of_bases(schema, self.plan(), &stored, bases, value);
             }
-            None => old.of_entry(schema, &self.plan, &stored, value),
+            None => old.of_entry(schema, self.plan(), &stored, value),
         }
         Ok(state_term(id, stored.parent(), stored.digest()))
     }

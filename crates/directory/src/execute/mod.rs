@@ -10,6 +10,7 @@ mod groups;
 mod holder;
 mod leaving;
 mod links;
+mod many;
 mod modify;
 mod numbers;
 mod options;

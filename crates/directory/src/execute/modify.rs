@@ -3,10 +3,11 @@
 use super::Execution;
 use super::draft::{Draft, DraftValues, position_of};
 use super::links::{self, Given};
+use super::many::Many;
 use super::numbers::Counter;
 use super::unique::Own;
 use crate::operation::values::normal;
-use crate::stop::{Refusal, Stop};
+use crate::stop::Stop;
 use crate::write::{Modification, Write};
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};
@@ -44,12 +45,20 @@ impl Execution<'_, '_> {
             let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
             let linked_before = draft.linked_types();
             let types_before = draft.attributes.len();
+            let mut many = Many::of(&self.schema, changes, &numbers);
             for (change, number) in changes.iter().zip(&numbers) {
-                if !links::apply(&given, &mut draft, change, *number, permissive)? {
+                let one = (change, *number);
+                if !many.apply(&self.schema, &mut draft, one, permissive)?
+                    && !links::apply(&given, &mut draft, change, *number, permissive)?
+                {
                     apply(&self.schema, &mut draft, change, *number, permissive)?;
                 }
             }
+            many.finish(&self.schema, &mut draft);
             draft.drop_empty();
+            // Each once: they are gone through, and looked for in each other, from here on.
+            let mut met = HashSet::with_capacity(numbers.len());
+            numbers.retain(|it| met.insert(*it));
             let gets_class = numbers.contains(&object_class);
             counters = self.give_numbers(&due, name, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
@@ -273,7 +282,7 @@ fn remove_values(
     all && forms.is_empty()
 }
 
-fn no_such<T>(text: String) -> Result<T, Stop> {
+pub(super) fn no_such<T>(text: String) -> Result<T, Stop> {
     Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
 }
 
@@ -289,10 +298,15 @@ fn add_missing<'e>(
 }
 
 /// The form under which values are compared.
-fn form(schema: &Schema, type_id: TypeId, value: &[u8]) -> Vec<u8> {
+pub(super) fn form(schema: &Schema, type_id: TypeId, value: &[u8]) -> Vec<u8> {
     let mut form = Vec::new();
     normal(schema, type_id, value, &mut form);
     form
+}
+
+pub(super) fn exists_already<T>(attribute: &str) -> Result<T, Stop> {
+    let text = format!("{attribute}: the value exists already");
+    Stop::refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text)
 }
 
 /// Refuses values that the attribute holds already.
@@ -303,10 +317,7 @@ fn refuse_present(
     added: &[Vec<u8>],
     text: &dyn Fn() -> String,
 ) -> Result<(), Stop> {
-    let exists = || {
-        let text = format!("{}: the value exists already", text());
-        Err(Refusal::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text).into())
-    };
+    let exists = || exists_already(&text());
     if values.len() < SET_FROM || added.len() < 2 {
         let mut found = added
             .iter()

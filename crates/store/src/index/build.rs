@@ -130,7 +130,7 @@ fn add(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Re
     // Without a number no entry has the attribute: the first one that gets it has both.
     let mut next = None;
     if let Some(number) = number_of(&schema, &state.attribute) {
-        let plan = batch.plan.only(number, state.building);
+        let plan = batch.plan().only(number, state.building);
         next = Some(EntryId(state.next.0.max(1)));
         while let (Some(from), most @ 1..) = (next, budget.piece()) {
             next = add_piece(batch, &plan, from, most)?;
