@@ -107,6 +107,8 @@ pub(crate) enum Finished {
     /// Hashing failed, or the password policy is against it.
     NotHashed {
         kind: ResultKind,
+        /// It was a request of a bulk update.
+        of_stream: bool,
         stop: Stop,
         reply: Reply,
     },

@@ -348,9 +348,19 @@ impl Task {
                 bundle,
                 reply,
             },
-            (Work::Hash { kind, reply, .. }, Ended::Refused(stop)) => {
-                Finished::NotHashed { kind, stop, reply }
-            }
+            (
+                Work::Hash {
+                    bundle,
+                    kind,
+                    reply,
+                },
+                Ended::Refused(stop),
+            ) => Finished::NotHashed {
+                kind,
+                of_stream: matches!(*bundle, Bundle::Sequence { .. }),
+                stop,
+                reply,
+            },
         };
         self.mailbox.deliver(vec![Completion {
             session: self.session,

@@ -113,7 +113,15 @@ impl Worker {
                 self.release_held(session);
                 Flow::Waiting
             }
-            Finished::NotHashed { kind, stop, reply } => {
+            Finished::NotHashed {
+                kind,
+                of_stream,
+                stop,
+                reply,
+            } => {
+                if of_stream {
+                    session.bulk_update_answered();
+                }
                 session.hashing = false;
                 session.waiting = session.waiting.saturating_sub(1);
                 let controls = policed::tell(reply.policy, stop.password_policy());
@@ -271,6 +279,8 @@ impl Worker {
                 kind,
                 reply,
             };
+            let of_stream = matches!(&work, Work::Hash { bundle, .. }
+                if matches!(**bundle, Bundle::Sequence { .. }));
             let submitted = self.with_parts(|parts| parts.hash(session, id, work));
             match submitted {
                 Ok(()) => {
@@ -281,9 +291,10 @@ impl Worker {
                 Err(stop) => self.mailbox.deliver(vec![Completion {
                     session: session.id,
                     id,
-                    what: Finished::Write {
+                    what: Finished::NotHashed {
                         kind,
-                        outcome: stop.into_result().into(),
+                        of_stream,
+                        stop,
                         reply: Reply::default(),
                     },
                 }]),
