@@ -1,7 +1,7 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::{dynamic, placed, values};
+use super::{dynamic, passwords, placed, values};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::grant::Grant;
@@ -39,6 +39,7 @@ pub(crate) fn resolve(
         Ok(rdn) => rdn,
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
     };
+    passwords::refuse_in_name(&rdn, catalog.known.user_password.type_id)?;
     let mut attributes: Vec<Given> = Vec::with_capacity(request.attributes.len());
     let mut time_to_live = None;
     for attribute in &request.attributes {

@@ -1,7 +1,7 @@
 //! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::values;
+use super::{passwords, values};
 use crate::context::Context;
 use crate::grant::Grant;
 use crate::stop::Stop;
@@ -35,6 +35,7 @@ pub(crate) fn resolve(
             return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, text);
         }
     };
+    passwords::refuse_in_name(&rdn, context.catalog.known.user_password.type_id)?;
     for (description, value) in &rdn.values {
         values::refuse_unmodifiable(schema, description, false)?;
         values::check(

@@ -6,7 +6,7 @@ use crate::stop::Stop;
 use crate::write::{Change, Given, Write};
 use policy::password;
 use protocol::{ChangeOperation, ResultCode};
-use schema::TypeId;
+use schema::{ResolvedRdn, TypeId};
 
 /// Values of userPassword in one entry, those with options included, and new ones in one request.
 /// Each may be a verification of its own when somebody binds.
@@ -58,6 +58,19 @@ pub(crate) fn check(
         options.counts_passwords = true;
     }
     Ok(())
+}
+
+/// Refuses a password in a name: names are for everybody, and their values are stored as they are
+/// spelled, neither checked nor hashed.
+pub(crate) fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), Stop> {
+    let mut types = rdn.values.iter().map(|(it, _)| it.type_id);
+    match types.any(|it| it == password_type) {
+        false => Ok(()),
+        true => Stop::refuse(
+            ResultCode::NAMING_VIOLATION,
+            "userPassword: expected another attribute in a name, which everybody may read",
+        ),
+    }
 }
 
 /// Refuses more than [`VALUES_MAX`] values.

@@ -23,6 +23,16 @@ pub(super) fn has_form(identity: &str) -> bool {
     after(identity, DN).or(after(identity, USER_ID)).is_some()
 }
 
+/// The DN of an identity of the form `dn:…`.
+pub(super) fn dn_of(identity: &str) -> Option<&str> {
+    after(identity, DN)
+}
+
+/// The user id of an identity of the form `u:…`.
+pub(super) fn user_id_of(identity: &str) -> Option<&str> {
+    after(identity, USER_ID)
+}
+
 fn after<'i>(identity: &'i str, beginning: &str) -> Option<&'i str> {
     let (head, rest) = identity.split_at_checked(beginning.len())?;
     head.eq_ignore_ascii_case(beginning).then_some(rest)

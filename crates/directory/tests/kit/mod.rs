@@ -514,7 +514,13 @@ fn answer(mut out: &[u8]) -> Answer {
             | Response::Delete(it)
             | Response::ModifyDn(it)
             | Response::Compare(it) => answer.result = it,
-            Response::Bind { result, .. } => answer.result = result,
+            Response::Bind {
+                result,
+                server_credentials,
+            } => {
+                answer.result = result;
+                answer.value = server_credentials.map(<[u8]>::to_vec);
+            }
             Response::Extended { result, value, .. } => {
                 answer.result = result;
                 answer.value = value.map(<[u8]>::to_vec);

@@ -7,6 +7,7 @@ mod kit;
 
 mod bounds;
 mod exposed;
+mod names;
 mod policies;
 
 use kit::{Client, success};

@@ -7,6 +7,7 @@
 use super::{Given, acts_as_itself, named};
 use crate::context::Context;
 use crate::operation::bind::{self, Desk, Outcome};
+use crate::operation::{proxy, values};
 use crate::stop::Stop;
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
@@ -93,7 +94,7 @@ fn begin(
     let (whose, keys) = match found {
         Some((id, subject, keys)) => (Some((id, Box::new(subject))), keys),
         None => {
-            let salt = desk.cookie_key.salt(first.user.as_bytes());
+            let salt = desk.cookie_key.salt(&one_spelling(context, &first.user));
             (None, ScramKeys::of_nobody(prf, &salt))
         }
     };
@@ -113,6 +114,22 @@ fn begin(
         first: format!("{},{answer}", first.bare),
     };
     Ok(Outcome::Challenge(answer.into_bytes(), Box::new(exchange)))
+}
+
+/// An identity in the form under which names or user ids are compared: who exists has one salt,
+/// however the client spells the identity, and so has who does not.
+fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
+    let schema = &context.catalog.schema;
+    if let Some(name) = proxy::dn_of(user).and_then(|dn| schema.resolve_name(dn).ok()) {
+        return name.bytes().to_vec();
+    }
+    let id = proxy::user_id_of(user).unwrap_or(user);
+    let mut form = Vec::new();
+    match schema.attribute_type("uid") {
+        Some(uid) => values::normal(schema, uid, id.as_bytes(), &mut form),
+        None => form.extend_from_slice(id.as_bytes()),
+    }
+    form
 }
 
 fn end(
