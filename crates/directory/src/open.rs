@@ -302,17 +302,12 @@ impl Directory {
         let log = order_of(&snapshot)?;
         let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;
         drop(reader);
-        let hashing = HashSettings {
-            scheme: options.password_scheme,
-            verified: Arc::new(tags(options.verified_max, options.verified_ttl_ms)?),
-            clock: Arc::clone(&options.clock),
-            password_type: catalog.known.user_password.type_id,
-        };
+        let password_type = catalog.known.user_password.type_id;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
-        let verified = Arc::clone(&hashing.verified);
+        let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
         let wrong = wrong_guesses(options)?;
         let start = |source| Failure::file("starting a thread", source);
-        let hashes = HashPool::start(options.hash_threads, hashing).map_err(start)?;
+        let hashes = hash_pool(options, &verified, password_type).map_err(start)?;
         let feed = Arc::new(Feed::default());
         let monitor = Arc::new(Monitor::new(options.clock.now_us()));
         let (compaction, mailboxes) = (Arc::default(), Arc::default());
@@ -455,6 +450,21 @@ impl Shared {
             deleted_subtrees: snapshot.detached_count()?,
         })
     }
+}
+
+/// The threads that hash passwords.
+fn hash_pool(
+    options: &Options,
+    verified: &Arc<VerifiedCache>,
+    password_type: schema::TypeId,
+) -> std::io::Result<HashPool> {
+    let settings = HashSettings {
+        scheme: options.password_scheme,
+        verified: Arc::clone(verified),
+        clock: Arc::clone(&options.clock),
+        password_type,
+    };
+    HashPool::start(options.hash_threads, settings)
 }
 
 /// A memory of wrong passwords, if they are to count once.

@@ -273,6 +273,7 @@ fn is_well_known(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schema::DefinitionKind;
 
     #[test]
     fn the_standard_schema_marks_what_is_well_known() {
@@ -283,6 +284,21 @@ mod tests {
         }
         let secrets = Secrets::of(&schema, &[]);
         assert!(secrets.types().len() >= 15, "{secrets:?}");
+    }
+
+    /// A definition that is gone keeps its handle, so handles are not as many as definitions.
+    #[test]
+    fn handles_may_lie_behind_those_of_types_that_are_gone() {
+        let with = |text: &str| {
+            let definition = schema::parse_definition(DefinitionKind::AttributeType, text);
+            let standard = Schema::standard();
+            standard.extended(&[definition.unwrap()]).unwrap()
+        };
+        let before = with("( 1.3.6.1.4.1.32473.1 NAME 'shade' SUP name )");
+        let after = with("( 1.3.6.1.4.1.32473.2 NAME 'pin' SUP name X-SECRET 'TRUE' )");
+        let after = after.with_handles_of(&before).unwrap();
+        let secrets = Secrets::of(&after, &[]);
+        assert!(secrets.contains(after.attribute_type("pin").unwrap()));
     }
 
     #[test]

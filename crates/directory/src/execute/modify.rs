@@ -45,16 +45,7 @@ impl Execution<'_, '_> {
             let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
             let linked_before = draft.linked_types();
             let types_before = draft.attributes.len();
-            let mut many = Many::of(&self.schema, changes, &numbers);
-            for (change, number) in changes.iter().zip(&numbers) {
-                let one = (change, *number);
-                if !many.apply(&self.schema, &mut draft, one, permissive)?
-                    && !links::apply(&given, &mut draft, change, *number, permissive)?
-                {
-                    apply(&self.schema, &mut draft, change, *number, permissive)?;
-                }
-            }
-            many.finish(&self.schema, &mut draft);
+            apply_all(&given, &mut draft, (changes, &numbers), permissive)?;
             draft.drop_empty();
             // Each once: they are gone through, and looked for in each other, from here on.
             let mut met = HashSet::with_capacity(numbers.len());
@@ -195,6 +186,26 @@ impl Execution<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Applies changes to the draft, in their order; the numbers are those of their attributes.
+fn apply_all<'e>(
+    given: &Given<'_, '_>,
+    draft: &mut Draft<'e>,
+    (changes, numbers): (&'e [Modification], &[AttributeNumber]),
+    permissive: bool,
+) -> Result<(), Stop> {
+    let schema = given.schema;
+    let mut many = Many::of(schema, changes, numbers);
+    for (change, number) in changes.iter().zip(numbers) {
+        if !many.apply(schema, draft, (change, *number), permissive)?
+            && !links::apply(given, draft, change, *number, permissive)?
+        {
+            apply(schema, draft, change, *number, permissive)?;
+        }
+    }
+    many.finish(schema, draft);
+    Ok(())
 }
 
 /// Applies one change to the draft.

@@ -122,19 +122,31 @@ impl Worker {
                 if of_stream {
                     session.bulk_update_answered();
                 }
-                session.hashing = false;
-                session.waiting = session.waiting.saturating_sub(1);
-                let controls = policed::tell(reply.policy, stop.password_policy());
-                let result = stop.into_result();
-                let outcome = Outcome {
-                    result,
-                    controls: controls.into_iter().collect(),
-                };
-                write_response(out, id, kind, &outcome, &reply);
-                self.release_held(session);
-                Flow::Done
+                self.not_hashed(session, (id, kind), stop, &reply, out)
             }
         }
+    }
+
+    /// Answers a write whose passwords were not hashed.
+    fn not_hashed(
+        &mut self,
+        session: &mut Session,
+        (id, kind): (MessageId, ResultKind),
+        stop: Stop,
+        reply: &Reply,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        session.hashing = false;
+        session.waiting = session.waiting.saturating_sub(1);
+        let controls = policed::tell(reply.policy, stop.password_policy());
+        let result = stop.into_result();
+        let outcome = Outcome {
+            result,
+            controls: controls.into_iter().collect(),
+        };
+        write_response(out, id, kind, &outcome, reply);
+        self.release_held(session);
+        Flow::Done
     }
 
     fn password_checked(
