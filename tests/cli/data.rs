@@ -427,6 +427,24 @@ fn rejects_of_earlier_imports_are_never_overwritten() {
 }
 
 #[test]
+fn a_mistyped_suffix_is_made_only_when_asked_for() {
+    let shell = Shell::with_node();
+    let entry = "dn: dc=exapmle,dc=com\nobjectClass: domain\ndc: exapmle\n";
+    shell.folder.write("typo.ldif", entry);
+    let refused = shell.pando(&["import", "node", "typo.ldif"]).expect(1);
+    let said = "there is no naming context dc=exapmle,dc=com; the nearest is dc=example,dc=com; \
+                --create-suffix makes it";
+    refused.says(said);
+    let exported = shell.pando(&["export", "node"]).expect(0).out;
+    assert!(!exported.contains("exapmle"), "{exported}");
+    let wanted = ["import", "node", "typo.ldif", "--create-suffix"];
+    shell
+        .pando(&wanted)
+        .expect(0)
+        .says("new naming context dc=exapmle,dc=com");
+}
+
+#[test]
 fn slapd_reads_an_export() {
     let pando = node_with_people();
     let file = pando.folder.join("all.ldif");

@@ -53,6 +53,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::private;
 
+pub use contexts::MissingContext;
 pub use meter::Meter;
 pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
 pub use source::{Content, EntrySink, Files, Format, Piece, Source};
@@ -75,8 +76,10 @@ pub struct ImportOptions {
     pub threads: usize,
     /// Check values against their syntaxes and entries against their classes.
     pub check_schema: bool,
-    /// Create missing entries above the first ones, and naming contexts that are not configured.
-    pub create_suffix: bool,
+    /// Create missing entries above the first ones of a naming context.
+    pub create_superiors: bool,
+    /// Create naming contexts that are not configured, for entries outside those that are.
+    pub create_contexts: bool,
     /// Read values that LDIF gives as `file:` URLs. Whoever wrote it chooses which files.
     pub file_urls: bool,
     /// Hash passwords that stand in the clear, under this scheme.
@@ -103,7 +106,8 @@ impl ImportOptions {
         ImportOptions {
             threads: 0,
             check_schema: true,
-            create_suffix: true,
+            create_superiors: true,
+            create_contexts: false,
             file_urls: false,
             hash_passwords: None,
             memory: MEMORY_BYTES,
@@ -129,6 +133,9 @@ pub struct Imported {
     pub broken: Vec<String>,
     /// Naming contexts added to the configuration.
     pub contexts: Vec<String>,
+    /// Naming contexts that rejected entries ask for and the configuration does not list, some at
+    /// most.
+    pub missing_contexts: Vec<MissingContext>,
     /// Attribute types of the database, by name, that look like secrets and are not marked so.
     pub look_alikes: Vec<String>,
     /// Entries there are now, configuration included.

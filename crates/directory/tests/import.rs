@@ -76,18 +76,22 @@ fn without_creation_names_outside_are_rejected() {
         "in",
         b"dn: ou=oracle,dc=com\nobjectClass: organizationalUnit\n",
     );
+    let source = Box::new(Files::new(vec![file], Format::Ldif));
     let options = ImportOptions {
-        create_suffix: false,
+        create_contexts: false,
         ..node.options()
     };
-    let source = Box::new(Files::new(vec![file], Format::Ldif));
     let imported = import(&node.data(), source, &options, &Meter::default()).expect("imported");
     assert_eq!((imported.entries, imported.rejected), (0, 1));
-    assert!(
-        node.rejects().contains("line 1: no naming context"),
-        "{}",
-        node.rejects()
-    );
+    assert_eq!(imported.contexts, [""; 0]);
+    assert_eq!(imported.missing_contexts[0].wanted, "dc=com");
+    let rejects = node.rejects();
+    for said in [
+        "line 1: there is no naming context dc=com;",
+        "the nearest is dc=example,dc=com; --create-suffix makes it",
+    ] {
+        assert!(rejects.contains(said), "{said}: {rejects}");
+    }
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     let rejects = rejects_file(it, &data)?;
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
-        create_suffix: !it.no_create_suffix,
+        create_superiors: !it.no_create_superiors,
+        create_contexts: it.create_suffix,
         file_urls: it.file_urls,
         hash_passwords: it.hash_passwords.then_some(Scheme::Argon2id),
         memory: it
@@ -86,17 +87,25 @@ fn rejects_file(it: &Import, data: &Path) -> Result<PathBuf, Problem> {
     let resumed = it.resume.then(|| interrupted_rejects(data)).flatten();
     match (&it.rejects, resumed) {
         (Some(wanted), resumed) => {
-            if wanted.is_file() && resumed.as_ref() != Some(wanted) {
-                return Err(Problem::usage(format_args!(
-                    "--rejects {}: expected a new file, got one that is there",
-                    wanted.display()
-                )));
+            if resumed.as_ref() != Some(wanted) {
+                refuse_used(wanted)?;
             }
             Ok(wanted.clone())
         }
         (None, Some(resumed)) => Ok(resumed),
         (None, None) => Ok(unused_rejects(&it.dir)),
     }
+}
+
+/// Refuses to write rejected entries over a file: those in it may not be mended yet.
+pub fn refuse_used(rejects: &Path) -> Result<(), Problem> {
+    if !rejects.is_file() {
+        return Ok(());
+    }
+    Err(Problem::usage(format_args!(
+        "--rejects {}: expected a new file, got one that is there",
+        rejects.display()
+    )))
 }
 
 /// The first of `pando-rejects.ldif`, `pando-rejects-2.ldif` … in a folder that is not there.
@@ -247,6 +256,9 @@ pub fn report(
     note(line);
     for broken in &imported.broken {
         note(format_args!("pando: {broken}"));
+    }
+    for missing in &imported.missing_contexts {
+        note(format_args!("pando: {missing}"));
     }
     secret::warn(dir, &imported.look_alikes);
     if imported.rejected == 0 {

@@ -159,12 +159,13 @@ pub(super) fn rejects_of(about: &str) -> Option<&str> {
 pub(super) fn about(plan: &Plan<'_>, source: &str) -> String {
     let options = plan.options;
     format!(
-        "position {}, last id {}, schema check {}, suffix {}, file URLs {}, hash {:?}, \
-         {REJECTS}{}\n{source}",
+        "position {}, last id {}, schema check {}, superiors {}, contexts {}, \
+         file URLs {}, hash {:?}, {REJECTS}{}\n{source}",
         plan.position,
         plan.last_id,
         options.check_schema,
-        options.create_suffix,
+        options.create_superiors,
+        options.create_contexts,
         options.file_urls,
         options.hash_passwords,
         options.rejects.display(),

@@ -1,7 +1,7 @@
 //! Naming contexts: which there are, which have their base entry, which are new.
 
 use super::checkpoint::SavedContext;
-use crate::catalog::NamingContext;
+use crate::catalog::{CONFIG_NAME, NamingContext};
 use crate::stop::Failure;
 use protocol::rdns;
 use schema::{Name, Schema};
@@ -16,6 +16,40 @@ pub(super) struct Contexts {
 #[derive(Debug, Clone)]
 struct State {
     known: Vec<Context>,
+    missing: Vec<MissingContext>,
+}
+
+/// Missing contexts that are remembered: a file may ask for any number.
+const MISSING_MAX: usize = 8;
+
+/// Naming contexts listed in a sentence.
+const LISTED_MAX: usize = 8;
+
+/// A naming context that an entry asks for and that the configuration does not list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingContext {
+    /// The name that it would have.
+    pub wanted: String,
+    /// The naming contexts there are, the one with the most similar name first.
+    pub there: Vec<String>,
+}
+
+impl std::fmt::Display for MissingContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "there is no naming context {}; ", self.wanted)?;
+        let Some((nearest, others)) = self.there.split_first() else {
+            return write!(f, "there is none at all; --create-suffix makes it");
+        };
+        write!(f, "the nearest is {nearest}")?;
+        if !others.is_empty() {
+            let listed = &others[..others.len().min(LISTED_MAX)];
+            write!(f, ", others are {}", listed.join(" and "))?;
+        }
+        if let Some(more @ 1..) = others.len().checked_sub(LISTED_MAX) {
+            write!(f, " and {more} more")?;
+        }
+        write!(f, "; --create-suffix makes it")
+    }
 }
 
 /// A naming context.
@@ -51,6 +85,7 @@ impl Contexts {
         Contexts {
             state: Mutex::new(State {
                 known: known.collect(),
+                missing: Vec::new(),
             }),
         }
     }
@@ -83,7 +118,10 @@ impl Contexts {
         });
         let known = known.collect::<Result<_, Failure>>()?;
         Ok(Contexts {
-            state: Mutex::new(State { known }),
+            state: Mutex::new(State {
+                known,
+                missing: Vec::new(),
+            }),
         })
     }
 
@@ -144,6 +182,30 @@ impl Contexts {
         })
     }
 
+    /// Why an entry of this name, which no context holds, is rejected.
+    pub fn missing(&self, dn: &str) -> String {
+        let wanted = suffix_of(dn);
+        self.with(|state| {
+            if let Some(known) = state.missing.iter().find(|it| it.wanted == wanted) {
+                return known.to_string();
+            }
+            let known = state.known.iter().map(|it| &it.spelled);
+            let mut there: Vec<_> = known.filter(|it| *it != CONFIG_NAME).cloned().collect();
+            there.sort_by_cached_key(|it| distance(it, &wanted));
+            let missing = MissingContext { wanted, there };
+            let reason = missing.to_string();
+            if state.missing.len() < MISSING_MAX {
+                state.missing.push(missing);
+            }
+            reason
+        })
+    }
+
+    /// Contexts that entries asked for in vain.
+    pub fn missing_ones(&self) -> Vec<MissingContext> {
+        self.with(|state| state.missing.clone())
+    }
+
     /// Contexts that the configuration does not list.
     pub fn new_ones(&self) -> Vec<Context> {
         self.with(|state| state.known.iter().filter(|it| it.is_new).cloned().collect())
@@ -164,6 +226,21 @@ fn suffix_of(dn: &str) -> String {
         .position(|it| is_suffix(it.values.first().attribute));
     let at = at.unwrap_or(parts.len().saturating_sub(1));
     spelled(&parts[at.min(parts.len())..])
+}
+
+/// Octets to insert, remove or replace to make one name of another, in any case (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let other = other.as_bytes();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, octet) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, it) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(!octet.eq_ignore_ascii_case(it));
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// The names of the topmost `from` RDNs of a name, of `from + 1`, … up to the superior's.
@@ -196,6 +273,19 @@ mod tests {
             ("cn=x,cn=y", "cn=y"),
         ] {
             assert_eq!(suffix_of(dn), suffix, "{dn}");
+        }
+    }
+
+    #[test]
+    fn distances_count_octets() {
+        for (one, other, octets) in [
+            ("", "", 0),
+            ("dc=com", "", 6),
+            ("dc=acme,dc=example", "DC=acem,dc=example", 2),
+            ("o=a", "o=ab", 1),
+        ] {
+            assert_eq!(distance(one, other), octets, "{one} and {other}");
+            assert_eq!(distance(other, one), octets, "{other} and {one}");
         }
     }
 

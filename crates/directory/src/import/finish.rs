@@ -35,6 +35,7 @@ pub(super) fn finish(plan: &Plan<'_>, outcome: Outcome) -> Result<Imported, Fail
         rejected: outcome.rejected,
         created: outcome.created,
         broken: outcome.broken,
+        missing_contexts: outcome.missing_contexts,
         contexts: outcome.contexts.into_iter().map(|it| it.spelled).collect(),
         total: loaded.entries,
         digest: format!("{digest:032x}"),

@@ -2,7 +2,7 @@
 
 use super::Meter;
 use super::checkpoint::Saved;
-use super::contexts::{Context, Contexts};
+use super::contexts::{Context, Contexts, MissingContext};
 use super::holders::Holders;
 use super::line::Line;
 use super::plan::Plan;
@@ -104,6 +104,7 @@ pub(super) struct Outcome {
     pub created: u64,
     pub schema: Schema,
     pub contexts: Vec<Context>,
+    pub missing_contexts: Vec<MissingContext>,
     pub replacements: Vec<Replacement>,
     pub broken: Vec<String>,
     /// Later than the time of every entry.
@@ -405,6 +406,7 @@ fn finish(
         created: tally.created,
         schema,
         contexts: shared.contexts.new_ones(),
+        missing_contexts: shared.contexts.missing_ones(),
         replacements,
         broken,
         time_us,

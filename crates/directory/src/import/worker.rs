@@ -309,19 +309,16 @@ impl<'s> Worker<'s> {
         let contexts = &self.shared.contexts;
         if !contexts.is_open(&resolved.name) {
             self.shared.line.wait_for_turn(self.piece)?;
-            let create = plan.options.create_suffix;
+            let create = plan.options.create_contexts;
             match contexts.open(&self.schema, &resolved.name, read.dn, create) {
                 Opening::Open => {}
                 Opening::First(depth) => {
                     self.contexts = contexts.names();
-                    if create {
+                    if plan.options.create_superiors {
                         self.create_superiors(read, depth)?;
                     }
                 }
-                Opening::Outside => {
-                    let reason = "no naming context holds this name, and none is to be created";
-                    return Err(Refused::Entry(reason.to_owned()));
-                }
+                Opening::Outside => return Err(Refused::Entry(contexts.missing(read.dn))),
             }
         }
         self.contexts = contexts.names();

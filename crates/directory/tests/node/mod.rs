@@ -34,6 +34,7 @@ impl Node {
     pub fn options(&self) -> ImportOptions {
         ImportOptions {
             threads: 2,
+            create_contexts: true,
             ..ImportOptions::new(self.folder.path().join("rejects"))
         }
     }

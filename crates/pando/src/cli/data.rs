@@ -90,9 +90,13 @@ pub struct Import {
     /// Hash passwords that stand in the clear (slow: about 50 ms each)
     #[arg(long)]
     pub hash_passwords: bool,
-    /// Do not create missing entries above the imported ones
+    /// Make naming contexts for entries that no suffix of the node holds; without it those entries
+    /// are rejected
     #[arg(long)]
-    pub no_create_suffix: bool,
+    pub create_suffix: bool,
+    /// Do not create missing entries above the first ones of a naming context
+    #[arg(long)]
+    pub no_create_superiors: bool,
 }
 
 /// `pando migrate`
