@@ -1,6 +1,7 @@
 //! `pando import`: entries from files or a template into a node that is not running.
 
 use crate::cli::{self, Import};
+use crate::estimate;
 use crate::generate::{Reading, generator, interrupted};
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
@@ -59,7 +60,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
         resume: it.resume,
         ..ImportOptions::new(rejects.clone())
     };
-    let (source, total): (Box<dyn Source>, _) = match &it.template {
+    let (source, total, size): (Box<dyn Source>, _, _) = match &it.template {
         Some(template) => {
             let reading = Reading {
                 defines: &it.define,
@@ -70,13 +71,20 @@ pub fn import(it: &Import) -> Result<(), Problem> {
             let generator = generator(template, &reading)?;
             let total = generator.total_entries();
             let about = about(it, template)?;
-            (Box::new(Made::new(template, generator, about)), Some(total))
+            let size = estimate::of_template(&generator);
+            let made = Made::new(template, generator, about);
+            (Box::new(made), Some(total), size)
         }
         None => {
             let files = Files::new(it.files.clone(), format(it.format)).at_once(it.at_once.get());
-            (Box::new(files), bytes_of(&it.files))
+            let size = estimate::of_files(&it.files);
+            (Box::new(files), bytes_of(&it.files), size)
         }
     };
+    // What an interrupted import has written needs no room any more.
+    if let Some(size) = size.filter(|_| !it.resume) {
+        estimate::require_room(&data, size)?;
+    }
     let started = Instant::now();
     let imported = run(&data, source, &options, total, it.template.is_some())?;
     report(&it.dir, &imported, &rejects, started)

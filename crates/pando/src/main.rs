@@ -8,6 +8,7 @@ mod cli;
 mod compact;
 mod conformance;
 mod demo;
+mod estimate;
 mod explain;
 mod export;
 mod generate;

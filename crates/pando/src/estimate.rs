@@ -1,0 +1,85 @@
+//! How large the entries of an import are, told before it begins.
+
+use crate::report::{Problem, note};
+use crate::room;
+use indicatif::HumanBytes;
+use load::template::{Attribute, GenerateError, Generator};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Places in a template's entries where some are looked at, and how many at each.
+const PLACES: u64 = 8;
+const LOOKED_AT: u64 = 8;
+/// Bytes of an entry's row and index keys beside its name and values, such as `entryUUID`, about.
+const ENTRY_BYTES: u64 = 400;
+/// Bytes that a value of a `<loop>` takes, about: mostly a member.
+const LOOPED_BYTES: u64 = 16;
+/// Entries may take less than estimated, large groups above all, but not less than this part.
+const LEAST_PART: u64 = 4;
+
+/// The first octets of gzip and zstd files, whose sizes do not tell those of their contents.
+const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]];
+
+/// Bytes that the entries of a template take in a database, about; `None` if none can be made.
+pub fn of_template(generator: &Generator) -> Option<u64> {
+    let total = generator.total_entries();
+    let (mut entries, mut bytes) = (0_u64, 0_u64);
+    for place in 0..PLACES {
+        let from = (u128::from(total) * u128::from(place) / u128::from(PLACES)) as u64;
+        let to = (from + LOOKED_AT).min(total);
+        let looked = generator.generate_range(from, to, |entry| -> Result<(), GenerateError> {
+            entries += 1;
+            bytes += ENTRY_BYTES + entry.dn().len() as u64;
+            bytes += entry.attributes().map(|it| bytes_of(&it)).sum::<u64>();
+            Ok(())
+        });
+        looked.ok()?;
+    }
+    let each = bytes.checked_div(entries)?;
+    Some(each.saturating_mul(total))
+}
+
+fn bytes_of(attribute: &Attribute<'_>) -> u64 {
+    let value = attribute.first().map_or(LOOPED_BYTES, |it| it.len() as u64);
+    value.saturating_mul(attribute.value_count())
+}
+
+/// Bytes that the entries of files take in a database, about: as many as the files. `None` when
+/// that cannot be told, of FIFOs and compressed files.
+pub fn of_files(files: &[PathBuf]) -> Option<u64> {
+    files.iter().map(|path| plain_bytes(path)).sum()
+}
+
+fn plain_bytes(path: &Path) -> Option<u64> {
+    let found = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+    let mut begin = Vec::new();
+    let longest = PACKED.iter().map(|it| it.len()).max().unwrap_or(0);
+    let file = File::open(path).ok()?;
+    file.take(longest as u64).read_to_end(&mut begin).ok()?;
+    let is_packed = PACKED.iter().any(|it| begin.starts_with(it));
+    (!is_packed).then_some(found.len())
+}
+
+/// Holds the new database against the room there is: refuses an import that cannot fit, and warns
+/// of one that may not. The new database is built beside the old one and has its entries too.
+pub fn require_room(data: &Path, entries: u64) -> Result<(), Problem> {
+    let old = std::fs::metadata(data.join(store::DATABASE_FILE)).map_or(0, |it| it.len());
+    let (needed, free) = (entries.saturating_add(old), room::free(data)?);
+    if needed <= free {
+        return Ok(());
+    }
+    let said = format!(
+        "{}: the import needs about {}, {} are free",
+        data.display(),
+        HumanBytes(needed),
+        HumanBytes(free)
+    );
+    if entries / LEAST_PART > free {
+        return Err(Problem::failed(format_args!("{said}; nothing was begun")));
+    }
+    note(format_args!(
+        "pando: {said}; it goes on as far as there is room"
+    ));
+    Ok(())
+}
