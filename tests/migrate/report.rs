@@ -38,6 +38,30 @@ fn planted_differences_are_found() {
 }
 
 #[test]
+fn a_copy_keeps_the_rejects_of_before() {
+    let moved = Move::new("", 2);
+    let change = Modification::add("sudoOrder", &["first"]);
+    let mut old = moved.old_admin();
+    old.modify(&person("extra1"), &[change]).expect_success();
+    let before = moved.pando.node().join("pando-rejects.ldif");
+    std::fs::write(&before, "# of an import\n").expect("the folder is there");
+    let named = before.to_string_lossy();
+    moved
+        .run(&["--once", "--rejects", &named])
+        .expect(2)
+        .says("expected a new file");
+    moved
+        .run(&["--once"])
+        .expect(1)
+        .says("pando-rejects-2.ldif");
+    let kept = std::fs::read_to_string(&before).expect("still there");
+    assert_eq!(kept, "# of an import\n");
+    let rejects = std::fs::read_to_string(moved.pando.node().join("pando-rejects-2.ldif"));
+    let rejects = rejects.expect("the file is made");
+    assert!(rejects.contains(&format!("dn: {}", person("extra1"))));
+}
+
+#[test]
 fn what_the_node_refuses_is_named_and_stops_nothing() {
     let mut moved = Move::new("", 20);
     let mut old = moved.old_admin();

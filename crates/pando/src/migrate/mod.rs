@@ -27,7 +27,7 @@ mod trouble;
 use crate::channel::Channel;
 use crate::cli::Migrate;
 use crate::generate::interrupted;
-use crate::import::REJECTS_FILE;
+use crate::import::{REJECTS_FILE, refuse_used, unused_rejects};
 use crate::init::data_folder;
 use crate::passwd::first_line;
 use crate::reach::Target;
@@ -273,6 +273,13 @@ impl Job<'_> {
         ));
         let (source, findings) = Copy::new(remote, &bases, &ways, keep, &self.old.url);
         let started = Instant::now();
+        self.rejects = match &self.it.rejects {
+            Some(wanted) => {
+                refuse_used(wanted).map_err(Trouble::Refused)?;
+                wanted.clone()
+            }
+            None => unused_rejects(self.dir()),
+        };
         let options = ImportOptions::new(self.rejects.clone());
         let imported = crate::import::run(data, Box::new(source), &options, None, true);
         let found = take(&findings);
