@@ -330,7 +330,7 @@ impl Directory {
         };
         let writer = Writer::start(desk).map_err(start)?;
         let memory = budget(options);
-        let scrubber = Scrubber::start(options.scrub, &store, &catalog, &clock)?;
+        let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;
         let shared = Shared {
             store,
             catalog,

@@ -121,7 +121,9 @@ impl Secrets {
         };
         let mut types = Vec::new();
         // Handles of types that are gone lie between those of the types in force.
-        let handles = schema.attribute_types().map(|(it, _)| usize::from(it.0) + 1);
+        let handles = schema
+            .attribute_types()
+            .map(|(it, _)| usize::from(it.0) + 1);
         let mut covering = vec![false; handles.max().unwrap_or(0)];
         for (type_id, _) in schema.attribute_types() {
             let line = || std::iter::successors(Some(type_id), |it| schema.type_of(*it).superior);
