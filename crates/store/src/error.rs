@@ -199,7 +199,9 @@ impl fmt::Display for Error {
             } => {
                 write!(
                     f,
-                    "{what} has format {found}, this build reads format {expected}"
+                    "{what} has format {found}, this build reads format {expected}: use the \
+                     release that wrote it, or, if it is damaged, bring a backup back with `pando \
+                     restore`"
                 )
             }
             Error::DamagedEntry { id } => write!(
