@@ -138,7 +138,7 @@ fn a_stream_that_is_not_whole_leaves_nothing() {
         }
     };
     refused(b"", "expected a backup, got nothing");
-    refused(b"dn: dc=example,dc=com\n", "came something else");
+    refused(b"dn: dc=example,dc=com\n", "got something else");
     refused(&whole[..3], "expected a whole backup, got an early end");
     refused(
         &whole[..whole.len() / 2],

@@ -74,13 +74,17 @@ fn a_killed_import_goes_on_from_its_checkpoint() {
         sn: <random:alpha:8>\nmail: {uid}@example.com\n";
     let template = pando.folder.write("many.template", template);
     let template = template.to_string_lossy();
-    let options = ["--resume", "--checkpoint", "0.1", "--memory", "1M"];
-    let arguments = [&options[..], &["--template", &template]].concat();
+    let options = ["--checkpoint", "0.1", "--memory", "1M"];
+    let begin = [&options[..], &["--template", &template]].concat();
+    let resume = [&["--resume"], &begin[..]].concat();
+    // An import that was killed before its first checkpoint is begun again.
+    let checkpoint = pando.node().join("data/import/import-checkpoint");
+    let arguments = || if checkpoint.exists() { &resume } else { &begin };
     for _ in 0..5 {
-        kill_after(importing(&pando, &arguments), random.below(60));
+        kill_after(importing(&pando, arguments()), random.below(60));
     }
     // Unless one of them has come to its end already, when all entries are there.
-    let last = pando.run_on_node(&["import"], &arguments);
+    let last = pando.run_on_node(&["import"], arguments());
     assert!(last.status <= 1, "{}", last.err);
     pando.assert_clean();
     assert_eq!(kit::ldif::parse(&pando.export()).len(), 60_002);

@@ -105,7 +105,7 @@ fn an_imported_base_entry_replaces_the_one_init_made() {
     let again = node.import("dn: dc=example,dc=com\nobjectClass: domain\n");
     assert_eq!((again.entries, again.rejected), (0, 1));
     assert!(
-        node.rejects().contains("line 1: an entry of this name"),
+        node.rejects().contains("line 1: an entry with this name"),
         "{}",
         node.rejects()
     );

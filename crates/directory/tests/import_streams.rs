@@ -60,7 +60,7 @@ fn streams_of_add_requests_are_imported() {
         );
         assert!(
             node.rejects().contains("request 3 at byte ")
-                && node.rejects().contains(": an entry of this name"),
+                && node.rejects().contains(": an entry with this name"),
             "{}",
             node.rejects()
         );
