@@ -33,6 +33,13 @@ pub(crate) fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
+/// Whether a response is the result of an operation that failed.
+#[inline]
+pub(crate) fn says_failure(response: &[u8]) -> bool {
+    let said = said::response(response).map(|it| it.said);
+    matches!(said, Some(Said::Result(code)) if is_failure(code))
+}
+
 /// The operations of one serving thread that are to be logged and have not ended.
 #[derive(Debug, Default)]
 pub(crate) struct OperationsLog {

@@ -85,10 +85,15 @@ impl Worker {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Flow {
-        if operations_log::is_on() || matches!(message.request, Request::Bind(_)) {
+        if operations_log::is_on() {
             return self.execute_noted(session, message, out);
         }
-        self.execute_quietly(session, message, out)
+        let before = out.len();
+        let flow = self.execute_quietly(session, message, out);
+        if let Request::Bind(_) = message.request {
+            self.note_bind(session, message, &out[before..], &flow);
+        }
+        flow
     }
 
     /// Executes one message that the operations log need not hear of.

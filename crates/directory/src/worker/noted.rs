@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::flow::Flow;
+use crate::operations_log;
 use crate::session::Session;
 use protocol::{Message, MessageId};
 
@@ -20,6 +21,34 @@ impl Worker {
         let flow = self.execute_quietly(session, message, out);
         self.note(session, message.id, &out[before..], &flow);
         flow
+    }
+
+    /// Keeps a record of a bind that failed, or that waits for its password to be checked: the log
+    /// hears of failed binds in any case. A bind that succeeds at once leaves no record.
+    #[inline]
+    pub(super) fn note_bind(
+        &mut self,
+        session: &Session,
+        message: &Message<'_>,
+        out: &[u8],
+        flow: &Flow,
+    ) {
+        if matches!(flow, Flow::Waiting) || operations_log::says_failure(out) {
+            self.note_failed_bind(session, message, out, flow);
+        }
+    }
+
+    #[cold]
+    fn note_failed_bind(
+        &mut self,
+        session: &Session,
+        message: &Message<'_>,
+        out: &[u8],
+        flow: &Flow,
+    ) {
+        let catalog = self.shared.catalog.load_full();
+        self.operations.begin(&catalog, session, message);
+        self.note(session, message.id, out, flow);
     }
 
     /// `out` was said while an operation was worked on.
