@@ -43,7 +43,7 @@ pub(crate) struct Catalog {
     /// The first snapshot that has everything `indexes` calls ready.
     pub least_version: u64,
     pub access: Access,
-    /// Nothing may be read, let alone changed, without a bind.
+    /// Anonymous clients may neither read nor change entries.
     pub requires_authentication: bool,
     /// Numbers of the attributes that others than the administrator do not see: those that
     /// `access` hides, by `schema`. See [`Catalog::with_schema`].
@@ -107,7 +107,7 @@ pub(crate) fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
 }
 
 impl Catalog {
-    /// The same with a schema that has more numbers.
+    /// This catalog with a schema that has more attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
         self.indexes.schema = schema.clone();

@@ -42,7 +42,7 @@ use store::{
     OrderRows, OrderStart, Plan, Region, RegionScope, SetId, Snapshot, TreeWalk,
 };
 
-/// Nothing is hidden from the administrator.
+/// The empty set of hidden attributes: the administrator sees all.
 static SEES_ALL: NumberSet = NumberSet::new();
 
 /// One operation's view of the directory.

@@ -50,7 +50,7 @@ impl Tour {
         }
     }
 
-    /// As docs/formats/database.md says.
+    /// Encoding as docs/formats/database.md describes it.
     fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         let member = self.member.unwrap_or(EntryId::ROOT);
