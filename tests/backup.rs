@@ -9,7 +9,7 @@ use std::thread;
 
 use kit::client::Modification;
 use kit::process::{Running, until};
-use kit::{Pando, SUFFIX, people};
+use kit::{EnoughAtEnd, Pando, SUFFIX, people};
 use protocol::Scope;
 
 /// A node with some hundred people that serves.
@@ -44,6 +44,7 @@ fn a_backup_is_made_while_writes_go_on() {
     let backup = text(&pando.folder.join("backup"));
     let stop = AtomicBool::new(false);
     let before = thread::scope(|scope| {
+        let ends = EnoughAtEnd(&stop);
         let (mut admin, stop) = (pando.admin(), &stop);
         let (begun, wait) = mpsc::channel();
         let writer = scope.spawn(move || {
@@ -64,7 +65,7 @@ fn a_backup_is_made_while_writes_go_on() {
             .run_on_node(&["backup"], &[&backup])
             .expect(0)
             .says("backed up as");
-        stop.store(true, Ordering::Relaxed);
+        drop(ends);
         writer.join().expect("the writer ends");
         marker.name
     });
@@ -95,6 +96,7 @@ fn an_export_is_of_one_state_while_writes_go_on() {
     let mut pando = served();
     let stop = AtomicBool::new(false);
     let ldif = thread::scope(|scope| {
+        let ends = EnoughAtEnd(&stop);
         let (mut admin, stop) = (pando.admin(), &stop);
         let (begun, wait) = mpsc::channel();
         // One after the other, so that no state has one without those before it.
@@ -110,7 +112,7 @@ fn an_export_is_of_one_state_while_writes_go_on() {
         });
         wait.recv().expect("writes go on");
         let ldif = pando.run_on_node(&["export"], &[]).expect(0).out;
-        stop.store(true, Ordering::Relaxed);
+        drop(ends);
         writer.join().expect("the writer ends");
         ldif
     });

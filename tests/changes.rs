@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use kit::client::Modification;
-use kit::{Pando, SUFFIX, people};
+use kit::{EnoughAtEnd, Pando, SUFFIX, people};
 use protocol::ResultCode;
 
 /// A node that keeps changes and serves a few people.
@@ -468,6 +468,7 @@ fn changes_are_whole_while_writes_go_on() {
     let since = position(&pando.run(&["verify", &backup]).expect(0).out);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _ends = EnoughAtEnd(&stop);
         for writer in 0..2 {
             let (mut admin, stop) = (pando.admin(), &stop);
             scope.spawn(move || {
@@ -488,7 +489,6 @@ fn changes_are_whole_while_writes_go_on() {
             let both = [incremental, exported].into_iter();
             failed.extend(both.filter(|it| it.status != 0).map(|it| it.err));
         }
-        stop.store(true, Ordering::Relaxed);
         assert!(failed.is_empty(), "{failed:?}");
     });
     pando

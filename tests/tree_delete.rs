@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kit::client::{Client, Event, Modification};
-use kit::{Pando, SUFFIX, people};
+use kit::{EnoughAtEnd, Pando, SUFFIX, people};
 use protocol::control::{
     ChangeType, EntryChangeNotification, PersistentSearch, SyncInfo, SyncMode, SyncRequest,
     SyncStateValue,
@@ -63,23 +63,6 @@ fn node() -> Pando {
     pando
 }
 
-/// Ends the threads of a test, also when it fails.
-struct Done(AtomicBool);
-
-impl Done {
-    fn is(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-struct Finally<'d>(&'d Done);
-
-impl Drop for Finally<'_> {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::SeqCst);
-    }
-}
-
 fn tree_delete(client: &mut Client) -> Duration {
     let begun = Instant::now();
     let controls = [OwnedControl::new(oid::TREE_DELETE, true)];
@@ -97,9 +80,9 @@ fn seen(client: &mut Client) -> (usize, bool) {
 }
 
 /// Everything is there or nothing is, and what is gone does not come back.
-fn watch(mut client: Client, done: &Done) -> usize {
+fn watch(mut client: Client, done: &AtomicBool) -> usize {
     let (mut gone, mut looks) = (false, 0);
-    while !done.is() {
+    while !done.load(Ordering::SeqCst) {
         // Two searches: the subtree may go between them.
         let (people, top) = seen(&mut client);
         assert!(people == 3 || people == 0 && !top, "{people} {top}");
@@ -118,9 +101,9 @@ fn watch(mut client: Client, done: &Done) -> usize {
 }
 
 /// Writes one after the other; returns how many, and what the slowest took.
-fn write_on(mut client: Client, done: &Done) -> (usize, Duration) {
+fn write_on(mut client: Client, done: &AtomicBool) -> (usize, Duration) {
     let (mut writes, mut slowest) = (0, Duration::ZERO);
-    while !done.is() {
+    while !done.load(Ordering::SeqCst) {
         let begun = Instant::now();
         let change = Modification::replace("description", &[&format!("write {writes}")]);
         let name = format!("cn=beside,{SUFFIX}");
@@ -244,14 +227,14 @@ fn sixty_thousand_entries_go_at_once() {
     assert_eq!(there.len(), SUBTREE + OTHERS - 1);
     let mut listener = pando.admin();
     let psearch_id = deletions(&mut listener);
-    let done = Done(AtomicBool::new(false));
+    let done = AtomicBool::new(false);
     let mut admin = pando.admin();
     let clients = (pando.admin(), pando.admin());
     let process = pando.process();
     let (took, writes, slowest) = thread::scope(|scope| {
         let watcher = scope.spawn(|| watch(clients.0, &done));
         let writer = scope.spawn(|| write_on(clients.1, &done));
-        let finally = Finally(&done);
+        let finally = EnoughAtEnd(&done);
         let took = tree_delete(&mut admin);
         assert_eq!(seen(&mut admin), (0, false));
         process.wait_for(REMOVED, |line| line.contains(REMOVED).then_some(()));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kit::process::{Running, until};
-use kit::{Pando, Random, SUFFIX};
+use kit::{EnoughAtEnd, Pando, Random, SUFFIX};
 
 use super::indexes::write_on;
 use super::writers::{Working, verify};
@@ -58,6 +58,7 @@ fn a_killed_backup_is_whole_or_recognised_as_unfinished() {
     let (enough, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let (address, mut whole) = (pando.address(), 0);
     thread::scope(|scope| {
+        let _ends = EnoughAtEnd(&enough);
         scope.spawn(|| write_on(address, &enough, &written));
         for round in 0..12 {
             let to = pando.folder.join(&format!("backup{round}"));
@@ -79,7 +80,6 @@ fn a_killed_backup_is_whole_or_recognised_as_unfinished() {
                 (written.load(Ordering::Relaxed) > before).then_some(())
             });
         }
-        enough.store(true, Ordering::Relaxed);
     });
     assert!(whole > 0, "no backup came to its end");
     pando.stop();

@@ -6,7 +6,7 @@ use std::thread;
 
 use kit::client::{Client, Modification};
 use kit::process::until;
-use kit::{ADMIN, Entry, PASSWORD, Pando, Random, SUFFIX};
+use kit::{ADMIN, EnoughAtEnd, Entry, PASSWORD, Pando, Random, SUFFIX};
 use protocol::{ResultCode, Scope};
 
 /// Writes without a pause until the server is gone or it is enough; counts what succeeded.
@@ -64,6 +64,7 @@ fn an_index_build_survives_crashes_and_writes() {
         let (enough, written) = (AtomicBool::new(false), AtomicU64::new(0));
         let address = pando.address();
         thread::scope(|scope| {
+            let _ends = EnoughAtEnd(&enough);
             scope.spawn(|| write_on(address, &enough, &written));
             until("writes succeed", || {
                 (written.load(Ordering::Relaxed) > 5).then_some(())
@@ -89,7 +90,6 @@ fn an_index_build_survives_crashes_and_writes() {
                 _ => unfinished += 1,
             }
             pando.kill();
-            enough.store(true, Ordering::Relaxed);
         });
         pando.assert_clean();
         pando.serve();

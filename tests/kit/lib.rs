@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod disk;
+pub mod enough;
 pub mod folder;
 pub mod ldif;
 pub mod pando;
@@ -19,6 +20,7 @@ pub mod tools;
 
 pub use client::{Client, Entry, Found, Outcome};
 pub use disk::Disk;
+pub use enough::EnoughAtEnd;
 pub use folder::Folder;
 pub use pando::Pando;
 pub use random::Random;

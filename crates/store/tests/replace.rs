@@ -233,6 +233,15 @@ fn the_log_is_kept_while_it_is_held() {
     assert!(journal.state().unwrap().bytes < 7 << 20);
 }
 
+/// Ends readers that look on until the flag is set, when the test fails too.
+struct EnoughAtEnd<'f>(&'f AtomicBool);
+
+impl Drop for EnoughAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Readers never see half a write, a state older than one before, or a version that goes back.
 fn read_until(store: &Store, enough: &AtomicBool, seed: u64) -> u64 {
     let mut random = Random::new(seed);
@@ -268,6 +277,7 @@ fn readers_and_the_writer_go_on_through_many_replacements() {
     let store = Store::create(folder.path()).unwrap();
     let enough = AtomicBool::new(false);
     let last = thread::scope(|scope| {
+        let ends = EnoughAtEnd(&enough);
         let readers: Vec<_> = (1..=3)
             .map(|seed| {
                 let (store, enough) = (store.clone(), &enough);
@@ -308,7 +318,7 @@ fn readers_and_the_writer_go_on_through_many_replacements() {
             position += 1;
             write(&store, &mut journal, position);
         }
-        enough.store(true, Ordering::Relaxed);
+        drop(ends);
         for reader in readers {
             assert!(reader.join().unwrap() > 0);
         }
