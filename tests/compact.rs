@@ -125,6 +125,17 @@ fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
     }
 }
 
+/// Waits until the old files are closed, though nobody asks for anything.
+fn no_deleted_file_is_open(pando: &mut Pando) {
+    let files = format!("/proc/{}/fd", pando.process().pid());
+    until("no deleted file is open", || {
+        let open = fs::read_dir(&files).expect("of a running process");
+        let deleted = open.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
+        let mut deleted = deleted.filter(|it| it.to_string_lossy().ends_with("(deleted)"));
+        deleted.next().is_none().then_some(())
+    });
+}
+
 #[test]
 fn writes_and_searches_go_on_and_the_file_becomes_small() {
     let mut pando = with_free_pages();
@@ -166,16 +177,8 @@ fn writes_and_searches_go_on_and_the_file_becomes_small() {
         "{} of {before}",
         length(&pando)
     );
-    // The old files are closed, though nobody asks for anything.
-    let (process, data) = (pando.process().pid(), pando.node().join("data"));
-    let files = format!("/proc/{process}/fd");
-    until("no deleted file is open", || {
-        let open = fs::read_dir(&files).expect("of a running process");
-        let deleted = open.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
-        let mut deleted = deleted.filter(|it| it.to_string_lossy().ends_with("(deleted)"));
-        deleted.next().is_none().then_some(())
-    });
-    assert!(!data.join("compact").exists());
+    no_deleted_file_is_open(&mut pando);
+    assert!(!pando.node().join("data/compact").exists());
     let shown = status(&pando);
     assert_eq!(shown["compaction"]["state"], "done");
     assert!(shown["compaction"]["pause_us"].as_u64() > Some(0));
