@@ -177,6 +177,39 @@ fn half_a_file_is_refused_with_words() {
     }
 }
 
+/// Meta pages that name pages no file can have are no reason to compute with such numbers.
+#[test]
+fn impossible_page_numbers_are_refused_with_words() {
+    const LAST_PAGE_AT: usize = 16 + 120;
+    const MAIN_ROOT_AT: usize = 16 + 72 + 40;
+    let (pando, file) = stopped();
+    let whole = fs::read(&file).expect("the database");
+    for (last, root) in [(u64::MAX, 2), (u64::MAX, 1 << 62), (1 << 62, 1 << 61)] {
+        let mut damaged = whole.clone();
+        for page in [0, 4_096] {
+            for (at, number) in [(LAST_PAGE_AT, last), (MAIN_ROOT_AT, root)] {
+                damaged[page + at..][..8].copy_from_slice(&number.to_ne_bytes());
+            }
+        }
+        fs::write(&file, &damaged).expect("written");
+        for folder in ["with a checkpoint", "without one"] {
+            for command in ["status", "check", "export"] {
+                let answer = pando.run_on_node(&[command], &[]);
+                assert!(matches!(answer.status, 0 | 1), "{folder}: {command}");
+                assert!(!answer.err.contains("panicked"), "{}", answer.err);
+            }
+            let checkpoint = pando.node().join("data/checkpoint");
+            if checkpoint.exists() {
+                fs::rename(&checkpoint, checkpoint.with_extension("aside")).expect("renamed");
+            }
+        }
+        let aside = pando.node().join("data/checkpoint.aside");
+        if aside.exists() {
+            fs::rename(&aside, aside.with_extension("")).expect("renamed");
+        }
+    }
+}
+
 #[test]
 fn no_damage_ends_a_check_without_words() {
     let mut random = Random::announced("no_damage_ends_a_check_without_words");

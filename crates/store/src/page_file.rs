@@ -32,6 +32,8 @@ const LAST_PAGE_AT: usize = 120;
 const TRANSACTION_AT: usize = 128;
 /// Bytes of a tree's record.
 const TREE_BYTES: usize = 48;
+/// More pages than a file system has room for, and few enough that bytes can be counted in 64 bits.
+const PAGES_MAX: u64 = 1 << 44;
 /// Bytes of a page's header, and of a node's.
 const HEADER_BYTES: usize = 16;
 const NODE_BYTES: usize = 8;
@@ -191,8 +193,10 @@ impl PageFile {
         let tree = |at: usize| TreeRecord::decode(meta.get(at..).unwrap_or_default());
         let trees = tree(FREE_TREE_AT).zip(tree(MAIN_TREE_AT));
         let (free, main) = trees.ok_or_else(|| damaged(none))?;
+        let last_page = u64_at(&meta, LAST_PAGE_AT).filter(|it| *it < PAGES_MAX);
         Ok(PageFile {
-            last_page: u64_at(&meta, LAST_PAGE_AT).unwrap_or_default(),
+            last_page: last_page
+                .ok_or_else(|| damaged("it names more pages than a file can have"))?,
             path,
             file,
             length,
