@@ -268,7 +268,15 @@ impl Wanted {
             if number.is_some_and(|it| entry.attribute(it).is_some()) {
                 continue;
             }
-            let values = entry.all_shown_values(*type_id)?;
+            let (mut values, mut bytes) = (Vec::new(), out.len());
+            entry.shown_values(*type_id, &mut |value| {
+                bytes += value.len();
+                values.push(value.to_vec());
+                bytes > room
+            })?;
+            if bytes > room {
+                return Ok(Room::Over);
+            }
             if !values.is_empty() {
                 let text = schema.type_of(*type_id).name();
                 ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
