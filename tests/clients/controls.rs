@@ -186,6 +186,15 @@ fn effective_rights() {
         assert!(out.contains(&format!("\n{line}\n")), "{line} in {out}");
     }
 
+    // The values of `member` are links, which do not stand in the entry itself.
+    let group = format!("dn: cn=staff,{SUFFIX}\nobjectClass: groupOfNames\nmember: {ADA}\n");
+    admin.add(&group).expect(code::SUCCESS);
+    let rights = rights_of(&of_ada);
+    let args = ["-o", "ldif_wrap=no", "-b", SUFFIX, "-E", &rights];
+    let out = admin.search(&[&args[..], &["(cn=staff)", "1.1"]].concat());
+    let out = out.expect(code::SUCCESS).out;
+    assert!(out.contains("member:rsc"), "{out}");
+
     // Others may ask about themselves.
     let ada = Tools::bound(&subject.url(), ADA, "ada");
     let out = ask(&ada, &of_ada, &["1.1"]).expect(code::SUCCESS).out;

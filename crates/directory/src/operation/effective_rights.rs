@@ -79,8 +79,11 @@ impl EffectiveRights {
         let schema = &context.catalog.schema;
         // The attributes that whoever asks can see, and those asked for.
         let mut types: Vec<TypeId> = Vec::new();
-        let present = entry.attributes();
-        let present = present.filter_map(|it| schema.known(it.number).map(|it| it.type_id));
+        let stored = entry.attributes().map(|it| it.number);
+        // Values of `member` are links and stand beside the entry.
+        let sets = entry.linked_sets().unwrap_or_default();
+        let present = stored.chain(sets.iter().map(|it| it.number));
+        let present = present.filter_map(|it| schema.known(it).map(|it| it.type_id));
         for type_id in present.chain(self.attributes.iter().copied()) {
             if !types.contains(&type_id) {
                 types.push(type_id);
