@@ -6,22 +6,18 @@
 mod kit;
 
 use directory::Followed;
+use kit::groups::{BASE, dn, names};
 use kit::{Answer, Client, success};
 use protocol::control::{PagedResults, ReadEntryRequest, SortKey, SortRequest, SyncMode};
 use protocol::control::{PersistentSearch, SyncRequest};
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::BTreeSet;
 
-const BASE: &str = "dc=example,dc=com";
 const GROUPS: &str = "(objectClass=groupOfEntries)";
 /// Members of the large group: some 600 KB of names.
 const MANY: usize = 12_000;
 /// A slice of output, and what else may stand before and behind it.
 const PART_MAX: usize = 300_000;
-
-fn dn(name: &str) -> String {
-    format!("cn={name},{BASE}")
-}
 
 fn group(client: &mut Client, name: &str, members: &[&str]) {
     let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
@@ -32,10 +28,6 @@ fn group(client: &mut Client, name: &str, members: &[&str]) {
         ("member", &members),
     ];
     success(&client.add(&dn(name), &attributes));
-}
-
-fn names(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|it| dn(it)).collect()
 }
 
 /// Three groups, the second of which is large.

@@ -7,27 +7,12 @@ mod kit;
 mod node;
 
 use directory::import::Format;
+use kit::groups::{BASE, dn, found, group, keep_deleted_members, names, read};
 use kit::{Client, success};
 use node::Node;
 use proptest::prelude::*;
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::{BTreeMap, BTreeSet};
-
-const BASE: &str = "dc=example,dc=com";
-
-fn dn(name: &str) -> String {
-    format!("cn={name},{BASE}")
-}
-
-fn group(client: &mut Client, name: &str, members: &[&str]) {
-    let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
-    let members: Vec<&str> = members.iter().map(String::as_str).collect();
-    let mut attributes = vec![("objectClass", &["groupOfEntries"][..])];
-    if !members.is_empty() {
-        attributes.push(("member", &members));
-    }
-    success(&client.add(&dn(name), &attributes));
-}
 
 fn change(client: &mut Client, name: &str, how: ChangeOperation, members: &[&str]) -> ResultCode {
     let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
@@ -35,32 +20,9 @@ fn change(client: &mut Client, name: &str, how: ChangeOperation, members: &[&str
     client.modify(&dn(name), &[(how, "member", &members)]).code
 }
 
-fn read(client: &mut Client, name: &str, attribute: &str) -> BTreeSet<String> {
-    let every = "(objectClass=*)";
-    let answer = client.search(&dn(name), Scope::BaseObject, every, &[attribute]);
-    success(&answer.result);
-    let values = answer.values(attribute).into_iter();
-    values.map(str::to_owned).collect()
-}
-
-fn names(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|it| dn(it)).collect()
-}
-
-fn found(client: &mut Client, filter: &str) -> BTreeSet<String> {
-    let answer = client.search(BASE, Scope::WholeSubtree, filter, &["1.1"]);
-    success(&answer.result);
-    answer.names().into_iter().map(str::to_owned).collect()
-}
-
 fn is_member(client: &mut Client, group: &str, member: &str) -> bool {
     let compared = client.compare(&dn(group), "member", &dn(member));
     compared.result.code == ResultCode::COMPARE_TRUE
-}
-
-fn setting(client: &mut Client, value: &str) {
-    let change = (ChangeOperation::Replace, "pandoDeletedMember", &[value][..]);
-    success(&client.modify("cn=config", &[change]));
 }
 
 #[test]
@@ -177,7 +139,7 @@ fn an_entry_leaves_groups_that_name_it_by_a_text() {
     assert_ne!(read(&mut client, "text", "entryCSN"), before);
     client.check();
     let mut client = moved_onto_texts();
-    setting(&mut client, "refuse");
+    keep_deleted_members(&mut client, "refuse");
     let left = change(&mut client, "both", ChangeOperation::Replace, &["b"]);
     assert_eq!(left, ResultCode::SUCCESS);
     let refused = client.delete_with(&dn("a,ou=new"), &[]).result;
@@ -188,7 +150,7 @@ fn an_entry_leaves_groups_that_name_it_by_a_text() {
         read(&mut client, "text", "member"),
         names(&["b", "c,ou=new"])
     );
-    setting(&mut client, "keep");
+    keep_deleted_members(&mut client, "keep");
     success(&client.delete_with(&dn("c,ou=new"), &[]).result);
     assert_eq!(
         read(&mut client, "text", "member"),
@@ -229,12 +191,12 @@ fn a_setting_keeps_the_names_of_deleted_members_or_the_members() {
         client.add_person(name);
     }
     group(&mut client, "g", &["a", "b"]);
-    setting(&mut client, "keep");
+    keep_deleted_members(&mut client, "keep");
     success(&client.delete_with(&dn("a"), &[]).result);
     assert_eq!(read(&mut client, "g", "member"), names(&["a", "b"]));
     client.add_person("a");
     assert_eq!(read(&mut client, "a", "memberOf"), names(&["g"]));
-    setting(&mut client, "refuse");
+    keep_deleted_members(&mut client, "refuse");
     let refused = client.delete_with(&dn("b"), &[]).result;
     assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
     assert!(

@@ -4,29 +4,14 @@
 
 mod kit;
 
+use kit::groups::{BASE, dn, group};
 use kit::{ADMIN, Client, PASSWORD};
 use proptest::prelude::*;
 use protocol::control::{Explanation, PagedResults};
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, SearchRequest, oid};
 use std::collections::BTreeSet;
 
-const BASE: &str = "dc=example,dc=com";
 const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
-
-fn dn(name: &str) -> String {
-    format!("cn={name},{BASE}")
-}
-
-fn group(client: &mut Client, name: &str, members: &[&str]) {
-    let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
-    let members: Vec<&str> = members.iter().map(String::as_str).collect();
-    let mut attributes = vec![("objectClass", &["groupOfEntries"][..])];
-    if !members.is_empty() {
-        attributes.push(("member", &members));
-    }
-    let result = client.add(&dn(name), &attributes);
-    assert_eq!(result.code, ResultCode::SUCCESS, "{}", result.diagnostic);
-}
 
 fn dynamic(client: &mut Client, name: &str, url: &str) {
     let attributes = [("objectClass", &["groupOfURLs"][..]), ("memberURL", &[url])];

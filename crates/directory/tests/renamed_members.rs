@@ -5,72 +5,14 @@
 
 mod kit;
 
+use kit::groups::{BASE, comes_to_change, dn, group, groups_of, is_changed, names, read, stamps};
 use kit::{Client, success};
-use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
+use protocol::{ChangeOperation, OwnedControl, ResultCode, oid};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
-const BASE: &str = "dc=example,dc=com";
-
-/// How long something may take that happens after the answer.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-fn dn(name: &str) -> String {
-    format!("cn={name},{BASE}")
-}
-
-fn group(client: &mut Client, name: &str, members: &[&str]) {
-    let members: Vec<String> = members.iter().map(|it| dn(it)).collect();
-    let members: Vec<&str> = members.iter().map(String::as_str).collect();
-    let mut attributes = vec![("objectClass", &["groupOfEntries"][..])];
-    if !members.is_empty() {
-        attributes.push(("member", &members));
-    }
-    success(&client.add(&dn(name), &attributes));
-}
-
-fn read(client: &mut Client, name: &str, attribute: &str) -> BTreeSet<String> {
-    let every = "(objectClass=*)";
-    let answer = client.search(&dn(name), Scope::BaseObject, every, &[attribute]);
-    success(&answer.result);
-    let values = answer.values(attribute).into_iter();
-    values.map(str::to_owned).collect()
-}
 
 fn asserting(filter: &str) -> OwnedControl {
     let encoded = protocol::parse_filter(filter).unwrap();
     OwnedControl::with_value(oid::ASSERTION, true, |out| out.extend(&encoded))
-}
-
-fn names(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|it| dn(it)).collect()
-}
-
-/// What tells that an entry has changed.
-fn stamps(client: &mut Client, name: &str) -> Vec<BTreeSet<String>> {
-    let known = ["entryCSN", "etag"];
-    known.iter().map(|it| read(client, name, it)).collect()
-}
-
-/// Asserts that an entry has other stamps than it had.
-#[track_caller]
-fn is_changed(client: &mut Client, name: &str, before: &[BTreeSet<String>]) {
-    let now = stamps(client, name);
-    let same = now.iter().zip(before).filter(|(now, then)| now == then);
-    assert_eq!(same.count(), 0, "{name}: {before:?}, then {now:?}");
-    let time = read(client, name, "modifyTimestamp");
-    let seconds = time.first().and_then(|it| it.strip_suffix('Z')).unwrap();
-    assert!(now[0].first().unwrap().starts_with(seconds), "{time:?}");
-}
-
-/// Waits until an entry has other stamps than it had.
-#[track_caller]
-fn comes_to_change(client: &mut Client, name: &str, before: &[BTreeSet<String>]) {
-    let deadline = Instant::now() + PATIENCE;
-    while stamps(client, name) == before && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
-    is_changed(client, name, before);
 }
 
 #[test]
@@ -120,19 +62,11 @@ fn a_group_is_changed_when_a_text_becomes_a_member_that_is_spelled_otherwise() {
 /// Groups that one entry is in: more than are changed with it.
 const GROUPS: usize = 1_100;
 
-fn many_groups(client: &mut Client, member: &str) -> Vec<String> {
-    let groups: Vec<String> = (0..GROUPS).map(|at| format!("g{at}")).collect();
-    for name in &groups {
-        group(client, name, &[member]);
-    }
-    groups
-}
-
 #[test]
 fn many_groups_of_a_renamed_member_are_changed_afterwards() {
     let mut client = Client::admin();
     client.add_person("a");
-    let groups = many_groups(&mut client, "a");
+    let groups = groups_of(&mut client, "a", GROUPS);
     let before: Vec<_> = groups.iter().map(|it| stamps(&mut client, it)).collect();
     success(&client.rename_with(&dn("a"), "cn=z", None, &[]).result);
     assert_eq!(read(&mut client, &groups[0], "member"), names(&["z"]));

@@ -5,6 +5,7 @@
 mod kit;
 
 use directory::{Clock, SystemClock};
+use kit::groups::{BASE, dn};
 use kit::{ADMIN, Answer, Client, PASSWORD, success};
 use protocol::control::ReadEntryRequest;
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, SearchRequest, oid};
@@ -13,7 +14,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const BASE: &str = "dc=example,dc=com";
 const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
 /// Looks that walks take in one slice.
 const LOOKS: usize = 4_096;
@@ -21,10 +21,6 @@ const LOOKS: usize = 4_096;
 const DEEP: usize = 3_000;
 /// Members of one group.
 const WIDE: usize = 20_000;
-
-fn dn(name: &str) -> String {
-    format!("cn={name},{BASE}")
-}
 
 fn person(ldif: &mut String, name: &str) {
     let dn = dn(name);

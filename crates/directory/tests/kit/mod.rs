@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
+pub mod groups;
+
 use directory::import::{Files, Format, ImportOptions, Meter, import};
 use directory::{
     Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
