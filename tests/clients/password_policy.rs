@@ -1,8 +1,8 @@
 //! Password policies, as OpenLDAP's tools show them.
 
+use kit::process::until;
 use kit::tools::{Answer, Tools};
 use kit::{SUFFIX, Subject};
-use protocol::control::{PasswordPolicyError, PasswordPolicyResponse};
 use protocol::{ResultCode, oid};
 use std::time::{Duration, Instant};
 
@@ -54,9 +54,8 @@ fn failures_lock_an_account_and_the_administrator_unlocks_it() {
     for guess in ["c", "d", "e"] {
         bind(&subject, ADA, guess).expect(code::INVALID_CREDENTIALS);
     }
-    bind(&subject, ADA, "right")
-        .expect(code::INVALID_CREDENTIALS)
-        .says("Account locked");
+    let locked = bind(&subject, ADA, "right").expect(code::INVALID_CREDENTIALS);
+    assert!(!locked.err.contains("locked"), "{}", locked.err);
     bind(&subject, GRACE, "wrong").expect(code::INVALID_CREDENTIALS);
     let entry = read_all(&subject, ADA);
     assert_eq!(entry.texts("pwdFailureTime").len(), 3, "{entry:?}");
@@ -107,11 +106,7 @@ fn compares_of_passwords_are_held_against_the_policy() {
     compare(&subject, ADA, "wrong").expect(ResultCode::COMPARE_FALSE);
     bind(&subject, ADA, "false").expect(code::INVALID_CREDENTIALS);
     let outcome = compare(&subject, ADA, "right").expect(ResultCode::COMPARE_FALSE);
-    let said = outcome
-        .control(oid::PASSWORD_POLICY)
-        .expect("it was asked for");
-    let said = PasswordPolicyResponse::decode(said).expect("a response");
-    assert_eq!(said.error, Some(PasswordPolicyError::AccountLocked));
+    assert_eq!(outcome.control(oid::PASSWORD_POLICY), None);
     assert_eq!(read_all(&subject, ADA).texts("pwdFailureTime").len(), 2);
     // The same where the check is slow.
     let modern = "{ARGON2}$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$\
@@ -141,9 +136,7 @@ fn after_a_failure_no_password_is_taken_for_a_while() {
     let slow = with_policy("pwdMinDelay: 3600\npwdMaxDelay: 7200\n");
     set(&slow, ADA, "right");
     bind(&slow, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
-    bind(&slow, ADA, "right")
-        .expect(code::INVALID_CREDENTIALS)
-        .says("Account locked");
+    bind(&slow, ADA, "right").expect(code::INVALID_CREDENTIALS);
     // A new password ends it.
     set(&slow, ADA, "new");
     bind(&slow, ADA, "new").expect(code::SUCCESS);
@@ -194,7 +187,11 @@ fn a_password_warns_expires_and_has_grace() {
     bind(&subject, ADA, "right")
         .expect(code::INVALID_CREDENTIALS)
         .says("Password expired");
-    assert_eq!(read_all(&subject, ADA).texts("pwdGraceUseTime").len(), 2);
+    // Noted after the answer.
+    until("both uses are noted", || {
+        let uses = read_all(&subject, ADA).texts("pwdGraceUseTime").len();
+        (uses == 2).then_some(())
+    });
     set(&subject, ADA, "other");
     bind(&subject, ADA, "other").expect(code::SUCCESS);
     assert!(read_all(&subject, ADA).texts("pwdGraceUseTime").is_empty());

@@ -4,6 +4,7 @@ use crate::cursor::Cursor;
 use crate::operation::bind::Asked;
 use crate::operation::compare::Compared;
 use crate::operation::follow::Follower;
+use crate::operation::policed::Verdict;
 use crate::stop::Stop;
 use crate::write::{Bundle, Write};
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
@@ -179,6 +180,8 @@ pub(crate) enum CheckPurpose {
         asked: Asked,
         guess: policy::Tag,
     },
+    /// A bind that is refused already, with this verdict: any password takes the time of a check.
+    Refused(Box<Verdict>),
     /// A compare on a password attribute.
     Compare(Box<Compared>),
     /// Password Modify with an old password.

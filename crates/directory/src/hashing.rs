@@ -17,7 +17,7 @@ use policy::password::{self, Scheme};
 use protocol::{MessageId, ResultCode, ResultKind};
 pub(crate) use queue::Lane;
 use queue::Queue;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,9 @@ const WAITING_MAX: usize = 1_024;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long a job of many parts goes on before others have their turn.
 const TURN: Duration = Duration::from_millis(10);
+
+/// Characters of the password that nobody knows.
+const IN_VAIN_LENGTH: usize = 20;
 
 /// A password to verify against slow stored values.
 pub(crate) struct PasswordJob {
@@ -77,6 +80,8 @@ pub(crate) struct HashSettings {
     pub verified: Arc<VerifiedCache>,
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
+    /// The hash of a password that nobody knows, once it was needed.
+    pub in_vain: OnceLock<Vec<u8>>,
 }
 
 struct Shared {
@@ -297,6 +302,21 @@ impl Shared {
     }
 }
 
+impl HashSettings {
+    /// Takes the time of a verification under the scheme of new passwords.
+    fn verify_in_vain(&self, given: &[u8]) {
+        // Made when it is needed first: that takes as long as a verification.
+        let stored = self.in_vain.get_or_init(|| {
+            let random = password::generate_password(IN_VAIN_LENGTH);
+            let hashed = random
+                .ok()
+                .and_then(|it| password::hash(self.scheme, it.as_bytes()).ok());
+            hashed.unwrap_or_default().into_bytes()
+        });
+        std::hint::black_box(password::verify(stored, given));
+    }
+}
+
 impl Task {
     /// Whether it changes nothing: a bind or a compare.
     fn only_tells(&self) -> bool {
@@ -312,7 +332,9 @@ impl Task {
         match &self.work {
             Work::Verify(job) => match job.purpose {
                 CheckPurpose::Compare(_) => Some(ResultKind::Compare),
-                CheckPurpose::Bind { .. } | CheckPurpose::Change(_) => None,
+                CheckPurpose::Bind { .. } | CheckPurpose::Refused(_) | CheckPurpose::Change(_) => {
+                    None
+                }
             },
             Work::Hash { bundle, kind, .. } => match **bundle {
                 Bundle::One(_) => Some(*kind),
@@ -397,6 +419,10 @@ impl Waiting {
 
 /// Verifies the next stored value; the end when it is right, or the last.
 fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+    if let CheckPurpose::Refused(_) = job.purpose {
+        settings.verify_in_vain(&job.given);
+        return Some(Ended::Done { right: None });
+    }
     let at = *done;
     *done += 1;
     let Some(stored) = job.stored.get(at) else {

@@ -32,7 +32,7 @@ use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use schema::Schema;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use store::{IndexKinds, IndexSet, Journal, SliceLimits, Snapshot, Store};
 
 /// The key of the paging key.
@@ -103,6 +103,8 @@ pub struct Options {
     pub verified_ttl_ms: u64,
     /// A wrong password counts each time it is tried, not once.
     pub count_repeated: bool,
+    /// Whether binds and compares are told that an account is locked.
+    pub tell_locked: bool,
     /// Limits per kind of subject.
     pub limits: LimitSettings,
     /// Limits of some subjects' own, put behind the rules of `limits`.
@@ -135,6 +137,7 @@ impl Default for Options {
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
             count_repeated: false,
+            tell_locked: false,
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
@@ -198,6 +201,8 @@ pub(crate) struct Shared {
     pub wrong: VerifiedCache,
     /// How new passwords are kept.
     pub scheme: Scheme,
+    /// Whether binds and compares are told that an account is locked.
+    pub tells_locks: bool,
     pub cookie_key: CookieKey,
     /// What tells positions in the order of this directory's writes from those of others.
     pub log: [u8; 16],
@@ -338,6 +343,7 @@ impl Directory {
             verified,
             wrong,
             scheme: options.password_scheme,
+            tells_locks: options.tell_locked,
             log: cookie_key.log(),
             cookie_key,
             hashes,
@@ -463,6 +469,7 @@ fn hash_pool(
         verified: Arc::clone(verified),
         clock: Arc::clone(&options.clock),
         password_type,
+        in_vain: OnceLock::new(),
     };
     HashPool::start(options.hash_threads, settings)
 }

@@ -374,6 +374,17 @@ fn scram(prf: Prf, salt: &[u8], given: &[u8]) -> String {
 }
 
 impl Scheme {
+    /// What verifying a value of this scheme takes.
+    pub fn cost(self) -> Cost {
+        match self {
+            Scheme::Argon2id | Scheme::Argon2 | Scheme::Bcrypt | Scheme::Sha512Crypt => Cost::Slow,
+            Scheme::Pbkdf2Sha256 | Scheme::Pbkdf2Sha512 => Cost::Slow,
+            Scheme::ScramSha256 | Scheme::ScramSha512 => Cost::Slow,
+            Scheme::Ssha | Scheme::Ssha256 | Scheme::Ssha384 | Scheme::Ssha512 => Cost::Fast,
+            Scheme::Cleartext => Cost::Fast,
+        }
+    }
+
     /// The digest of the SCRAM mechanism that values of this scheme serve.
     pub fn scram(self) -> Option<Prf> {
         match self {

@@ -152,6 +152,8 @@ pub struct Passwords {
     pub remembered: Duration,
     /// A wrong password counts each time it is tried.
     pub count_repeated: bool,
+    /// Binds and compares are told that an account is locked.
+    pub tell_locked: bool,
 }
 
 /// What flags and the environment put over the file. Empty and `None` leave the file's value.
@@ -272,6 +274,7 @@ impl Config {
             verified_max: self.passwords.remembered_max,
             verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
             count_repeated: self.passwords.count_repeated,
+            tell_locked: self.passwords.tell_locked,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: self.changes,

@@ -36,6 +36,7 @@ impl World {
             verified,
             clock: Arc::new(SystemClock),
             password_type: schema.describe("userPassword").unwrap().type_id,
+            in_vain: OnceLock::new(),
         };
         let (sender, completions) = channel();
         World {

@@ -69,7 +69,7 @@ impl Operation {
 
     fn checked_for(purpose: &CheckPurpose) -> Operation {
         match purpose {
-            CheckPurpose::Bind { .. } => Operation::Bind,
+            CheckPurpose::Bind { .. } | CheckPurpose::Refused(_) => Operation::Bind,
             CheckPurpose::Compare(_) => Operation::Compare,
             CheckPurpose::Change(_) => Operation::Extended,
         }

@@ -1,7 +1,7 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): who is it, and is it true?
 
 use crate::bound::Bound;
-use crate::context::{Context, Place};
+use crate::context::{Context, Place, VisibleEntry};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
 use crate::operation::policed::{Case, Verdict};
@@ -38,6 +38,8 @@ pub(crate) struct Desk<'d> {
     pub writer: &'d Writer,
     /// How new passwords are kept.
     pub scheme: Scheme,
+    /// Whether clients are told that an account is locked.
+    pub tells_locks: bool,
     pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
@@ -115,44 +117,67 @@ pub(super) fn simple(
         );
     }
     let resolved = super::resolve_name(&context.catalog.schema, name)?;
-    let Some((entry, subject)) = candidate(context, resolved)? else {
-        return invalid_credentials();
+    let Some(candidate) = candidate(context, resolved)? else {
+        return Ok(refused(desk, given.password, Verdict::plain(None)));
     };
-    if let Some(case) = Case::of(context, desk, entry)? {
-        return policed(context, case, subject, given);
+    if let Some(case) = Case::of(context, desk, candidate.entry)? {
+        return Ok(policed(case, candidate, given));
     }
-    let stored = stored_passwords(context, entry)?;
-    match try_values(desk, entry, &stored, given.password) {
+    let Candidate {
+        entry,
+        subject,
+        stored,
+    } = candidate;
+    Ok(match try_values(desk, entry, &stored, given.password) {
         Tried::Right => {
             let bound = Bound::by_password(context, entry, &stored);
-            Ok(Outcome::Accepted(Box::new(subject), Some(bound)))
+            Outcome::Accepted(Box::new(subject), Some(bound))
         }
-        Tried::Wrong | Tried::Nothing => invalid_credentials(),
-        Tried::Slow(stored) => Ok(slow_check(desk, (entry, subject), stored, given)),
+        Tried::Wrong | Tried::Nothing => refused(desk, given.password, Verdict::plain(None)),
+        Tried::Slow(stored) => slow_check(desk, (entry, subject), stored, given),
+    })
+}
+
+/// As [`simple`], for an account that has a password policy.
+#[cold]
+fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> Outcome {
+    let Candidate {
+        entry,
+        subject,
+        stored,
+    } = candidate;
+    let desk = case.desk;
+    let guess = desk.guess(entry, given.password);
+    // Under a lock no password is looked at.
+    let tried = match case.is_locked() {
+        true => Tried::Wrong,
+        false => try_values(desk, entry, &stored, given.password),
+    };
+    let mut judge = |subject: Subject, matched| {
+        judged(&mut case, Box::new(subject), (guess, matched), given.asked)
+    };
+    match tried {
+        Tried::Right => Outcome::Judged(Box::new(judge(subject, true))),
+        Tried::Wrong => refused(desk, given.password, judge(subject, false)),
+        Tried::Nothing => refused(desk, given.password, Verdict::plain(None)),
+        Tried::Slow(stored) => slow_check(desk, (entry, subject), stored, given),
     }
 }
 
-/// The same for an account that has a password policy.
+/// The end of a bind that is refused without a slow check: it waits for a check that is as slow as
+/// that of a password under the default scheme, so that the time of an answer does not tell whether
+/// the name is that of an account.
 #[cold]
-fn policed(
-    context: &Context<'_>,
-    mut case: Case<'_>,
-    subject: Subject,
-    given: &Given<'_>,
-) -> Result<Outcome, Stop> {
-    let guess = case.desk.guess(case.id, given.password);
-    let judge = |case: &mut Case<'_>, subject: Subject, matched| {
-        let verdict = judged(case, Box::new(subject), (guess, matched), given.asked);
-        Ok(Outcome::Judged(Box::new(verdict)))
-    };
-    if case.is_locked() {
-        return judge(&mut case, subject, false);
-    }
-    match try_stored(context, case.desk, case.id, given.password)? {
-        Tried::Right => judge(&mut case, subject, true),
-        Tried::Wrong => judge(&mut case, subject, false),
-        Tried::Nothing => invalid_credentials(),
-        Tried::Slow(stored) => Ok(slow_check(case.desk, (case.id, subject), stored, given)),
+pub(super) fn refused(desk: &Desk<'_>, password: &[u8], verdict: Verdict) -> Outcome {
+    let verdict = Box::new(verdict);
+    match desk.scheme.cost() {
+        Cost::Fast => Outcome::Judged(verdict),
+        Cost::Slow => Outcome::Check(PasswordJob {
+            entry: 0,
+            stored: Vec::new(),
+            given: password.to_vec(),
+            purpose: CheckPurpose::Refused(verdict),
+        }),
     }
 }
 
@@ -190,19 +215,7 @@ pub(crate) enum Tried {
     Slow(Vec<Vec<u8>>),
 }
 
-/// Tries a password on the values that can be checked fast.
-#[inline]
-pub(crate) fn try_stored(
-    context: &Context<'_>,
-    desk: &Desk<'_>,
-    entry: EntryId,
-    given: &[u8],
-) -> Result<Tried, Stop> {
-    let stored = stored_passwords(context, entry)?;
-    Ok(try_values(desk, entry, &stored, given))
-}
-
-/// The same with these values.
+/// Tries a password on those of the stored values that can be checked fast.
 #[inline]
 pub(super) fn try_values(desk: &Desk<'_>, entry: EntryId, stored: &[&[u8]], given: &[u8]) -> Tried {
     let verified = desk.verified;
@@ -276,21 +289,34 @@ pub(crate) fn still_keeps(
         return Ok(false);
     };
     let now = candidate(context, name.clone())?;
-    let is_same = now.is_some_and(|(found, _)| found == id);
-    Ok(is_same && stored_passwords(context, id)?.contains(&&stored[..]))
+    Ok(now.is_some_and(|it| it.entry == id && it.stored.contains(&&stored[..])))
 }
 
-/// The entry that keeps the password of a name, and the subject it would become.
-pub(super) fn candidate(
-    context: &Context<'_>,
+/// Who a name would become with the right password.
+pub(super) struct Candidate<'c> {
+    /// The entry that keeps the password.
+    pub entry: EntryId,
+    pub subject: Subject,
+    /// The values of userPassword; none where there is no password.
+    pub stored: Vec<&'c [u8]>,
+}
+
+/// The candidate of a name; `None` when no entry has the name, or the rules let nobody
+/// authenticate as it.
+pub(super) fn candidate<'c>(
+    context: &'c Context<'_>,
     name: Name,
-) -> Result<Option<(EntryId, Subject)>, Stop> {
+) -> Result<Option<Candidate<'c>>, Stop> {
     if let Some(administrator) = &context.catalog.administrator
         && administrator.name == name
     {
         let spelled = administrator.spelled.clone();
         let subject = context.subject.administrator(name, spelled, Proof::Simple);
-        return Ok(Some((administrator.entry, subject)));
+        return Ok(Some(Candidate {
+            entry: administrator.entry,
+            subject,
+            stored: stored_passwords(context, administrator.entry)?,
+        }));
     }
     let Place::Found(id) = context.find(&name)? else {
         return Ok(None);
@@ -302,11 +328,15 @@ pub(super) fn candidate(
     {
         return Ok(None);
     }
-    let spelled = context.spelled_name(id)?;
-    Ok(Some((
-        id,
-        context.subject.authenticated(name, spelled, Proof::Simple),
-    )))
+    let Some(entry) = context.reached(id)? else {
+        return Ok(None);
+    };
+    let spelled = entry.spelled_name()?;
+    Ok(Some(Candidate {
+        entry: id,
+        subject: context.subject.authenticated(name, spelled, Proof::Simple),
+        stored: passwords_of(&entry),
+    }))
 }
 
 /// The stored values of userPassword.
@@ -314,11 +344,13 @@ pub(crate) fn stored_passwords<'c>(
     context: &'c Context<'_>,
     id: EntryId,
 ) -> Result<Vec<&'c [u8]>, Stop> {
-    let Some(entry) = context.reached(id)? else {
-        return Ok(Vec::new());
-    };
-    let attribute = entry.internal(context.catalog.known.user_password.number);
-    Ok(attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect()))
+    let entry = context.reached(id)?;
+    Ok(entry.map_or_else(Vec::new, |it| passwords_of(&it)))
+}
+
+fn passwords_of<'c>(entry: &VisibleEntry<'_, 'c>) -> Vec<&'c [u8]> {
+    let attribute = entry.internal(entry.catalog().known.user_password.number);
+    attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect())
 }
 
 pub(super) fn invalid_credentials<T>() -> Result<T, Stop> {

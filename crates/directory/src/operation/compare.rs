@@ -34,6 +34,8 @@ pub(crate) struct Compared {
     /// The entry, and how the client spelled it.
     pub name: Name,
     pub spelled: String,
+    /// The attribute whose values are compared.
+    description: Description,
     /// What a policy knows the guess by; `None` for values that no policy is about.
     guess: Option<Tag>,
     /// The client asked what the password policy says.
@@ -224,10 +226,7 @@ fn compare_password(
     {
         return Ok(Outcome::Judged(case.judge(whose, guess(), false)));
     }
-    let stored = match policed {
-        true => bind::stored_passwords(context, id)?,
-        false => values_with_options(context, id, description)?,
-    };
+    let stored = stored(context, id, description)?;
     let matched = match bind::try_values(desk, id, &stored, given) {
         Tried::Right => true,
         Tried::Wrong => false,
@@ -238,6 +237,7 @@ fn compare_password(
             let compared = Compared {
                 name: name.clone(),
                 spelled: request.entry.to_owned(),
+                description: description.clone(),
                 guess: policed.then(guess),
                 policy,
                 controls: Vec::new(),
@@ -256,12 +256,16 @@ fn compare_password(
     })
 }
 
-/// The values that a description with options is about (RFC 4512 §2.5.2).
-fn values_with_options<'c>(
+/// The stored values that a description is about, which with options may be several attributes
+/// (RFC 4512 §2.5.2).
+fn stored<'c>(
     context: &'c Context<'_>,
     id: store::EntryId,
     description: &Description,
 ) -> Result<Vec<&'c [u8]>, Stop> {
+    if description.options.is_empty() {
+        return bind::stored_passwords(context, id);
+    }
     let Some(entry) = context.reached(id)? else {
         return Ok(Vec::new());
     };
@@ -270,14 +274,23 @@ fn values_with_options<'c>(
     Ok(attributes.flat_map(|it| it.values().into_iter()).collect())
 }
 
-/// Decides a compare whose slow check has ended, by the state as it is now.
+/// Decides a compare whose slow check has ended, by the state as it is now: the entry may have gone
+/// or got another name, and its password may have changed. `matched` is the stored value that the
+/// check found right.
 pub(crate) fn checked(
     context: &Context<'_>,
     desk: &Desk<'_>,
     id: store::EntryId,
     compared: &Compared,
-    matched: bool,
+    matched: Option<Vec<u8>>,
 ) -> Result<Outcome, Stop> {
+    match context.find(&compared.name)? {
+        Place::Found(now) if now == id => {}
+        Place::Found(_) => return Ok(Outcome::False),
+        Place::Missing { matched, .. } => return Err(context.no_such_object(matched)?.into()),
+    }
+    let stored = stored(context, id, &compared.description)?;
+    let matched = matched.is_some_and(|it| stored.contains(&&it[..]));
     let Some(guess) = compared.guess else {
         return Ok(plain(matched));
     };

@@ -12,7 +12,8 @@ use policy::Right;
 use policy::password::{self, Cost};
 use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};
 use protocol::{ChangeOperation, ResultCode};
-use schema::Description;
+use schema::{Description, Name};
+use store::EntryId;
 
 /// The length of a generated password: 20 characters of 62 are 119 bits.
 const GENERATED_LENGTH: usize = 20;
@@ -102,7 +103,7 @@ pub(crate) fn resolve(
 /// `None` when the old password is right; the values to check when that is slow.
 fn check_old(
     context: &Context<'_>,
-    entry: store::EntryId,
+    entry: EntryId,
     old: &[u8],
 ) -> Result<Option<OldPassword>, Stop> {
     let mut slow = Vec::new();
@@ -121,6 +122,25 @@ fn check_old(
         stored: slow,
         given: old.to_vec(),
     }))
+}
+
+/// Whether the stored value that a slow check found right is still the password of an entry: the
+/// entry may have gone or got another name meanwhile.
+pub(crate) fn still_keeps(
+    context: &Context<'_>,
+    entry: EntryId,
+    name: &Name,
+    stored: Option<Vec<u8>>,
+) -> Result<bool, Stop> {
+    let Some(stored) = stored else {
+        return Ok(false);
+    };
+    match context.find(name)? {
+        Place::Found(now) if now == entry => {
+            Ok(bind::stored_passwords(context, entry)?.contains(&&stored[..]))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The new password in the clear, and what the response tells of it.

@@ -139,14 +139,16 @@ impl<'c> Case<'c> {
     ) -> Judgement {
         let standing = self.account.standing(self.desk.now_us);
         if is_locked(standing) {
-            return refuse(Some(PasswordPolicyError::AccountLocked));
+            return self.refuse_locked();
         }
         if !matched {
             if !self.is_repeated(guess) {
                 self.note(notes, whose, AttemptKind::Failed);
             }
-            let locked = is_locked(self.account.standing(self.desk.now_us));
-            return refuse(locked.then_some(PasswordPolicyError::AccountLocked));
+            return match is_locked(self.account.standing(self.desk.now_us)) {
+                true => self.refuse_locked(),
+                false => refuse(None),
+            };
         }
         self.note(notes, whose, AttemptKind::Succeeded);
         let mut response = PasswordPolicyResponse::default();
@@ -175,6 +177,13 @@ impl<'c> Case<'c> {
             response,
             must_change: standing == Standing::MustChange,
         }
+    }
+
+    /// That an account is locked helps its user, and also whoever guesses: it tells that there is
+    /// such an account, and how many guesses are left. No password is looked at under a lock.
+    fn refuse_locked(&self) -> Judgement {
+        let told = self.desk.tells_locks;
+        refuse(told.then_some(PasswordPolicyError::AccountLocked))
     }
 
     /// Whether the same wrong password was tried and counted before: a program that goes on with an

@@ -6,6 +6,7 @@ mod scram;
 pub(crate) use scram::Exchange;
 
 use super::bind::{self, Asked, Desk, Outcome};
+use super::policed::Verdict;
 use super::proxy;
 use crate::context::Context;
 use crate::session::Peer;
@@ -148,16 +149,17 @@ fn plain(
             return Stop::refuse(ResultCode::INVALID_CREDENTIALS, text);
         }
     };
-    let Some(name) = named(context, decoded.authentication)? else {
-        return bind::invalid_credentials();
-    };
-    let itself = acts_as_itself(context, &name, decoded.authorization)?;
-    if decoded.password.is_empty() || !itself {
+    let password = decoded.password.as_bytes();
+    if password.is_empty() {
         return bind::invalid_credentials();
     }
+    let name = match named(context, decoded.authentication)? {
+        Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
+        _ => return Ok(bind::refused(desk, password, Verdict::plain(None))),
+    };
     let given = bind::Given {
         name: &name,
-        password: decoded.password.as_bytes(),
+        password,
         asked,
     };
     bind::simple(context, desk, &given)

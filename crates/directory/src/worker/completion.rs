@@ -8,7 +8,7 @@ use crate::flow::{
 };
 use crate::hashing::Work;
 use crate::monitor::Operation;
-use crate::operation::{bind, bulk_update, compare, policed, transaction};
+use crate::operation::{bind, bulk_update, compare, password_modify, policed, transaction};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::write::{Bundle, Submission};
@@ -156,6 +156,9 @@ impl Worker {
         checked: PasswordChecked,
         out: &mut Vec<u8>,
     ) -> Flow {
+        if self.outlives_account(session) {
+            return self.end(out);
+        }
         match checked.purpose {
             CheckPurpose::Bind {
                 subject,
@@ -176,12 +179,16 @@ impl Worker {
                     response::write_result(out, id, ResultKind::Bind, &result, &[]);
                 }
             }
+            CheckPurpose::Refused(verdict) => {
+                let said = verdict.server_credentials.as_deref();
+                response::write_bind_result(out, id, &verdict.result, said, &verdict.controls);
+            }
             CheckPurpose::Compare(compared) => {
                 let entry = EntryId(checked.entry);
                 let decided = self.with_parts(|parts| {
                     let context = parts.context(&session.subject);
                     let desk = parts.bind_desk(&session.peer);
-                    compare::checked(&context, &desk, entry, &compared, checked.matched.is_some())
+                    compare::checked(&context, &desk, entry, &compared, checked.matched)
                 });
                 match decided {
                     Ok(outcome) => {
@@ -195,7 +202,12 @@ impl Worker {
                 }
             }
             CheckPurpose::Change(change) => {
-                let matched = checked.matched.is_some();
+                let entry = EntryId(checked.entry);
+                let matched = self.with_parts(|parts| {
+                    let context = parts.context(&session.subject);
+                    let name = change.write.name();
+                    password_modify::still_keeps(&context, entry, name, checked.matched)
+                });
                 return self.old_password_checked(session, id, *change, matched, out);
             }
         }
@@ -213,7 +225,7 @@ impl Worker {
     ) -> Flow {
         let result = stop.into_result();
         let kind = match &purpose {
-            CheckPurpose::Bind { .. } => ResultKind::Bind,
+            CheckPurpose::Bind { .. } | CheckPurpose::Refused(_) => ResultKind::Bind,
             CheckPurpose::Compare(_) => ResultKind::Compare,
             CheckPurpose::Change(_) => ResultKind::Extended,
         };
@@ -233,7 +245,7 @@ impl Worker {
         session: &mut Session,
         id: MessageId,
         change: PasswordChange,
-        matched: bool,
+        matched: Result<bool, Stop>,
         out: &mut Vec<u8>,
     ) -> Flow {
         let kind = ResultKind::Extended;
@@ -246,17 +258,18 @@ impl Worker {
             session.checking = session.checking.saturating_sub(1);
         }
         let done = match (&transaction, matched) {
-            (_, false) => {
+            (_, Err(stop)) => Err(stop),
+            (_, Ok(false)) => {
                 Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong")
             }
-            (Some(identifier), true) => {
+            (Some(identifier), Ok(true)) => {
                 let done = session.transactions.made().fill(identifier, id, write);
                 if done.is_ok() {
                     write_response(out, id, kind, &LdapResult::success().into(), &reply);
                 }
                 done.map(|()| Flow::Done)
             }
-            (None, true) => {
+            (None, Ok(true)) => {
                 let bundle = Box::new(Bundle::One(write));
                 self.with_parts(|parts| parts.submit(session, id, kind, bundle, reply))
                     .map(|()| Flow::Waiting)

@@ -80,6 +80,7 @@ impl Parts<'_> {
             wrong: &self.shared.wrong,
             writer: &self.shared.writer,
             scheme: self.shared.scheme,
+            tells_locks: self.shared.tells_locks,
             cookie_key: self.cookie_key,
             now_us: self.clock.now_us(),
         }

@@ -66,6 +66,13 @@ pub struct Begun {
     out: Vec<u8>,
 }
 
+impl Begun {
+    /// Whether the request waits for the writer or for a hashing thread.
+    pub fn waits(&self) -> bool {
+        matches!(self.flow, Flow::Waiting)
+    }
+}
+
 /// Everything a request was answered with.
 pub struct Answer {
     pub entries: Vec<Found>,
@@ -153,6 +160,13 @@ impl Client {
             ..Peer::default()
         };
         client.session = client.worker.open_session(1, peer);
+        client
+    }
+
+    /// One more client of the directory, under TLS.
+    pub fn secured(&self) -> Client {
+        let mut client = self.another();
+        client.session.secured();
         client
     }
 
@@ -319,23 +333,24 @@ impl Client {
             name,
             authentication,
         };
-        let (mut bytes, mut out) = (Vec::new(), Vec::new());
-        write_request(&mut bytes, 1, &Request::Bind(request), &[]);
-        let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
-        let flow = self.worker.execute(&mut self.session, &message, &mut out);
-        assert!(matches!(flow, Flow::Waiting), "the check is slow");
+        self.call_late(&Request::Bind(request), meanwhile).result
+    }
+
+    /// A request whose slow check has ended when `meanwhile` happens, and that is answered
+    /// afterwards.
+    pub fn call_late(&mut self, request: &Request<'_>, meanwhile: impl FnOnce()) -> Answer {
+        let begun = self.begin(request, &[]);
+        assert!(begun.waits(), "the check is slow");
         let mut arrived = self.inbox.arrived.lock().unwrap();
         while arrived.is_empty() {
-            arrived = self.inbox.wake.wait(arrived).unwrap();
+            let woken = self.inbox.wake.wait_timeout(arrived, ANSWER_MAX).unwrap();
+            assert!(!woken.1.timed_out(), "no check within {ANSWER_MAX:?}");
+            arrived = woken.0;
         }
-        let completion = arrived.remove(0);
         drop(arrived);
         self.worker.sleep();
         meanwhile();
-        self.worker
-            .complete(&mut self.session, completion, &mut out);
-        self.worker.sleep();
-        answer(&out).result
+        self.finish(begun)
     }
 
     pub fn add(&mut self, entry: &str, attributes: &[(&str, &[&str])]) -> LdapResult {

@@ -7,8 +7,10 @@ mod kit;
 
 mod bounds;
 mod exposed;
+mod late;
 mod names;
 mod policies;
+mod times;
 
 use kit::{Client, success};
 use protocol::extended::PasswordModifyRequest;

@@ -297,6 +297,7 @@ pub struct Passwords {
     pub remembered_max: usize,
     pub remembered_s: u64,
     pub count_repeated: bool,
+    pub tell_locked: bool,
 }
 
 impl Passwords {
@@ -307,6 +308,7 @@ impl Passwords {
             remembered_max: self.remembered_max,
             remembered: Duration::from_secs(self.remembered_s),
             count_repeated: self.count_repeated,
+            tell_locked: self.tell_locked,
         }
     }
 }
@@ -318,6 +320,7 @@ impl Default for Passwords {
             remembered_max: 100_000,
             remembered_s: 300,
             count_repeated: false,
+            tell_locked: false,
         }
     }
 }

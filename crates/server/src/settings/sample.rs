@@ -326,6 +326,13 @@ const SETTINGS: &[Setting] = &[
          is tried again and again, as by a program that has an old one, counts once in a day.",
     ),
     row(
+        "passwords",
+        "tell_locked",
+        "false",
+        "Whether a bind to a locked account is told so by the password policy control, whatever\n\
+         its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.",
+    ),
+    row(
         "changes",
         "keep_mib",
         "0",

@@ -149,6 +149,7 @@ fn end(
     };
     // A proof is another one each time, and so is what is known of a wrong one.
     let guess = desk.guess(id, &last.proof);
+    let matched = matched && still_keeps(context, id, &subject, (exchange.prf, &exchange.keys))?;
     let mut verdict = bind::checked(context, desk, (id, subject), given.asked, (guess, matched))?;
     if verdict.subject.is_some() {
         let signature = exchange.keys.signature(signed.as_bytes());
@@ -164,12 +165,28 @@ fn whose(
     name: &str,
 ) -> Result<Option<(EntryId, Subject, ScramKeys)>, Stop> {
     let name = crate::operation::resolve_name(&context.catalog.schema, name)?;
-    let Some((id, subject)) = bind::candidate(context, name)? else {
+    let Some(candidate) = bind::candidate(context, name)? else {
         return Ok(None);
     };
-    let mut stored = bind::stored_passwords(context, id)?.into_iter();
+    let mut stored = candidate.stored.into_iter();
     let keys = stored.find_map(|it| password::scram_keys(it, prf));
-    Ok(keys.map(|keys| (id, subject, keys)))
+    Ok(keys.map(|keys| (candidate.entry, candidate.subject, keys)))
+}
+
+/// Whether the keys that a client has proved are still what a subject binds with: its password may
+/// have changed since the exchange began, and its entry have gone or got another name.
+fn still_keeps(
+    context: &Context<'_>,
+    id: EntryId,
+    subject: &Subject,
+    (prf, keys): (Prf, &ScramKeys),
+) -> Result<bool, Stop> {
+    let Some(name) = &subject.name else {
+        return Ok(false);
+    };
+    let now = bind::candidate(context, name.clone())?.filter(|it| it.entry == id);
+    let mut stored = now.map_or_else(Vec::new, |it| it.stored).into_iter();
+    Ok(stored.any(|it| password::scram_keys(it, prf).as_ref() == Some(keys)))
 }
 
 fn text(octets: &[u8]) -> String {
