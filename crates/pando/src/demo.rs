@@ -87,7 +87,17 @@ fn temporary_folder() -> Result<PathBuf, Problem> {
     Ok(dir)
 }
 
+/// The word that runs this program in another terminal: its path, unless it was found without one.
+fn program() -> String {
+    let typed = std::env::args_os().next().unwrap_or_default();
+    match std::env::current_exe() {
+        Ok(path) if Path::new(&typed).components().count() > 1 => path.display().to_string(),
+        _ => "pando".to_owned(),
+    }
+}
+
 fn tour(url: &str) -> String {
+    let program = program();
     format!(
         "
 The administrator is cn=admin,{SUFFIX}; every password is \"{PASSWORD}\". Try in another terminal:
@@ -96,7 +106,7 @@ The administrator is cn=admin,{SUFFIX}; every password is \"{PASSWORD}\". Try in
   ldapsearch -x -H {url} -b {SUFFIX} -LLL '(&(l=Ber*)(title=Engineer))' cn mail
   ldapwhoami -x -H {url} -D uid=user.42,ou=people,{SUFFIX} -w {PASSWORD}
   ldapsearch -x -H {url} -b {SUFFIX} -E pr=100/noprompt '(objectClass=person)' 1.1
-  pando bench search --url {url} -b {SUFFIX} -f '(uid=user.[1-10000])' -s 5
+  {program} bench search --url {url} -b {SUFFIX} -f '(uid=user.[1-10000])' -s 5
 
 Stop it with Ctrl-C."
     )
