@@ -5,6 +5,7 @@ mod compaction;
 mod groups;
 mod imports;
 mod indexes;
+mod members;
 mod writers;
 
 use kit::{Pando, Random};

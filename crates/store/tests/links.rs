@@ -139,7 +139,7 @@ fn random_links_agree_with_a_model() {
                     let old = person(random.below(PEOPLE as usize) as u64);
                     let new = person(random.below(PEOPLE as usize) as u64);
                     let new = Some(new).filter(|it| *it != old && random.chance(50));
-                    batch.replace_member(old, new).unwrap();
+                    batch.replace_member(old, new, usize::MAX).unwrap();
                     for members in model.groups.values_mut() {
                         if members.remove(&old) {
                             members.extend(new);
@@ -200,7 +200,9 @@ fn texts_are_shared_and_go_with_their_last_set() {
     assert_eq!(snapshot.text(text).unwrap(), Some(&b"CN=Gone"[..]));
     assert_eq!(snapshot.holders_of(text).unwrap().len(), 2);
     let mut batch = store.begin(&indexes).unwrap();
-    batch.replace_member(text, Some(person(1))).unwrap();
+    batch
+        .replace_member(text, Some(person(1)), usize::MAX)
+        .unwrap();
     batch.commit().unwrap();
     reader.refresh().unwrap();
     let snapshot = reader.snapshot().unwrap();

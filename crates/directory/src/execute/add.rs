@@ -60,13 +60,22 @@ impl Execution<'_, '_> {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
         }
+        self.keep(&counters)?;
+        let id = self.store_new(write, draft)?;
+        self.notice_end(id, end);
+        Ok(())
+    }
+
+    /// Stores a new entry that nothing refuses any more, and gives it its place in groups that name
+    /// it already. Returns its id.
+    fn store_new(&mut self, write: &Write, mut draft: Draft<'_>) -> Result<EntryId, Stop> {
         draft.link_values(&Given {
             snapshot: &self.batch.snapshot(),
             schema: &self.schema,
         })?;
         let bytes = draft.encode(&self.schema, self.position);
-        let edits = draft.links;
-        let id = self.batch.next_id();
+        let (parent, edits) = (draft.parent, draft.links);
+        let (id, text) = self.id_of_new(write.name())?;
         let row = if parent.0 == 0 {
             write.name().bytes()
         } else {
@@ -77,11 +86,15 @@ impl Execution<'_, '_> {
         };
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
-        self.keep(&counters)?;
         self.history.added(id);
-        self.take_place_of_texts(id, write.name())?;
-        self.notice_end(id, end);
-        Ok(())
+        // It may name itself.
+        self.take_place(id, write.name())?;
+        if let Some(text) = text
+            && text != self.spelled_name(id)?.as_bytes()
+        {
+            self.change_groups_of(id)?;
+        }
+        Ok(id)
     }
 
     /// The entry above the new one; 0 for a naming context. Refuses when the entry exists.

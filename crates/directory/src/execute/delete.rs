@@ -1,7 +1,8 @@
 //! Execution of a delete: of one entry, or of an entry with everything below it.
 //!
-//! A large subtree is detached: out of sight at once, whatever its size. Its entries are reclaimed
-//! by later writes, which the writer makes for as long as there are any.
+//! A large subtree, and an entry in many groups, is detached: out of sight at once, whatever its
+//! size. Its entries leave their groups and are reclaimed in later writes, which the writer makes
+//! for as long as there are any.
 
 use super::Execution;
 use super::draft::Draft;
@@ -60,8 +61,11 @@ impl Execution<'_, '_> {
             write.name().leaf().unwrap_or(&[])
         };
         self.refuse_members(id, children > 0)?;
+        // The configuration is never detached: what it was made of must be gone when it is read
+        // again.
+        let bounded = !write.name().is_within(&self.catalog.config);
         if children > 0 {
-            let Some(below) = self.below(id, write)? else {
+            let Some(below) = self.below(id, bounded)? else {
                 return self.detach(id, (parent, row));
             };
             // From the last one found to the first: nothing is deleted before what is below it.
@@ -69,13 +73,16 @@ impl Execution<'_, '_> {
                 self.remove(doomed.id, doomed.parent, &doomed.row)?;
             }
             self.noticed.changed += below.len() as u32;
+        } else if bounded && self.are_in_many_groups(std::iter::once(id))? {
+            return self.detach(id, (parent, row));
         }
         self.remove(id, parent, row)
     }
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
-        self.leave_groups(id, &spelled, true)?;
+        self.leave_groups(id, &spelled, usize::MAX)?;
+        self.leave_texts(&spelled)?;
         let links = self
             .batch
             .snapshot()
@@ -101,34 +108,46 @@ impl Execution<'_, '_> {
             draft.encode(&self.schema, self.position)
         };
         self.batch.detach(id, name, &bytes)?;
+        self.leave_texts(&spelled)?;
         self.history.subtree_deleted(id, uuid, &spelled);
         self.noticed.left_work = true;
         Ok(())
     }
 
-    /// Does what former writes have left: removes entries of detached subtrees, at most so many,
-    /// then links of detached sets, then changes groups whose members have other names.
+    /// Does what former writes have left: takes detached entries out of groups and removes them,
+    /// at most so many of both together; then removes links of detached sets, then changes groups
+    /// whose members have other names.
     pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
         let doomed = self.batch.snapshot().next_detached(most as usize)?;
+        let mut left = most as usize;
+        for entry in &doomed {
+            if left == 0 {
+                break;
+            }
+            let (uuid, spelled) = self.remains(entry.id)?;
+            let (groups, more) = self.leave_groups(entry.id, &spelled, left)?;
+            left = left.saturating_sub(groups);
+            if more {
+                left = 0;
+                break;
+            }
+            self.batch.reclaim(entry)?;
+            self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
+            left = left.saturating_sub(1);
+            self.noticed.changed += 1;
+            self.noticed.reclaimed += 1;
+        }
         // A link is two rows, an entry some twenty.
-        let links = match (most as usize).saturating_sub(doomed.len()) {
+        let links = match left {
             0 => 0,
             left => self.batch.reclaim_links(left as u64 * LINKS_FOR_ENTRY)?,
         };
-        let looks = most.saturating_sub(doomed.len() as u32) * LOOKS_FOR_ENTRY;
+        let looks = left as u32 * LOOKS_FOR_ENTRY;
         let toured = links == 0 && self.go_on_with_tours(looks)?;
         if doomed.is_empty() && links == 0 && !toured {
             let text = "nothing is left to be done after former writes";
             return Stop::refuse(ResultCode::NO_SUCH_OBJECT, text);
         }
-        for entry in &doomed {
-            let (uuid, spelled) = self.remains(entry.id)?;
-            self.leave_groups(entry.id, &spelled, false)?;
-            self.batch.reclaim(entry)?;
-            self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
-        }
-        self.noticed.changed += doomed.len() as u32;
-        self.noticed.reclaimed += doomed.len() as u32;
         Ok(())
     }
 
@@ -148,10 +167,9 @@ impl Execution<'_, '_> {
     }
 
     /// Everything below an entry, superiors first; `None` when that is too much to be removed at
-    /// once. Naming contexts of their own are not below it. The configuration is never detached:
-    /// what it was made of must be gone when it is read again.
-    fn below(&self, top: EntryId, write: &Write) -> Result<Option<Vec<Doomed>>, Stop> {
-        let bounded = !write.name().is_within(&self.catalog.config);
+    /// once: there are very many, or they are in very many groups. Naming contexts of their own are
+    /// not below it.
+    fn below(&self, top: EntryId, bounded: bool) -> Result<Option<Vec<Doomed>>, Stop> {
         let snapshot = self.batch.snapshot();
         let mut found: Vec<Doomed> = Vec::new();
         let mut parent = top;
@@ -175,7 +193,8 @@ impl Execution<'_, '_> {
                 }
             }
             let Some(next) = found.get(at) else {
-                return Ok(Some(found));
+                let all = found.iter().map(|it| it.id).chain([top]);
+                return Ok((!bounded || !self.are_in_many_groups(all)?).then_some(found));
             };
             parent = next.id;
             at += 1;

@@ -9,7 +9,6 @@ use super::Execution;
 use super::draft::Draft;
 use crate::history::Moment;
 use crate::stop::Stop;
-use schema::Name;
 use store::{EntryId, EntryView, Holder, SetId, Snapshot, TreeWalk};
 
 /// What a rename may do at once, in entries looked at: 512 groups are changed, or 4,096 entries
@@ -109,15 +108,6 @@ impl Tour {
 }
 
 impl Execution<'_, '_> {
-    /// Gives a new entry its place in groups that have its name as a text. They are changed if it
-    /// was spelled otherwise there.
-    pub(super) fn take_place_of_texts(&mut self, id: EntryId, name: &Name) -> Result<(), Stop> {
-        if self.take_place(id, name)? {
-            self.change_groups_of(id)?;
-        }
-        Ok(())
-    }
-
     /// The groups of an entry that the write has stamped, and of everything below it, show another
     /// name from now on.
     pub(super) fn change_groups_of(&mut self, top: EntryId) -> Result<(), Stop> {

@@ -5,41 +5,78 @@ use super::Execution;
 use crate::operation::values::normal;
 use crate::stop::{Refusal, Stop};
 use protocol::ResultCode;
-use store::EntryId;
+use store::{EntryId, SetId};
+
+/// Groups that a delete changes at once: an entry in more of them is detached, and leaves them bit
+/// by bit. Few in unit tests, which look at what happens beyond.
+const GROUPS_MAX: usize = if cfg!(test) { 8 } else { 512 };
+
+/// Before the first set of a member.
+const FIRST: SetId = SetId(EntryId::ROOT);
 
 impl Execution<'_, '_> {
-    /// What happens to the values that name an entry which is deleted. `was_seen` until now: one of
-    /// a large subtree has been out of sight, and values of its name may be newer.
+    /// Whether entries are in more sets of groups, taken together, than one write may change.
+    pub(super) fn are_in_many_groups(
+        &self,
+        ids: impl Iterator<Item = EntryId>,
+    ) -> Result<bool, Stop> {
+        let mut sets = 0;
+        for id in ids {
+            let (holders, more) = self.batch.snapshot().holders_after(id, FIRST, GROUPS_MAX)?;
+            sets += holders.len();
+            if more.is_some() || sets >= GROUPS_MAX {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a deleted entry out of groups, at most so many, or leaves its name there. Returns how
+    /// many they were, and whether it may be in more.
     pub(super) fn leave_groups(
         &mut self,
         id: EntryId,
         spelled: &str,
-        was_seen: bool,
-    ) -> Result<(), Stop> {
-        let form = self.member_name(spelled);
-        let holders = match self.catalog.deleted_members {
-            DeletedMembers::Keep => {
-                if self.batch.snapshot().holders_of(id)?.is_empty() {
-                    return Ok(());
-                }
-                // An entry may bear the name again when a large subtree is cleared away.
-                let mut named = self.batch.snapshot().members_named(&form)?;
-                let heir = match named.find(|it| *it != id) {
-                    Some(known) => known,
-                    None => self.batch.text_member(spelled.as_bytes(), &form)?,
-                };
-                self.batch.replace_member(id, Some(heir))?;
-                return Ok(());
-            }
-            DeletedMembers::Remove | DeletedMembers::Refuse => {
-                let mut holders = self.batch.replace_member(id, None)?;
-                let text = self.batch.snapshot().text_id(&form)?;
-                if let Some(text) = text.filter(|_| was_seen) {
-                    holders.extend(self.batch.replace_member(text, None)?);
-                }
-                holders
-            }
+        most: usize,
+    ) -> Result<(usize, bool), Stop> {
+        let heir = match self.catalog.deleted_members {
+            DeletedMembers::Keep => self.heir(id, spelled, most)?,
+            DeletedMembers::Remove | DeletedMembers::Refuse => None,
         };
+        let (holders, more) = self.batch.replace_member(id, heir, most)?;
+        if heir.is_none() {
+            self.changed_groups.extend(holders.iter().map(|it| it.id));
+        }
+        Ok((holders.len(), more))
+    }
+
+    /// The member that takes the place of a deleted entry in the next of its groups, as the setting
+    /// says; `None` if none of them is anybody's.
+    fn heir(&mut self, id: EntryId, spelled: &str, most: usize) -> Result<Option<EntryId>, Stop> {
+        let (holders, _) = self.batch.snapshot().holders_after(id, FIRST, most)?;
+        if holders.is_empty() {
+            return Ok(None);
+        }
+        let form = self.member_name(spelled);
+        // An entry may bear the name again when a detached one is cleared away.
+        let mut named = self.batch.snapshot().members_named(&form)?;
+        Ok(Some(match named.find(|it| *it != id) {
+            Some(known) => known,
+            None => self.batch.text_member(spelled.as_bytes(), &form)?,
+        }))
+    }
+
+    /// Takes out of groups the text that the name of an entry is, which is deleted now: the entry
+    /// came to be named by it when something above it was moved.
+    pub(super) fn leave_texts(&mut self, spelled: &str) -> Result<(), Stop> {
+        if self.catalog.deleted_members == DeletedMembers::Keep {
+            return Ok(());
+        }
+        let form = self.member_name(spelled);
+        let Some(text) = self.batch.snapshot().text_id(&form)? else {
+            return Ok(());
+        };
+        let (holders, _) = self.batch.replace_member(text, None, usize::MAX)?;
         self.changed_groups.extend(holders.iter().map(|it| it.id));
         Ok(())
     }
@@ -64,28 +101,38 @@ impl Execution<'_, '_> {
 
     fn refuse_member(&self, id: EntryId, top: EntryId) -> Result<(), Stop> {
         let snapshot = self.batch.snapshot();
-        let mut outside = None;
-        let mut holders = snapshot.holders_of(id)?;
         let form = self.member_name(&self.spelled_name(id)?);
-        if let Some(text) = snapshot.text_id(&form)? {
-            holders.extend(snapshot.holders_of(text)?);
-        }
-        for holder in holders {
-            let Some(group) = snapshot.entry(holder.id)? else {
-                continue;
-            };
-            if holder.id != top && !snapshot.is_at_or_below(group.parent(), top)? {
-                outside = Some(holder);
+        let text = snapshot.text_id(&form)?;
+        for member in std::iter::once(id).chain(text) {
+            let mut after = FIRST;
+            loop {
+                let (holders, last) = snapshot.holders_after(member, after, GROUPS_MAX)?;
+                for holder in holders {
+                    self.refuse_member_of(holder.id, id, top)?;
+                }
+                match last {
+                    Some(last) => after = last,
+                    None => break,
+                }
             }
         }
-        let Some(holder) = outside else {
+        Ok(())
+    }
+
+    /// Refuses to delete an entry that a group names which is not deleted with it.
+    fn refuse_member_of(&self, group: EntryId, id: EntryId, top: EntryId) -> Result<(), Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(group)? else {
             return Ok(());
         };
+        if group == top || snapshot.is_at_or_below(view.parent(), top)? {
+            return Ok(());
+        }
         let text = format!(
             "\"{}\" is a member of \"{}\", and pandoDeletedMember keeps members from being \
              deleted",
             self.spelled_name(id)?,
-            self.spelled_name(holder.id)?
+            self.spelled_name(group)?
         );
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
     }

@@ -306,16 +306,21 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Gives an entry its place in groups that have its name as a text; whether it was spelled
-    /// otherwise there.
-    pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<bool, Stop> {
-        let snapshot = self.batch.snapshot();
-        let Some(text) = snapshot.text_id(name.bytes())? else {
-            return Ok(false);
-        };
-        let spelled = snapshot.text(text)?.map(<[u8]>::to_vec);
-        self.batch.replace_member(text, Some(id))?;
-        Ok(spelled.as_deref() != Some(self.spelled_name(id)?.as_bytes()))
+    /// The id of a new entry: that of the text which groups have of its name, so that they have the
+    /// entry from now on, however many they are. Also the text, if there was one.
+    pub(super) fn id_of_new(&mut self, name: &Name) -> Result<(EntryId, Option<Vec<u8>>), Stop> {
+        Ok(match self.batch.take_text(name.bytes())? {
+            Some((id, text)) => (id, Some(text)),
+            None => (self.batch.next_id(), None),
+        })
+    }
+
+    /// Gives an entry its place in groups that have its name as a text.
+    pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<(), Stop> {
+        if let Some(text) = self.batch.snapshot().text_id(name.bytes())? {
+            self.batch.replace_member(text, Some(id), usize::MAX)?;
+        }
+        Ok(())
     }
 
     /// Refuses what unique values forbid among values that become links.

@@ -13,6 +13,7 @@ use protocol::{ChangeOperation, ResultCode, parse_filter};
 use tempfile::TempDir;
 
 mod packing;
+mod slices;
 
 const BASE: &str = "dc=example,dc=com";
 

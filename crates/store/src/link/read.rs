@@ -161,7 +161,12 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The sets with greater ids that a member is in, at most so many.
-    fn sets_after(&self, member: EntryId, after: SetId, most: usize) -> Result<Vec<SetId>, Error> {
+    pub(crate) fn sets_after(
+        &self,
+        member: EntryId,
+        after: SetId,
+        most: usize,
+    ) -> Result<Vec<SetId>, Error> {
         let bucket = rows::bucket(member);
         let first = rows::item(member, SetId(EntryId(after.0.0 + 1)));
         let mut sets = Vec::new();

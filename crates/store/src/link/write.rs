@@ -208,17 +208,24 @@ impl Batch<'_> {
         let Some((_, normal)) = snapshot.stored_text(id)? else {
             return Ok(());
         };
-        if !snapshot.sets_of(id)?.is_empty() {
+        // One is enough to know: a text may be in as many sets as there are groups.
+        let one = snapshot.sets_after(id, SetId(EntryId::ROOT), 1)?;
+        if !one.is_empty() {
             return Ok(());
         }
         let hash_key = rows::hash_key(normal, id);
+        self.forget_text(id, &hash_key)
+    }
+
+    fn forget_text(&mut self, id: EntryId, hash_key: &rows::HashKey) -> Result<(), Error> {
         let table = self.tables.linkset;
         self.transaction.delete(table, &rows::text_key(id))?;
-        self.transaction.delete(table, &hash_key)?;
+        self.transaction.delete(table, hash_key)?;
         Ok(())
     }
 
-    /// Puts another member in place of one in every set it is in, or none. Returns who held it.
+    /// Puts another member in place of one, or none, in at most so many of the sets that it is in:
+    /// with `usize::MAX` in all of them. Returns who held it there, and whether it may be in more.
     ///
     /// # Errors
     /// As [`Batch::change_links`].
@@ -226,17 +233,36 @@ impl Batch<'_> {
         &mut self,
         old: EntryId,
         new: Option<EntryId>,
-    ) -> Result<Vec<Holder>, Error> {
-        let holders = self.snapshot().holders_of(old)?;
+        most: usize,
+    ) -> Result<(Vec<Holder>, bool), Error> {
+        let nothing = SetId(EntryId::ROOT);
+        let sets = self.snapshot().sets_after(old, nothing, most)?;
+        let (holders, last) = self.snapshot().holders_after(old, nothing, most)?;
         for holder in &holders {
             let mut changes = vec![(old, false)];
             changes.extend(new.map(|new| (new, true)));
             self.change_links(holder.id, holder.number, &changes)?;
         }
-        // What is left are sets that are detached.
-        for set in self.snapshot().sets_of(old)? {
+        // The others are detached. The member is no longer in the sets of holders.
+        for set in sets {
             self.change_chunk(set, &[(old, false)])?;
         }
-        Ok(holders)
+        Ok((holders, last.is_some()))
+    }
+
+    /// Gives the id of a text away, to the entry that is about to be made under the name that is
+    /// its normal form: each set that had the text has the entry then, and no set is changed.
+    /// Returns the id, and the text as it was given; `None` if no set has such a text.
+    ///
+    /// # Errors
+    /// As [`Batch::change_links`].
+    pub fn take_text(&mut self, normal: &[u8]) -> Result<Option<(EntryId, Vec<u8>)>, Error> {
+        let snapshot = self.snapshot();
+        let Some(id) = snapshot.text_id(normal)? else {
+            return Ok(None);
+        };
+        let text = snapshot.text(id)?.unwrap_or_default().to_vec();
+        self.forget_text(id, &rows::hash_key(normal, id))?;
+        Ok(Some((id, text)))
     }
 }

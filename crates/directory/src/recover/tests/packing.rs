@@ -74,7 +74,7 @@ fn write(copies: &Copies, (kind, who, option): Step) -> Write {
 
 impl Node {
     /// A copy of a directory that is not open.
-    fn copy(original: &Path) -> Node {
+    pub(super) fn copy(original: &Path) -> Node {
         let folder = TempDir::new().expect("a folder");
         let file = store::DATABASE_FILE;
         std::fs::copy(original.join(file), folder.path().join(file)).expect("copied");
@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// Executes a record of units; for each whether it was done.
-    fn record(&mut self, time_us: u64, units: &[&[Write]]) -> Vec<bool> {
+    pub(super) fn record(&mut self, time_us: u64, units: &[&[Write]]) -> Vec<bool> {
         let record = Record {
             position: self.replayer.position + 1,
             time_us,
@@ -101,7 +101,7 @@ impl Node {
         done.collect()
     }
 
-    fn hashes(&self) -> Vec<(&'static str, u128)> {
+    pub(super) fn hashes(&self) -> Vec<(&'static str, u128)> {
         let mut reader = self.store.reader().expect("a reader");
         let snapshot = reader.snapshot().expect("a snapshot");
         snapshot.table_hashes().expect("readable")
