@@ -1,7 +1,8 @@
 //! A disk that is soon full: a small tmpfs in a mount namespace of its own, or, where the machine
-//! forbids that, a limit on the size of files.
+//! forbids that, a limit on the size of files. Or a file system of another kind, made in a file.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,6 +21,15 @@ enum Kind {
     Namespace(Running),
     /// Largest file size in bytes.
     FileSize(u64),
+}
+
+/// File systems that overwrite a block by writing another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyOnWrite {
+    /// btrfs: always, unless a file has the attribute "no copy on write".
+    Btrfs,
+    /// xfs with reflinks: blocks that a copy of the file shares.
+    Xfs,
 }
 
 const MEGABYTE: u64 = 1 << 20;
@@ -68,6 +78,78 @@ impl Disk {
             folder,
             kind: Kind::Namespace(holder),
         }
+    }
+
+    /// A new file system of this kind, made in a file and mounted by a loop device. `None`, and a
+    /// line that says so, where the machine has no tools for it or forbids the mount: it takes the
+    /// real root, a user namespace is not enough.
+    pub fn copy_on_write(kind: CopyOnWrite) -> Option<Self> {
+        // The least that mkfs.xfs makes; with less, btrfs has hardly any room for data.
+        // btrfs gives room back when it commits, every 30 seconds unless told otherwise.
+        let (size, make, options) = match kind {
+            CopyOnWrite::Btrfs => ("256M", "mkfs.btrfs -q --metadata single", "loop,commit=1"),
+            CopyOnWrite::Xfs => ("300M", "mkfs.xfs -q -m reflink=1", "loop"),
+        };
+        let folder = Folder::new();
+        fs::create_dir(folder.join("disk")).expect("the folder is new");
+        let image = folder.join("image");
+        let script = format!(
+            "{{ truncate -s {size} \"$1\" && {make} \"$1\" && mount -o {options} \"$1\" \"$2\"; }} \
+             >&2 || {{ echo failed >&2; exit 1; }}; echo ready >&2; exec tail -f /dev/null"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private"]);
+        command.args(["sh", "-c", &script, "sh"]).arg(&image);
+        command.arg(folder.join("disk"));
+        let mut holder = Running::start("the holder of the file system", &mut command);
+        let is_ready = holder.wait_for_end_or("ready", |line| (line == "ready").then_some(()));
+        if is_ready.is_none() {
+            eprintln!(
+                "nothing was looked at: no {kind:?} can be made and mounted here: {}",
+                holder.log()
+            );
+            return None;
+        }
+        Some(Disk {
+            folder,
+            kind: Kind::Namespace(holder),
+        })
+    }
+
+    /// The folder that is the disk, as this process sees it. Only for file systems that end.
+    pub fn inside(&self) -> PathBuf {
+        let Kind::Namespace(holder) = &self.kind else {
+            panic!("the disk is a limit on the size of files");
+        };
+        let path = self.path();
+        let below = path.strip_prefix("/").expect("the folder is absolute");
+        PathBuf::from(format!("/proc/{}/root", holder.pid())).join(below)
+    }
+
+    /// Fills the disk to its last byte with a file of this name.
+    pub fn fill(&self, name: &str) {
+        let path = self.inside().join(name);
+        let mut file = match File::create(path) {
+            Ok(file) => file,
+            // Not even for its name.
+            Err(error) => return full(error).expect("a disk that works"),
+        };
+        let zeros = vec![0; MEGABYTE as usize];
+        for bytes in [zeros.len(), 4096, 512] {
+            // What is not written yet may turn out to need more room, or less.
+            while file.write_all(&zeros[..bytes]).is_ok() {}
+            file.sync_all().or_else(full).expect("a disk that works");
+        }
+    }
+
+    /// Removes a file that [`Disk::fill`] made.
+    pub fn remove(&self, name: &str) {
+        match fs::remove_file(self.inside().join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => panic!("{name}: {error}"),
+            _ => {}
+        }
+        let folder = File::open(self.inside()).expect("the disk");
+        rustix::fs::syncfs(folder).expect("a disk that works");
     }
 
     /// Whether the file system itself ends, rather than files on it.
@@ -123,6 +205,14 @@ impl Disk {
 impl Default for Disk {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A full disk is no error here.
+fn full(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Ok(()),
+        _ => Err(error),
     }
 }
 

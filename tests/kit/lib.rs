@@ -19,7 +19,7 @@ pub mod subject;
 pub mod tools;
 
 pub use client::{Client, Entry, Found, Outcome};
-pub use disk::Disk;
+pub use disk::{CopyOnWrite, Disk};
 pub use enough::EnoughAtEnd;
 pub use folder::Folder;
 pub use pando::Pando;

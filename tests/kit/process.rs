@@ -59,13 +59,29 @@ impl Running {
 
     /// Waits for a line in which `find` finds something. Panics when the child ends before.
     pub fn wait_for<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        self.wait_for_end_or(what, find).unwrap_or_else(|| {
+            let status = self.child.wait();
+            panic!(
+                "{} ended ({status:?}) before {what:?}:\n{}",
+                self.name,
+                self.log()
+            )
+        })
+    }
+
+    /// As [`Running::wait_for`], but `None` when the child ends before.
+    pub fn wait_for_end_or<T>(
+        &mut self,
+        what: &str,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok(line) => {
                     if let Some(found) = find(&line) {
-                        return found;
+                        return Some(found);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -75,14 +91,7 @@ impl Running {
                         self.log()
                     )
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    let status = self.child.wait();
-                    panic!(
-                        "{} ended ({status:?}) before {what:?}:\n{}",
-                        self.name,
-                        self.log()
-                    )
-                }
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
     }

@@ -346,7 +346,8 @@ impl Desk {
     }
 
     /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
-    /// makes a checkpoint, which gives back what was pinned, and gives up a compaction.
+    /// makes a checkpoint, which gives back what was pinned, and gives up a compaction. What was
+    /// written by half is tried once more: room may have come back meanwhile.
     fn perform(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         match self.attempt(group) {
             Err(Failure::Store(store::Error::Full)) if self.can_make_room() => {
@@ -354,6 +355,10 @@ impl Desk {
                 self.journal.checkpoint()?;
                 self.attempt(group)
             }
+            Err(Failure::Store(error)) if error.is_half_a_write() => match self.attempt(group) {
+                Err(Failure::Store(store::Error::Broken)) => Err(error.into()),
+                done => done,
+            },
             done => done,
         }
     }

@@ -133,6 +133,18 @@ impl Error {
         }
     }
 
+    /// Whether LMDB could not write all of something: the disk is broken, or it was full a moment
+    /// ago, which LMDB does not tell apart. Trying once more does.
+    pub fn is_half_a_write(&self) -> bool {
+        matches!(
+            self,
+            Error::Lmdb {
+                code: libc::EIO,
+                ..
+            }
+        )
+    }
+
     pub(crate) fn system(doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
         move |source| {
             if source.raw_os_error().is_some_and(means_full) {

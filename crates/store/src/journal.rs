@@ -43,11 +43,13 @@ use crate::error::Error;
 use crate::lmdb::ReadTransaction;
 use crate::store::{Durability, Store};
 use checkpoint::CheckpointFile;
-use log::Log;
+use log::{Log, Unwritten};
 use threads::{Checkpointer, Syncer};
 
 /// The folder of segments, in the data folder.
 const LOG_FOLDER: &str = "log";
+/// Bytes that a log and its checkpoint take at least.
+pub(crate) const BYTES_MIN: usize = log::SEGMENT_BYTES_MIN as usize + (8 << 10);
 /// Bytes of pages that writes may leave behind between two checkpoints: LMDB cannot use them again
 /// before, so the file grows by so much, once; and so much is executed again after a crash.
 const CHURN_BYTES_MAX: u64 = 256 << 20;
@@ -147,12 +149,16 @@ impl Journal {
     /// [`Error::Full`]: the record is taken back. [`Error::Undecided`]: nobody knows whether it is
     /// there, and writing has ended.
     pub fn sync(&mut self) -> Result<(), Error> {
-        match self.settle() {
-            Ok(()) => Ok(()),
+        let (written, is_whole) = match self.settle()? {
+            Ok(()) => return Ok(()),
+            Err(Unwritten::Part(error)) => (Error::system("writing the log")(error), false),
+            Err(Unwritten::Unsynced(error)) => (Error::system("syncing the log")(error), true),
+        };
+        match written {
             // What a failed write leaves behind can be overwritten. After a failed sync nobody
             // knows what the disk holds.
-            Err(Error::Full) => self.retract().and(Err(Error::Full)),
-            Err(error) => Err(self.undecided("syncing the log", &error)),
+            Error::Full => self.give_back(is_whole).and(Err(Error::Full)),
+            error => Err(self.undecided("a record was not kept", &error)),
         }
     }
 
@@ -174,9 +180,21 @@ impl Journal {
     /// # Errors
     /// [`Error::Undecided`]: nobody knows.
     pub fn retract(&mut self) -> Result<(), Error> {
-        // Whether it was written matters no more.
-        let _ = self.settle();
-        let retracted = self.open.as_mut().map_or(Ok(()), |open| open.log.retract());
+        let is_whole = !matches!(self.settle(), Ok(Err(Unwritten::Part(_))));
+        self.give_back(is_whole)
+    }
+
+    /// The next record takes the place of the last one, which is taken out of the log if it is
+    /// there as a whole: overwriting it may need room.
+    fn give_back(&mut self, is_whole: bool) -> Result<(), Error> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        if !is_whole {
+            open.log.rewind();
+            return Ok(());
+        }
+        let retracted = open.log.retract();
         retracted.map_err(|error| self.undecided("taking a record back", &error))
     }
 
@@ -307,17 +325,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits for the record in flight.
-    fn settle(&mut self) -> Result<(), Error> {
-        let Some(open) = &mut self.open else {
-            return Err(not_begun());
-        };
+    /// Waits for the record in flight, and returns whether it is durable.
+    fn settle(&mut self) -> Result<Result<(), Unwritten>, Error> {
+        let open = self.open.as_mut().ok_or_else(not_begun)?;
         if !std::mem::take(&mut open.in_flight) {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let (buffer, written) = open.syncer.wait();
         open.buffer = buffer;
-        written.map_err(Error::system("writing the log"))
+        Ok(written)
     }
 
     fn undecided(&mut self, doing: &str, error: &Error) -> Error {

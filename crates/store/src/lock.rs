@@ -47,6 +47,19 @@ pub(crate) struct Taken {
 pub(crate) struct Holder(String);
 
 impl Lock {
+    /// The lock, if it is this process's.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]
+    pub fn own(&self) -> Result<&Taken, Error> {
+        match self {
+            Lock::Own(taken) => Ok(taken),
+            Lock::Other(_) => Err(Error::conflict("the folder is another process's")),
+        }
+    }
+}
+
+impl Taken {
     /// From now on nobody may open the files beside this process.
     pub fn begin_replacing(&self) -> Result<(), Error> {
         self.say(REPLACING)
@@ -59,11 +72,8 @@ impl Lock {
     }
 
     fn say(&self, what: &str) -> Result<(), Error> {
-        let Lock::Own(taken) = self else {
-            return Err(Error::conflict("the folder is another process's"));
-        };
-        let line = format!("{} {what}\n", taken.holder);
-        let written = taken.file.write_all_at(line.as_bytes(), 0);
+        let line = format!("{} {what}\n", self.holder);
+        let written = self.file.write_all_at(line.as_bytes(), 0);
         written.map_err(Error::system("writing the lock file"))
     }
 }
@@ -168,7 +178,7 @@ mod tests {
         let holder = Holder::of(folder.path()).unwrap();
         assert!(holder.still_holds(folder.path()).unwrap());
         // The same one, while and after it replaces its database.
-        let lock = Lock::Own(taken);
+        let lock = taken;
         lock.begin_replacing().unwrap();
         assert!(holder.still_holds(folder.path()).unwrap());
         lock.end_replacing(1).unwrap();

@@ -12,8 +12,9 @@ use crate::error::Error;
 use crate::in_use::InUse;
 use crate::journal;
 use crate::lmdb::WriteTransaction;
+use crate::reader_table::{READERS_FILE, ReaderTable};
 use crate::state::State;
-use crate::store::{DATABASE_FILE, Durability, READERS_FILE, Store, sync_folder};
+use crate::store::{DATABASE_FILE, Durability, Store, sync_folder};
 
 /// An environment that is in use no more. Its file has no name, and its room is given back when
 /// this and the last reader are gone.
@@ -68,7 +69,8 @@ impl Store {
             versions_from: before.versions_from + before.environment.newest()? + 1,
         };
         let number = next.number;
-        shared.lock.begin_replacing()?;
+        let lock = shared.lock.own()?;
+        lock.begin_replacing()?;
         let renamed = rename_into(&copy, self);
         // Its lock goes, its environment stays.
         drop(copy);
@@ -79,7 +81,7 @@ impl Store {
         }
         shared.current.put(next);
         // Should this fail, nobody gets in beside this process until it is started again.
-        shared.lock.end_replacing(number).unwrap_or_default();
+        lock.end_replacing(number).unwrap_or_default();
         Ok(Retired(before))
     }
 
@@ -100,6 +102,8 @@ impl Store {
 }
 
 fn rename_into(copy: &Store, store: &Store) -> Result<(), Error> {
+    // Running snapshots keep it as long as they need it.
+    ReaderTable::retire(store.folder());
     for name in [DATABASE_FILE, READERS_FILE] {
         let (from, to) = (copy.folder().join(name), store.folder().join(name));
         fs::rename(from, to).map_err(Error::system("renaming a file of the copy"))?;

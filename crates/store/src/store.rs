@@ -2,9 +2,7 @@
 
 use crate::private;
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -20,16 +18,13 @@ use crate::lmdb::{
 use crate::lock::{self, Lock, Taken, lock_folder};
 use crate::page_file;
 use crate::reader::Reader;
+use crate::reader_table::{READERS_MAX, ReaderTable, overwrite_in_place, require_visible};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
 /// The database file in its folder.
 pub const DATABASE_FILE: &str = "pando.mdb";
 
-/// LMDB's table of readers, beside the database file.
-pub(crate) const READERS_FILE: &str = "pando.mdb-lock";
-/// Room for its header and [`READERS_MAX`] slots.
-const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
 /// Written and removed to learn whether the disk is full.
 const PROBE_FILE: &str = "probe";
 /// More than one write of LMDB, which hands the system at most 64 pages at a time.
@@ -42,8 +37,6 @@ const MAP_BYTES: usize = 1 << 40;
 const MAP_BYTES_MIN: usize = 1 << 30;
 /// Holders up to which a bucket is shorter and faster than a posting: 12 bytes each, 48 KiB.
 pub(crate) const HOLDERS_MAX: u32 = 4096;
-/// Reader slots; each takes 64 bytes of the lock table.
-const READERS_MAX: u32 = 4096;
 
 /// An open database. Clones share it; it is closed when the last one and all readers are gone.
 #[derive(Debug, Clone)]
@@ -60,6 +53,9 @@ pub(crate) struct Shared {
     pub holders_max: u64,
     pub folder: PathBuf,
     durability: AtomicU8,
+    /// `None` for a folder of another process.
+    #[expect(dead_code, reason = "held, not used")]
+    reader_table: Option<ReaderTable>,
     pub lock: Lock,
 }
 
@@ -115,6 +111,7 @@ impl Store {
     /// As [`Store::create`].
     pub fn create_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
         private::create_folders(folder).map_err(Error::system("creating the data folder"))?;
+        overwrite_in_place(folder);
         let lock = lock_folder(folder)?;
         let file = folder.join(DATABASE_FILE);
         if file.exists() {
@@ -187,17 +184,25 @@ impl Store {
     /// As [`Store::open`]; [`Error::Locked`] only without `beside`.
     pub fn read_only(folder: &Path, beside: bool) -> Result<Store, Error> {
         let file = whole_file(folder)?;
-        let (lock, (environment, tables)) = match lock_folder(folder) {
+        let open_beside = || {
+            require_visible(folder)?;
+            open_to_read(&file, false)
+        };
+        let (lock, reader_table, (environment, tables)) = match lock_folder(folder) {
             Err(Error::Locked { .. }) if beside => {
-                let (holder, opened) = lock::beside(folder, || open_to_read(&file, false))?;
-                (Lock::Other(holder), opened)
+                let (holder, opened) = lock::beside(folder, open_beside)?;
+                (Lock::Other(holder), None, opened)
             }
             Ok(_) if journal::is_open(folder) => {
                 return Err(Error::Unrecovered {
                     folder: folder.to_path_buf(),
                 });
             }
-            lock => (Lock::Own(lock?), open_to_read(&file, true)?),
+            lock => {
+                let lock = lock?;
+                let table = ReaderTable::prepare(folder, &lock)?;
+                (Lock::Own(lock), Some(table), open_to_read(&file, true)?)
+            }
         };
         let read = ReadTransaction::begin(&environment)?;
         let format = read.get(tables.meta, FORMAT_KEY)?;
@@ -209,6 +214,7 @@ impl Store {
             holders_max: u64::from(HOLDERS_MAX),
             folder: folder.to_path_buf(),
             durability: AtomicU8::new(Durability::Halted as u8),
+            reader_table,
             lock,
         };
         let shared = Arc::new(shared);
@@ -291,7 +297,8 @@ impl Store {
         options: &StoreOptions,
     ) -> Result<(Store, ReadTransaction), Error> {
         let file = folder.join(DATABASE_FILE);
-        allocate_readers(&folder.join(READERS_FILE))?;
+        overwrite_in_place(folder);
+        let reader_table = Some(ReaderTable::prepare(folder, &lock)?);
         let environment = Arc::new(open_environment(&file, options, false)?);
         environment.clear_dead_readers()?;
         let pin = ReadTransaction::begin(&environment)?;
@@ -307,6 +314,7 @@ impl Store {
             holders_max,
             folder,
             durability: AtomicU8::new(Durability::Synced as u8),
+            reader_table,
             lock: Lock::Own(lock),
         };
         let shared = Arc::new(shared);
@@ -469,14 +477,24 @@ impl Store {
         else {
             return error;
         };
-        let probe = folder.join(PROBE_FILE);
-        let written = private::write(&probe, vec![1; PROBE_BYTES]);
-        std::fs::remove_file(&probe).unwrap_or_default();
-        match written.map_err(Error::system("writing a probe")) {
+        match probe(folder, PROBE_BYTES) {
             Err(Error::Full) => Error::Full,
             _ => error,
         }
     }
+
+    /// Whether the file system of a folder has room for the log that the first write begins.
+    pub fn has_room(folder: &Path) -> bool {
+        !matches!(probe(folder, journal::BYTES_MIN), Err(Error::Full))
+    }
+}
+
+/// Writes and removes a file of so many bytes.
+fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
+    let probe = folder.join(PROBE_FILE);
+    let written = private::write(&probe, vec![1; bytes]);
+    std::fs::remove_file(&probe).unwrap_or_default();
+    written.map_err(Error::system("writing a probe"))
 }
 
 /// The database file of a folder, which is there and as long as its pages need.
@@ -516,24 +534,6 @@ fn open_to_read(file: &Path, own: bool) -> Result<(Arc<Environment>, Tables), Er
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     let folder = File::open(folder).map_err(Error::system("opening a folder"))?;
     folder.sync_all().map_err(Error::system("syncing a folder"))
-}
-
-/// Gives the table of readers its disk blocks. LMDB makes it a file with holes and writes to it
-/// through a map, so on a full disk the first reader in a hole would end the process (SIGBUS).
-fn allocate_readers(file: &Path) -> Result<(), Error> {
-    let allocated = std::fs::metadata(file).map_or(0, |it| it.blocks() * 512);
-    if allocated >= READERS_BYTES {
-        return Ok(());
-    }
-    let mut table =
-        private::create(file).map_err(Error::system("creating the table of readers"))?;
-    let zeros = vec![0; READERS_BYTES as usize];
-    table
-        .write_all(&zeros)
-        .map_err(Error::system("writing the table of readers"))?;
-    table
-        .sync_all()
-        .map_err(Error::system("writing the table of readers"))
 }
 
 /// Opens the environment with the largest map that the address space grants.

@@ -93,6 +93,7 @@ fn into_place<T>(
     let target = data.join(DATABASE_FILE);
     require_free(data, &target)?;
     let partial = Partial::folder(data)?;
+    store::overwrite_in_place(partial.path());
     // Another restore may have ended while this one began.
     require_free(data, &target)?;
     let made = make(partial.path())?;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::store::sync_folder;
 
 /// The first segment: a node that writes little gives little away.
-const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+pub(super) const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 /// Each segment is twice as long as the one before, up to this.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 /// Segments kept to be used again, which spares writing zeros.
@@ -53,11 +53,21 @@ pub(super) struct Staged {
     pub bytes: Vec<u8>,
 }
 
+/// Why a record is not durable.
+#[derive(Debug)]
+pub(super) enum Unwritten {
+    /// The system did not take all of it, so that its checksum fits nothing: it is no record.
+    Part(std::io::Error),
+    /// The sync failed, and nobody knows what the disk holds.
+    Unsynced(std::io::Error),
+}
+
 impl Staged {
     /// Writes and syncs them.
-    pub fn write(&self) -> std::io::Result<()> {
-        self.file.write_all_at(&self.bytes, self.offset)?;
-        self.file.sync_data()
+    pub fn write(&self) -> Result<(), Unwritten> {
+        let written = self.file.write_all_at(&self.bytes, self.offset);
+        written.map_err(Unwritten::Part)?;
+        self.file.sync_data().map_err(Unwritten::Unsynced)
     }
 }
 

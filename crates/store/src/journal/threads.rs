@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::checkpoint::{Checkpoint, CheckpointFile, failed_sync};
-use super::log::Staged;
+use super::log::{Staged, Unwritten};
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
 use crate::store::Store;
@@ -23,7 +23,7 @@ pub(super) struct Syncer {
 }
 
 /// Memory to use again, and how it went.
-type Written = (Vec<u8>, std::io::Result<()>);
+type Written = (Vec<u8>, Result<(), Unwritten>);
 
 impl Syncer {
     pub fn start() -> std::io::Result<Syncer> {
@@ -68,7 +68,7 @@ impl Syncer {
         let own = self.own.take();
         own.or_else(|| self.results.recv().ok()).unwrap_or_else(|| {
             let error = std::io::Error::other("the thread that writes the log has ended");
-            (Vec::new(), Err(error))
+            (Vec::new(), Err(Unwritten::Unsynced(error)))
         })
     }
 }
