@@ -104,6 +104,47 @@ fn little_room_is_enough_and_the_log_stays_short() {
     pando.assert_clean();
 }
 
+/// A server that is started on a full disk answers reads and refuses writes, says so in one line,
+/// and takes writes as soon as there is room: after an orderly stop, and after a crash that left a
+/// log to be executed again.
+#[test]
+fn a_server_starts_on_a_full_disk() {
+    let disk = Disk::new();
+    if !disk.has_an_end() {
+        return;
+    }
+    let mut pando = Pando::init_on(&disk);
+    pando.serve();
+    let mut client = pando.admin();
+    for number in 0..100 {
+        client.add(&large(number)).expect_success();
+    }
+    for (crashed, next) in [(false, 100), (true, 101)] {
+        match crashed {
+            true => pando.kill(),
+            false => assert!(pando.stop().success()),
+        }
+        disk.fill("rest");
+        pando.serve();
+        let log = pando.process().log();
+        // A log that has been executed again is removed, and gives room back.
+        let said = usize::from(!crashed);
+        assert_eq!(log.matches("no space left").count(), said, "{log}");
+        disk.fill("more");
+        let mut client = pando.admin();
+        assert_eq!(names(&mut client).len(), next);
+        assert_refused_clearly(&client.add(&large(next)));
+        assert_eq!(names(&mut client).len(), next);
+        disk.remove("rest");
+        disk.remove("more");
+        until("writes come back", || {
+            (client.add(&large(next)).code == ResultCode::SUCCESS).then_some(())
+        });
+    }
+    pando.stop();
+    pando.assert_clean();
+}
+
 /// An import that finds no room says where, and how to go on.
 #[test]
 fn an_import_says_that_there_is_no_space() {

@@ -23,7 +23,7 @@ use crate::paging::CookieKey;
 use crate::recover;
 use crate::rules::RULES_NAME;
 use crate::scrub::{Scrubber, Scrubbing};
-use crate::stop::{Failure, Stop};
+use crate::stop::{self, Failure, Stop};
 use crate::worker::Worker;
 use crate::write::{Addition, Change, Given, Write};
 use crate::writer::{Desk, ReaderWatch, Reclaiming, Writer};
@@ -298,6 +298,9 @@ impl Directory {
         let (store, _) = recover::open_store(data)?;
         crate::import::remove_leftovers(data)?;
         crate::compact::remove_leftovers(data)?;
+        if !Store::has_room(data) {
+            stop::tell_full_at_start(data);
+        }
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;

@@ -6,6 +6,7 @@
 use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::EntryId;
@@ -164,6 +165,16 @@ fn tell_full() {
         );
         (*last, *refused) = (Some(Instant::now()), 0);
     }
+}
+
+/// Says that a directory begins on a full disk. Its next refusals are counted with this one.
+pub(crate) fn tell_full_at_start(data: &Path) {
+    tracing::error!(
+        "no space left in {}: reads are served, and writes as soon as there is room",
+        data.display()
+    );
+    let mut told = FULL_TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    told.0 = Some(Instant::now());
 }
 
 /// Damaged entries that this process has met, as many as are remembered.

@@ -239,18 +239,35 @@ fn reload_of<C: Send + 'static>(
     Arc::new(Reload::new(config, admission, certificate, Box::new(share)))
 }
 
+/// Listens everywhere. A Unix socket needs a file, for which a full disk has no room: then the
+/// server listens everywhere else.
 fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
-    let bind = |listen: &Listen| match Listener::bind(listen) {
-        Ok(listener) => {
-            tracing::info!(listen = %listener.listen, "listening");
-            Ok(listener)
+    let mut listeners = Vec::with_capacity(addresses.len());
+    let mut without = None;
+    for listen in addresses {
+        match Listener::bind(listen) {
+            Ok(listener) => {
+                tracing::info!(listen = %listener.listen, "listening");
+                listeners.push(listener);
+            }
+            Err(error) => {
+                let listen = listen.clone();
+                let is_left_out =
+                    matches!(listen, Listen::Unix(_)) && error.kind() == io::ErrorKind::StorageFull;
+                let error = StartError::Listen { listen, error };
+                match is_left_out {
+                    true => without = Some(error),
+                    false => return Err(error),
+                }
+            }
         }
-        Err(error) => Err(StartError::Listen {
-            listen: listen.clone(),
-            error,
-        }),
-    };
-    addresses.iter().map(bind).collect()
+    }
+    match without {
+        Some(error) if listeners.is_empty() => return Err(error),
+        Some(error) => tracing::error!("until the next start: {error}"),
+        None => {}
+    }
+    Ok(listeners)
 }
 
 /// The serving threads: how to reach them, and how to wait for them.
