@@ -76,7 +76,7 @@ fn connections_that_come_at_once_are_all_taken_in() {
 fn beyond_the_limit_clients_hear_why_and_the_log_hears_it_once() {
     let mut pando = node("total_max = 12\nper_address_max = 10");
     let log = pando.process().log();
-    let said = "room for 12 connections at a time, as connections.total_max says; 10 of them from \
+    let said = "up to 12 connections at a time (connections.total_max); 10 of them from \
                 one address";
     assert!(log.contains(said), "{log}");
     let first = used_connections(&pando, 10);

@@ -244,7 +244,7 @@ fn a_stream_leaves_room_for_others() {
         .arg(file);
     let answer = tools::run_command(&mut command, "").expect(1);
     assert_eq!(answer.out, "filler\n");
-    answer.says("and 64 MiB that are to stay free");
+    answer.says("and a reserve of 64 MiB");
 }
 
 #[test]

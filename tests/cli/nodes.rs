@@ -332,3 +332,52 @@ fn an_index_is_built_while_it_serves() {
     pando.stop();
     pando.assert_clean();
 }
+
+#[test]
+fn prompts_say_whose_password_is_asked_for() {
+    let shell = Shell::with_node();
+    let program = kit::pando::program();
+    // `script` gives a command a terminal.
+    let typed = |command: &str, status: i32| {
+        let command = format!("{} {command}", program.display());
+        let folder = shell.folder.path().display();
+        let line =
+            format!("cd {folder} && script --quiet --return --command '{command}' /dev/null");
+        kit::tools::run("sh", &["-c", &line], "secret\nsecret\n").expect(status)
+    };
+    typed("init another --suffix dc=acme", 0).says("Password of cn=admin,dc=acme: ");
+    typed("init third --suffix dc=acme --admin cn=root,dc=acme", 0)
+        .says("Password of cn=root,dc=acme: ");
+    typed("passwd node", 0).says(&format!("New password of cn=admin,{SUFFIX}: "));
+    let nobody = format!("uid=nobody,{SUFFIX}");
+    typed(&format!("passwd node {nobody}"), 1).says(&format!("New password of {nobody}: "));
+    typed("passwd", 0)
+        .says("Password to hash: ")
+        .says("Again: ");
+}
+
+#[test]
+fn a_number_below_one_is_named_with_what_was_expected() {
+    let shell = Shell::with_node();
+    for command in [
+        ["backup", "node", "to", "--keep", "0"],
+        ["import", "node", "x", "--at-once", "0"],
+    ] {
+        let answer = shell.pando(&command).expect(2);
+        answer.says("expected a number, at least 1, got 0");
+    }
+    let args = [
+        "init",
+        "other",
+        "--suffix",
+        "acme.example",
+        "--admin-password-file",
+        "password",
+    ];
+    let answer = shell.pando(&args);
+    one_line(
+        answer,
+        2,
+        &["acme.example", "expected a DN such as dc=acme,dc=example"],
+    );
+}

@@ -423,3 +423,19 @@ fn many_values_are_deleted_by_name_in_one_request() {
     let left = admin.read(ADA).expect("she is there");
     assert_eq!(left.values("description").len(), first.len() - 2);
 }
+
+#[test]
+fn refusals_name_what_is_missing() {
+    let subject = Subject::with_people();
+    let anonymous = Tools::anonymous(&subject.url());
+    let change = format!("dn: {ADA}\nchangetype: modify\nreplace: sn\nsn: Byron\n");
+    let refused = anonymous.modify(&change);
+    refused
+        .expect(code::INSUFFICIENT_ACCESS_RIGHTS)
+        .says("an anonymous client has no write access to sn of this entry");
+    let alone = format!("dn: cn=alone,{SUFFIX}\nobjectClass: shadowAccount\nuid: alone\n");
+    let refused = subject.tools().add(&alone);
+    refused
+        .expect(code::OBJECT_CLASS_VIOLATION)
+        .says("no structural object class: beside shadowAccount it needs one, such as person");
+}

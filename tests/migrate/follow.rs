@@ -24,7 +24,7 @@ fn a_server_moves_while_it_changes() {
     moved.pando.serve();
     moved.assert_same();
     let mut command = moved.start();
-    command.wait_for("in step", |line| line.contains("in step").then_some(()));
+    command.wait_for("in sync", |line| line.contains("in sync").then_some(()));
     every_kind_of_change(&mut moved.old_admin());
     moved.converges(&command);
 

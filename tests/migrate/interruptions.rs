@@ -43,7 +43,7 @@ fn definitions_come_while_it_follows() {
     moved.run(&["--once"]).expect(0);
     moved.pando.serve();
     let mut command = moved.start();
-    command.wait_for("in step", |line| line.contains("in step").then_some(()));
+    command.wait_for("in sync", |line| line.contains("in sync").then_some(()));
     let mut config = moved.old.client();
     config.bind("cn=config", "configuration").expect_success();
     let schema: [(&str, &[&str]); 4] = [

@@ -102,7 +102,7 @@ fn every_kind_of_entry_comes_while_it_follows() {
     moved.run(&["--once"]).expect(0);
     moved.pando.serve();
     let mut command = moved.start();
-    command.wait_for("in step", |line| line.contains("in step").then_some(()));
+    command.wait_for("in sync", |line| line.contains("in sync").then_some(()));
     let mut admin = moved.old_admin();
     for entry in odd_entries() {
         admin.add(&entry).expect_success();

@@ -33,7 +33,7 @@ fn a_server_without_synchronisation_is_copied_plainly() {
     admin.add(&people::person("alan")).expect_success();
     pando.serve();
     let answer = migrate(&pando, &old, &plain).expect(0);
-    answer.says("1 added, 0 changed, 1 deleted, 5 as they were");
+    answer.says("1 added, 0 changed, 1 deleted, 5 already identical");
     let (there, here) = (super::tree(&mut admin), super::tree(&mut pando.admin()));
     super::assert_same(&there, &here, "");
 }

@@ -34,7 +34,7 @@ fn a_node_moves_to_another_over_tls() {
     command.arg("migrate").arg(new.node());
     command.args(on_request).args(&bind[..4]).args(trusted);
     let mut command = Running::start("pando migrate", &mut command);
-    command.wait_for("in step", |line| line.contains("in step").then_some(()));
+    command.wait_for("in sync", |line| line.contains("in sync").then_some(()));
     admin.delete(&super::person("grace")).expect_success();
     admin
         .rename(&super::person("ada"), "uid=augusta", true, None)

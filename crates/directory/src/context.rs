@@ -595,17 +595,29 @@ impl<'a> Context<'a> {
         if decision.allowed {
             return Ok(());
         }
-        let who = if self.subject.dn.is_empty() {
-            "anonymous"
-        } else {
-            &self.subject.dn
+        let who = match self.subject.dn.as_str() {
+            "" => "an anonymous client",
+            dn => dn,
         };
-        Stop::refuse(
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            format!(
-                "{who} may not do this: decided by rule \"{}\"",
-                decision.rule
+        let what = match attribute {
+            Some(attribute) => format!(
+                "{} of this entry",
+                self.catalog.schema.type_of(attribute).name()
             ),
-        )
+            None => "this entry".to_owned(),
+        };
+        let access = match right {
+            Right::Disclose => "access",
+            Right::Search | Right::Read | Right::Compare => "read access",
+            Right::Add | Right::Delete | Right::Rename | Right::Write | Right::Manage => {
+                "write access"
+            }
+            Right::Authenticate => "leave to authenticate with",
+        };
+        let text = format!(
+            "{who} has no {access} to {what} (rule \"{}\")",
+            decision.rule
+        );
+        Stop::refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text)
     }
 }

@@ -293,3 +293,9 @@ pub struct Man {
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }
+
+/// A number of something of which there is one at least.
+fn at_least_one(text: &str) -> Result<std::num::NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| format!("expected a number, at least 1, got {text}"))
+}

@@ -130,7 +130,15 @@ fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
     let password = match (&it.admin_password_file, std::env::var_os(PASSWORD_VARIABLE)) {
         (Some(file), _) => first_line(file)?,
         (None, Some(value)) => value.into_encoded_bytes(),
-        (None, None) => ask()?,
+        (None, None) => {
+            let suffix = &it.suffix[0];
+            let prompt = match &it.admin {
+                Some(administrator) => format!("Password of {administrator}"),
+                None => format!("Password of cn=admin,{suffix}"),
+            };
+            let ways = format!("give --admin-password-file, or set {PASSWORD_VARIABLE}");
+            ask(&prompt, &ways)?
+        }
     };
     if password.is_empty() {
         return Err(Problem::usage("the administrator's password is empty"));
@@ -138,19 +146,20 @@ fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
     Ok(password)
 }
 
-/// Asks on the terminal, without showing what is typed.
-pub fn ask() -> Result<Vec<u8>, Problem> {
+/// Asks for a password on the terminal, twice, without showing what is typed. The prompt says whose
+/// it is; `ways` are those of giving it without a terminal.
+pub fn ask(prompt: &str, ways: &str) -> Result<Vec<u8>, Problem> {
     let input = std::io::stdin();
     if !input.is_terminal() {
         return Err(Problem::usage(format_args!(
-            "no password: give a file, set {PASSWORD_VARIABLE}, or run this in a terminal"
+            "{prompt}: there is no terminal to ask on; {ways}"
         )));
     }
     let hidden = hide_input();
     let mut answers = Vec::new();
-    for prompt in ["Password: ", "Again: "] {
+    for prompt in [prompt, "Again"] {
         let mut error = std::io::stderr().lock();
-        write!(error, "{prompt}")?;
+        write!(error, "{prompt}: ")?;
         error.flush()?;
         let mut line = String::new();
         input.lock().read_line(&mut line)?;

@@ -13,12 +13,12 @@ use std::path::Path;
 /// Sets or hashes a password.
 pub fn passwd(it: &Passwd) -> Result<(), Problem> {
     let scheme: Scheme = it.scheme.parse().map_err(Problem::usage)?;
-    let read = || match &it.password_file {
+    let read = |prompt: &str| match &it.password_file {
         Some(file) => first_line(file),
-        None => ask(),
+        None => ask(prompt, "give --password-file"),
     };
     let Some(dir) = &it.dir else {
-        let hashed = password::hash(scheme, &read()?).map_err(Problem::failed)?;
+        let hashed = password::hash(scheme, &read("Password to hash")?).map_err(Problem::failed)?;
         return say(hashed);
     };
     let mut channel = Channel::open(dir)?;
@@ -26,7 +26,7 @@ pub fn passwd(it: &Passwd) -> Result<(), Problem> {
         Some(dn) => dn.clone(),
         None => administrator(&mut channel)?,
     };
-    let new = read()?;
+    let new = read(&format!("New password of {dn}"))?;
     let mut value = Vec::new();
     let request = PasswordModifyRequest {
         user_identity: Some(&dn),

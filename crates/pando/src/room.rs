@@ -30,12 +30,12 @@ fn refuse_short(folder: &Path, bytes: u64, spare: u64, what: &str) -> Result<(),
     if room >= bytes.saturating_add(spare) {
         return Ok(());
     }
-    let stays = match spare {
+    let reserve = match spare {
         0 => String::new(),
-        spare => format!(", {} are to stay free", HumanBytes(spare)),
+        spare => format!(" and a reserve of {}", HumanBytes(spare)),
     };
     Err(Problem::failed(format_args!(
-        "{}: the {what} may take {}{stays}, and {} are free",
+        "not enough space in {}: the {what} needs up to {}{reserve}; {} free",
         folder.display(),
         HumanBytes(bytes),
         HumanBytes(room)

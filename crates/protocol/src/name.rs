@@ -240,6 +240,9 @@ fn class(byte: u8) -> Class {
     }
 }
 
+/// For a text that was never meant as a DN: a domain, a user's name.
+const NO_DN: &str = "expected a DN such as dc=acme,dc=example, got a text without '='";
+
 #[derive(Clone, Debug)]
 struct Parser<'a> {
     text: &'a str,
@@ -273,6 +276,9 @@ impl<'a> Parser<'a> {
         let attribute = self.attribute()?;
         self.skip_spaces();
         if self.peek() != Some(b'=') {
+            if !self.bytes.contains(&b'=') {
+                return Err(TextError::new(self.at, NO_DN));
+            }
             return Err(self.expected("'=' after the attribute type"));
         }
         self.at += 1;

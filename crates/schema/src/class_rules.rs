@@ -117,7 +117,11 @@ impl Schema {
             return Ok(class);
         }
         self.lowest(classes, |class| class.structural_alone)?
-            .ok_or(Violation::NoStructuralClass)
+            .ok_or_else(|| {
+                let names = classes.iter().map(|id| self.class_of(*id).name());
+                let names: Vec<&str> = names.filter(|it| *it != "top").collect();
+                Violation::NoStructuralClass(names.join(", "))
+            })
     }
 
     /// The most subordinate of the classes that are chosen, all of which must be in one chain.

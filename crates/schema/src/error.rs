@@ -193,8 +193,8 @@ pub enum Violation {
     NoClass,
     /// A value of `objectClass` names no object class.
     UnknownClass(String),
-    /// No value of `objectClass` is a structural class.
-    NoStructuralClass,
+    /// No value of `objectClass` is a structural class: the names of these, without `top`.
+    NoStructuralClass(String),
     /// Two structural classes, neither a superclass of the other.
     SeveralStructuralChains(String, String),
     /// The content rule of the structural class does not list this auxiliary class.
@@ -231,7 +231,16 @@ impl fmt::Display for Violation {
         match self {
             Violation::NoClass => f.write_str("entry has no objectClass"),
             Violation::UnknownClass(class) => write!(f, "unknown object class {class:?}"),
-            Violation::NoStructuralClass => f.write_str("entry has no structural object class"),
+            Violation::NoStructuralClass(classes) => {
+                f.write_str("entry has no structural object class")?;
+                match classes.as_str() {
+                    "" => Ok(()),
+                    classes => write!(
+                        f,
+                        ": beside {classes} it needs one, such as person, device or namedObject"
+                    ),
+                }
+            }
             Violation::SeveralStructuralChains(one, other) => write!(
                 f,
                 "structural object classes {one} and {other} are not in one superclass chain"

@@ -52,19 +52,19 @@ impl fmt::Display for ConnectionLimits {
             None if self.asked == 0 => f.write_str("any number of connections at a time")?,
             Some(limit) if self.falls_short() => write!(
                 f,
-                "room for {} connections at a time, not {} as connections.total_max says: open \
-                 files are limited to {limit}; raise the limit (ulimit -Hn, or LimitNOFILE= in \
-                 the service's unit)",
+                "up to {} connections at a time, not {} as connections.total_max says: the limit \
+                 of open files is {limit}; raise it (ulimit -Hn, or LimitNOFILE= in the service's \
+                 unit)",
                 self.total, self.asked
             )?,
             Some(limit) if self.asked == 0 => write!(
                 f,
-                "room for {} connections at a time, since open files are limited to {limit}",
+                "up to {} connections at a time (the limit of open files is {limit})",
                 self.total
             )?,
             _ => write!(
                 f,
-                "room for {} connections at a time, as connections.total_max says",
+                "up to {} connections at a time (connections.total_max)",
                 self.total
             )?,
         }
@@ -118,18 +118,17 @@ pub(crate) mod tests {
         let say = |total, each, room| limits(total, each, room).to_string();
         assert_eq!(
             say(0, 0, 19_928),
-            "room for 19928 connections at a time, since open files are limited to 20000"
+            "up to 19928 connections at a time (the limit of open files is 20000)"
         );
         assert_eq!(
             say(500, 20, 19_928),
-            "room for 500 connections at a time, as connections.total_max says; 20 of them from \
-             one address"
+            "up to 500 connections at a time (connections.total_max); 20 of them from one address"
         );
         assert_eq!(
             say(100_000, 0, 19_928),
-            "room for 19928 connections at a time, not 100000 as connections.total_max says: open \
-             files are limited to 20000; raise the limit (ulimit -Hn, or LimitNOFILE= in the \
-             service's unit)"
+            "up to 19928 connections at a time, not 100000 as connections.total_max says: the \
+             limit of open files is 20000; raise it (ulimit -Hn, or LimitNOFILE= in the service's \
+             unit)"
         );
         assert!(limits(100_000, 0, 19_928).falls_short());
     }

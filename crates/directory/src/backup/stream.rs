@@ -86,7 +86,7 @@ impl Write for Spared {
         let room = found.f_bavail.saturating_mul(found.f_frsize);
         if room < SPARE_BYTES + bytes.len() as u64 {
             let text = format!(
-                "expected room for the database and {} MiB that are to stay free, {} MiB are left",
+                "expected space for the database and a reserve of {} MiB, got {} MiB",
                 SPARE_BYTES >> 20,
                 room >> 20
             );

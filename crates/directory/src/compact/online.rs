@@ -97,7 +97,8 @@ pub(crate) fn require_room(store: &Store) -> Result<u64, Failure> {
     let needed = usage.bytes - usage.free_bytes.min(usage.bytes) + SPARE_BYTES;
     if room < needed {
         return Err(Failure::Input(format!(
-            "the compacted copy and the log meanwhile may take {} MiB, and {} MiB are free",
+            "not enough space for the compacted copy: it and the log meanwhile need up to {} MiB; \
+             {} MiB free",
             needed >> 20,
             room >> 20
         )));

@@ -1,6 +1,7 @@
 //! Backing up, restoring and compacting, as typed.
 
 use super::Remote;
+use super::at_least_one;
 use clap::{Args, ValueHint};
 use directory::changes::Point;
 use std::num::NonZeroUsize;
@@ -24,7 +25,7 @@ pub struct Backup {
     pub incremental: bool,
     /// Take TO for a folder of backups: make one named after the time in it, and remove the oldest
     /// beyond N afterwards
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub keep: Option<NonZeroUsize>,
 }
 

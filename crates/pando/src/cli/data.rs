@@ -1,5 +1,6 @@
 //! Bringing entries in and out, as typed: `import`, `migrate`, `export`, `generate`.
 
+use super::at_least_one;
 use clap::{Args, ValueEnum, ValueHint};
 use directory::changes::Point;
 use std::num::NonZeroUsize;
@@ -45,7 +46,7 @@ pub struct Import {
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
     pub files: Vec<PathBuf>,
     /// Read N files at once, in turns
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     pub at_once: NonZeroUsize,
     /// Import the entries that a template describes
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "files")]

@@ -37,7 +37,7 @@ pub fn advise(dir: &Path, format: Report) -> Result<(), Problem> {
     let data = data_folder(dir)?;
     let Some(mut channel) = Channel::served(dir)? else {
         return Err(Problem::failed(format_args!(
-            "{}: nobody serves it; dear searches are remembered by the process that serves, \
+            "{}: nobody serves it; expensive searches are remembered by the process that serves, \
              as long as it does",
             dir.display()
         )));

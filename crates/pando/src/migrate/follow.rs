@@ -347,7 +347,7 @@ impl std::fmt::Display for Sum {
         } = self.0;
         write!(
             f,
-            "{added} added, {changed} changed, {deleted} deleted, {same} as they were"
+            "{added} added, {changed} changed, {deleted} deleted, {same} already identical"
         )
     }
 }
@@ -379,7 +379,7 @@ impl Said {
         }
         let rate = (total - self.counts) as f64 / self.last.elapsed().as_secs_f64().max(0.001);
         match in_step {
-            true => note(format_args!("in step with the old server: {}", Sum(counts))),
+            true => note(format_args!("in sync with the old server: {}", Sum(counts))),
             false => {
                 let behind = changed.and_then(|it| it.elapsed().ok());
                 let behind = behind.map_or_else(String::new, |it| {

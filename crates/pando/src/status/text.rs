@@ -175,7 +175,7 @@ fn writes(it: &Shown) -> Vec<String> {
         text.push_str(&format!("; by size {}", sizes.join(", ")));
     }
     let log = match it.number("pandoLogBytes") {
-        None => "none; the database file stands for itself".to_owned(),
+        None => "empty: all changes are in the database".to_owned(),
         Some(bytes) => format!(
             "{}, checkpoint {} old",
             HumanBytes(bytes),

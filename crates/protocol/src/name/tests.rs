@@ -123,6 +123,11 @@ fn errors_say_where_and_what() {
     fails(
         "cn",
         2,
+        "expected a DN such as dc=acme,dc=example, got a text without '='",
+    );
+    fails(
+        "dc=a,cn",
+        7,
         "expected '=' after the attribute type, got the end",
     );
     fails("cn=a,", 5, "expected an attribute type, got the end");

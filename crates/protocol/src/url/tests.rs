@@ -139,7 +139,7 @@ fn errors_say_where_and_what() {
     fails(
         "ldap://h/x",
         9,
-        "the distinguished name: expected '=' after the attribute type, got the end",
+        "the distinguished name: expected a DN such as dc=acme,dc=example, got a text without '='",
     );
     fails(
         "ldap://h/?a,,b",

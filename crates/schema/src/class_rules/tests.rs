@@ -109,11 +109,11 @@ fn entries_that_break_a_rule() {
             "cn",
             Violation::UnknownClass(text("nonsense")),
         ),
-        ("top", "objectClass", Violation::NoStructuralClass),
+        ("top", "objectClass", Violation::NoStructuralClass(text(""))),
         (
             "posixAccount",
             "cn uid uidNumber gidNumber homeDirectory",
-            Violation::NoStructuralClass,
+            Violation::NoStructuralClass(text("posixAccount")),
         ),
         (
             "person organizationalUnit",
@@ -296,7 +296,8 @@ fn no_other_auxiliary_class_is_structural() {
         ("sambaGroupMapping", "gidNumber sambaSID sambaGroupType"),
     ] {
         let refused = check(&schema, classes, attributes);
-        assert_eq!(refused, Err(Violation::NoStructuralClass), "{classes}");
+        let expected = Violation::NoStructuralClass(classes.to_owned());
+        assert_eq!(refused, Err(expected), "{classes}");
     }
     let two = check(
         &schema,
