@@ -3,7 +3,8 @@
 use kit::client::{Client, Modification};
 use kit::process::until;
 use kit::{Entry, Pando, Replica, SUFFIX, people};
-use protocol::{DeleteRequest, OwnedControl, Request, Scope, oid};
+use protocol::extended::EndTransactionRequest;
+use protocol::{DeleteRequest, ModifyDnRequest, OwnedControl, Request, Scope, oid};
 
 /// All entries with everything that a copy must have, sorted by name.
 fn tree(client: &mut Client) -> Vec<Entry> {
@@ -148,6 +149,53 @@ fn slapd_follows_live_and_after_every_interruption() {
     let mut admin = pando.admin();
     admin.add(&people::person("frances")).expect_success();
     admin.delete(&name("margaret")).expect_success();
+    converges(&pando, &replica);
+}
+
+#[test]
+fn an_entry_reaches_slapd_behind_the_new_name_of_its_superior() {
+    let pando = Pando::start();
+    let mut admin = pando.admin();
+    for entry in people::sample() {
+        admin.add(&entry).expect_success();
+    }
+    let mut replica = Replica::start(pando.address(), |it| it);
+    converges(&pando, &replica);
+    let people = format!("ou=People,{SUFFIX}");
+    let persons = format!("ou=Persons,{SUFFIX}");
+    // In one commit: whoever is told of the entry finds it under the new name already.
+    let begun = admin.extended(oid::START_TRANSACTION, None);
+    let identifier = begun.expect_success().value.expect("an identifier");
+    let mut part = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
+    part.value = Some(identifier.clone());
+    let part = [part];
+    let change = Modification::replace("sn", &["Hopper"]);
+    let changed = admin.modify_with(&name("grace"), &[change], &part);
+    changed.expect_success();
+    let added = admin.add_with(&people::person("margaret"), &part);
+    added.expect_success();
+    let request = Request::ModifyDn(ModifyDnRequest {
+        entry: &people,
+        new_rdn: "ou=Persons",
+        delete_old_rdn: true,
+        new_superior: None,
+    });
+    admin.call(&request, &part).outcome.expect_success();
+    let mut value = Vec::new();
+    let (commit, identifier) = (true, identifier.as_slice());
+    EndTransactionRequest { commit, identifier }.encode(&mut value);
+    let ended = admin.extended(oid::END_TRANSACTION, Some(&value));
+    ended.expect_success();
+    converges(&pando, &replica);
+    // While the replica is away.
+    replica.stop();
+    let mut frances = people::person("frances");
+    frances.name = format!("uid=frances,{persons}");
+    admin.add(&frances).expect_success();
+    admin
+        .rename(&persons, "ou=Humans", true, None)
+        .expect_success();
+    replica.serve();
     converges(&pando, &replica);
 }
 

@@ -66,6 +66,11 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.view.position()
     }
 
+    /// The entry above it; the root for a naming context.
+    pub fn superior(&self) -> EntryId {
+        self.view.parent()
+    }
+
     /// The DN as spelled, appended to `out`.
     pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
         Ok(self.context.snapshot.write_name(&self.view, out)?)

@@ -52,6 +52,7 @@ pub(crate) fn begin(
         large: None,
         base_lost: None,
         gone: Vec::new(),
+        ahead: Ahead::default(),
         unchanged: Vec::new(),
         silent: 0,
         sent: 0,

@@ -10,6 +10,7 @@
 //! What is kept of the content is the set of its entries' ids, a bit each, so that a change which
 //! takes an entry out of the content can be told from one that never concerned the client.
 
+mod ahead;
 mod answer;
 mod begin;
 pub(crate) mod cookie;
@@ -29,6 +30,7 @@ use crate::operation::unindexed::Permit;
 use crate::projection::Projection;
 use crate::session::Session;
 use crate::stop::Stop;
+use ahead::Ahead;
 use answer::Gone;
 use policy::Subject;
 use protocol::control::{ChangeType, PersistentSearch};
@@ -70,6 +72,8 @@ pub struct Follower {
     /// How the base went, told after that entry.
     base_lost: Option<ChangeType>,
     gone: Vec<Gone>,
+    /// Entries that were told since the client was up to date.
+    ahead: Ahead,
     unchanged: Vec<[u8; 16]>,
     /// Changes since the client last got a cookie.
     silent: u32,

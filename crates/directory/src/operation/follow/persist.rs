@@ -38,6 +38,12 @@ impl Follower {
                     over = true;
                     return Ok(false);
                 }
+                if matches!(self.kind, Kind::Sync { .. })
+                    && !self.persist_superiors(context, &change, occasion.position, out)?
+                {
+                    over = true;
+                    return Ok(false);
+                }
                 self.tell(context, &change, occasion, out)?;
                 self.at = occasion.moment;
                 if self.loses_base(context, &change)? {
@@ -70,11 +76,11 @@ impl Follower {
                 if self.large.is_none() {
                     self.put_gone(out);
                 }
-                Ok(if over {
-                    Followed::More
-                } else {
-                    Followed::CaughtUp
-                })
+                if over {
+                    return Ok(Followed::More);
+                }
+                self.ahead.forget();
+                Ok(Followed::CaughtUp)
             }
         }
     }
@@ -173,6 +179,7 @@ impl Follower {
                 (None, true) => SyncState::Add,
                 (None, false) => SyncState::Modify,
             };
+            self.ahead.note(entry);
             return self.put_entry(entry, state, moment, out);
         }
         let had = self.members.remove(entry.id.0);

@@ -143,8 +143,13 @@ impl Follower {
                     over = true;
                     return Ok(false);
                 }
-                told = occasion.moment;
-                self.delta_one(context, &change, occasion.moment, &mut seen, out)?;
+                let moment = occasion.moment;
+                if !self.delta_superiors(context, &change, (moment, &mut seen), out)? {
+                    over = true;
+                    return Ok(false);
+                }
+                told = moment;
+                self.delta_one(context, &change, moment, &mut seen, out)?;
                 over = self.large.is_some() || !self.delta_walk(context, slice, &mut seen, out)?;
                 Ok(!over)
             })?;
@@ -204,7 +209,7 @@ impl Follower {
 
     /// An entry that changed, or lies below one that moved: it is in the content now, or not. With
     /// a moment the client has got everything up to there.
-    fn delta_entry(
+    pub(super) fn delta_entry(
         &mut self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
