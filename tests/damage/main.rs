@@ -290,6 +290,70 @@ fn an_export_ends_at_damage_and_a_salvage_leaves_it_out() {
     assert_eq!(saved.split("\n\n").collect::<Vec<_>>(), expected);
 }
 
+/// Where a text stands in a file.
+fn place_of(bytes: &[u8], text: &str) -> usize {
+    let mut windows = bytes.windows(text.len());
+    let place = windows.position(|it| it == text.as_bytes());
+    place.expect("it is there")
+}
+
+#[test]
+fn a_check_compares_entries_beside_damaged_pages() {
+    const PAGE: usize = 4096;
+    let (pando, file) = stopped();
+    let mut bytes = fs::read(&file).expect("the database");
+    // A bit in two entries, and the kind of a page with other entries.
+    for letters in ["b".repeat(1_900), "d".repeat(1_900)] {
+        let place = place_of(&bytes, &letters);
+        bytes[place + 900] ^= 1;
+    }
+    let page = place_of(&bytes, &"f".repeat(1_900)) / PAGE * PAGE;
+    bytes[page + 10] ^= 4;
+    fs::write(&file, bytes).expect("written");
+    let checked = pando.run_on_node(&["check"], &[]).expect(1);
+    let said = checked.err;
+    assert_eq!(said.matches("is not the large value").count(), 1, "{said}");
+    assert_eq!(said.matches("checksum does not fit").count(), 2, "{said}");
+    assert!(said.contains("can be reached"), "{said}");
+    assert!(said.contains("pando restore"), "{said}");
+}
+
+#[test]
+fn a_backup_of_damaged_entries_is_not_made_and_names_them() {
+    let (mut pando, file) = stopped();
+    let mut bytes = fs::read(&file).expect("the database");
+    for letters in ["b".repeat(1_900), "d".repeat(1_900)] {
+        let place = place_of(&bytes, &letters);
+        bytes[place + 900] ^= 1;
+    }
+    fs::write(&file, bytes).expect("written");
+    let backups = pando.folder.join("backups");
+    let to = backups.to_string_lossy().into_owned();
+    let (plain, single) = (format!("{to}-plain"), format!("{to}-single"));
+    for is_served in [false, true] {
+        if is_served {
+            pando.serve();
+        }
+        for args in [
+            &[&*plain][..],
+            &[&*to, "--keep", "1"],
+            &[&*single, "--single"],
+        ] {
+            let refused = pando.run_on_node(&["backup"], args).expect(1);
+            let said = refused.err;
+            assert_eq!(said.matches("is damaged").count(), 2, "{said}");
+            assert_eq!(said.matches("uid=user").count(), 2, "{said}");
+            assert!(said.contains("pando restore"), "{said}");
+        }
+    }
+    for left in [plain, single] {
+        assert!(!fs::exists(left).expect("a folder that can be read"));
+    }
+    let left = fs::read_dir(&backups).expect("a folder").flatten();
+    let left: Vec<_> = left.map(|it| it.file_name()).collect();
+    assert_eq!(left, ["pando-backup.lock"]);
+}
+
 #[test]
 fn a_damaged_last_record_is_not_taken_for_a_torn_one() {
     const PAGE: usize = 4096;

@@ -7,7 +7,7 @@ use crate::recover::{self, Recovered};
 use crate::rules;
 use crate::stop::Failure;
 use std::path::Path;
-use store::Store;
+use store::{PageProblems, Store};
 
 /// What a check found.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Of a database whose pages are damaged: nothing else was looked at, because walking over
-    /// such pages may end the process.
-    fn of_pages(problems: Vec<String>) -> CheckReport {
+    /// Of a database whose pages are damaged: its entries were compared with their checksums, but
+    /// no table with another, because walking over such pages may end the process.
+    fn of_pages(problems: PageProblems) -> CheckReport {
         CheckReport {
-            problem_count: problems.len() as u64,
-            problems,
-            entries: 0,
+            problem_count: problems.count,
+            problems: problems.words,
+            entries: problems.entries,
             deleted_subtrees: 0,
             digest: String::new(),
             recovered: None,
@@ -66,7 +66,7 @@ fn check_after(
     open: impl FnOnce(&Path) -> Result<(Store, Option<Recovered>), Failure>,
 ) -> Result<CheckReport, Failure> {
     let problems = Store::examine_pages(data)?;
-    if !problems.is_empty() {
+    if problems.count > 0 {
         return Ok(CheckReport::of_pages(problems));
     }
     let (_, recovered) = open(data)?;
@@ -87,7 +87,7 @@ fn check_after(
 pub fn check_served(data: &Path) -> Result<CheckReport, Failure> {
     let store = Store::read_only(data, true)?;
     let problems = store.examine_own_pages()?;
-    if !problems.is_empty() {
+    if problems.count > 0 {
         return Ok(CheckReport::of_pages(problems));
     }
     let report = examine(&store)?;

@@ -130,7 +130,7 @@ const CHECKSUM_BYTES: usize = 8;
 
 /// The row of an entry without its checksum, which is compared.
 #[inline]
-fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
+pub(crate) fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     if let Some((content, checksum)) = row.split_last_chunk::<CHECKSUM_BYTES>()
         && content.first() == Some(&VERSION)
         && XxHash3_64::oneshot(content) ^ id.0 == u64::from_le_bytes(*checksum)

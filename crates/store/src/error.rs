@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::id::EntryId;
+use crate::lmdb;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
@@ -230,8 +231,20 @@ impl fmt::Display for Error {
             Error::Conflict { detail } => f.write_str(detail),
             Error::Cancelled => f.write_str("given up before its end"),
             Error::System { doing, source } => write!(f, "{doing}: {source}"),
-            Error::Lmdb { message, .. } => f.write_str(message),
+            Error::Lmdb { code, message } => write_lmdb(f, *code, message),
         }
+    }
+}
+
+/// What LMDB says, and the way out if its pages are damaged.
+fn write_lmdb(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
+    f.write_str(message)?;
+    match lmdb::means_damage(code) {
+        true => f.write_str(
+            ": the database is damaged; `pando check` finds all damage, `pando restore` brings a \
+             backup back",
+        ),
+        false => Ok(()),
     }
 }
 

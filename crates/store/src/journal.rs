@@ -30,7 +30,7 @@ pub use recovery::Recovery;
 pub use tail::LogTail;
 
 pub(crate) use checkpoint::{
-    Checkpoint, META_BYTES, exists as is_open, meta as checkpoint_meta, meta_of, put_meta_back,
+    Checkpoint, exists as is_open, meta as checkpoint_meta, meta_of, put_meta_back,
 };
 pub(crate) use recovery::{go_back, refuse_lost_records};
 

@@ -34,6 +34,7 @@ mod link;
 mod lmdb;
 mod lock;
 mod page_file;
+mod page_layout;
 mod plan;
 pub mod private;
 mod reader;
@@ -67,6 +68,7 @@ pub use link::{
 };
 pub use lmdb::Statistics;
 pub use lock::LOCK_FILE;
+pub use page_file::PageProblems;
 pub use plan::{Advice, FilterPart, Gathering, Plan, advise, filter_parts, plan};
 pub use reader::Reader;
 pub use reader_table::overwrite_in_place;

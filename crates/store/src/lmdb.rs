@@ -42,6 +42,20 @@ use crate::error::{Error, means_full};
 /// LMDB's code for what is not there.
 pub const NOT_FOUND: c_int = ffi::MDB_NOTFOUND;
 
+/// Whether a code of LMDB says that its pages are not as it wrote them.
+pub fn means_damage(code: c_int) -> bool {
+    matches!(
+        code,
+        ffi::MDB_PAGE_NOTFOUND
+            | ffi::MDB_CORRUPTED
+            | ffi::MDB_INVALID
+            | ffi::MDB_CURSOR_FULL
+            | ffi::MDB_PAGE_FULL
+            | ffi::MDB_BAD_VALSIZE
+            | ffi::MDB_INCOMPATIBLE
+    )
+}
+
 /// A row: key and value.
 pub type Row<'a> = (&'a [u8], &'a [u8]);
 

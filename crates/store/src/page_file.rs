@@ -8,6 +8,9 @@
 //! reachable lies within the file, is of the kind expected, and has its nodes within its bounds.
 //! Whether the rows say the right thing is for [`crate::check`].
 
+mod entries;
+mod page;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,57 +18,59 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::journal;
+use crate::page_layout::{
+    DEPTH_MAX, HEADER_BYTES, META_AT, META_BYTES, META_FREE_TREE_AT, META_LAST_PAGE_AT, META_MAGIC,
+    META_MAIN_TREE_AT, META_PAGE_SIZE_AT, META_TRANSACTION_AT, NO_PAGE, NODE_ITEMS, NODE_OVERFLOW,
+    NODE_TREE, PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_INNER, PAGE_LEAF, PAGE_OVERFLOW, TREE_BYTES,
+    u16_at, u32_at, u64_at,
+};
 use crate::store::DATABASE_FILE;
+use entries::Entries;
+use page::{Node, Page, inner_is_sound};
 
-/// Problems told in words; what is behind them is not looked at.
-const PROBLEMS_MAX: usize = 20;
-/// Where LMDB's meta record stands in each of the first two pages.
-const META_AT: u64 = 16;
-/// Bytes of the meta record.
-const META_BYTES: usize = 136;
-const META_MAGIC: u32 = 0xBEEF_C0DE;
-/// In the meta record: page size, the two trees, the last page, the transaction.
-const PAGE_SIZE_AT: usize = 24;
-const FREE_TREE_AT: usize = 24;
-const MAIN_TREE_AT: usize = 72;
-const LAST_PAGE_AT: usize = 120;
-const TRANSACTION_AT: usize = 128;
-/// Bytes of a tree's record.
-const TREE_BYTES: usize = 48;
+/// Problems told in words; all are counted.
+const PROBLEMS_MAX: usize = 100;
 /// More pages than a file system has room for, and few enough that bytes can be counted in 64 bits.
 const PAGES_MAX: u64 = 1 << 44;
-/// Bytes of a page's header, and of a node's.
-const HEADER_BYTES: usize = 16;
-const NODE_BYTES: usize = 8;
-/// Levels of a tree at most (`CURSOR_STACK`).
-const DEPTH_MAX: usize = 32;
-/// The root of an empty tree (`P_INVALID`).
-const NO_PAGE: u64 = u64::MAX;
-
-const PAGE_BRANCH: u16 = 0x01;
-const PAGE_LEAF: u16 = 0x02;
-const PAGE_OVERFLOW: u16 = 0x04;
-const PAGE_FIXED_ITEMS: u16 = 0x20;
-/// A page inside a row, of several items of one key.
-const PAGE_INNER: u16 = 0x40;
+/// The bits that say of which kind a page is.
 const KINDS: u16 = PAGE_BRANCH | PAGE_LEAF | PAGE_OVERFLOW | PAGE_FIXED_ITEMS | PAGE_INNER;
-const NODE_OVERFLOW: u16 = 0x01;
-const NODE_TREE: u16 = 0x02;
-const NODE_ITEMS: u16 = 0x04;
 
+/// What is wrong with the pages of a file. Nothing in a file that can be read safely.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageProblems {
+    /// The first hundred, in words.
+    pub words: Vec<String>,
+    /// How many there are.
+    pub count: u64,
+    /// Entries that are sound all the same. Only looked at when there are problems.
+    pub entries: u64,
+}
+
+impl PageProblems {
+    fn add(&mut self, problem: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.words.len() < PROBLEMS_MAX {
+            self.words.push(problem());
+        }
+    }
+}
 /// Looks at the pages of a folder's database, in the state that its next start begins with, or in
-/// that of a transaction whose snapshot the caller holds. Returns what is wrong, in words; nothing
-/// for a file that can be read safely.
+/// that of a transaction whose snapshot the caller holds. Where something is wrong, the entries
+/// that can be reached are compared with their checksums.
 ///
 /// # Errors
 /// [`Error::DamagedFile`] when the file has no state that could be looked at, or what the system
 /// says.
-pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<Vec<String>, Error> {
+pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<PageProblems, Error> {
     let file = PageFile::open_as(folder, transaction.map_or(Which::Next, Which::Of))?;
     let mut walk = Walk::new(&file);
     walk.tree("free pages", &file.free, 0)?;
     walk.tables()?;
-    Ok(walk.problems)
+    let mut problems = walk.problems;
+    if problems.count > 0 {
+        entries::compare(&file, &mut problems)?;
+    }
+    Ok(problems)
 }
 
 /// Refuses a database file that is empty, none of LMDB's, or shorter than its pages need. Costs
@@ -82,15 +87,15 @@ pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
     let mut walk = Walk::new(&file);
     walk.keeps_free = true;
     walk.tree("free pages", &file.free, 0)?;
-    let missing = file.length / file.page_bytes..file.last_page + 1;
+    let missing = file.length / file.page_bytes..file.last_page.saturating_add(1);
     let missed = missing.clone().find(|page| !walk.free.contains(page));
-    if missed.is_none() && walk.problems.is_empty() {
+    if missed.is_none() && walk.problems.count == 0 {
         return Ok(());
     }
     Err(file.damaged(format!(
         "it has {} bytes instead of {}: its end is missing",
         file.length,
-        missing.end * file.page_bytes
+        missing.end.saturating_mul(file.page_bytes)
     )))
 }
 
@@ -107,10 +112,17 @@ pub(crate) fn next_value(folder: &Path, table: &str, key: &[u8]) -> Option<Vec<u
 
 fn value_in(folder: &Path, which: Which, table: &str, key: &[u8]) -> Option<Vec<u8>> {
     let file = PageFile::open_as(folder, which).ok()?;
-    let mut walk = Walk::new(&file);
-    let record = walk.value(TABLE_OF_TABLES, &file.main, table.as_bytes());
-    let tree = TreeRecord::decode(&record.ok()??)?;
-    walk.value(table, &tree, key).ok()?
+    file.value(table, key)
+}
+
+impl PageFile {
+    /// The value of a key in a table, if it can be read and stands in its leaf.
+    fn value(&self, table: &str, key: &[u8]) -> Option<Vec<u8>> {
+        let mut walk = Walk::new(self);
+        let record = walk.value(TABLE_OF_TABLES, &self.main, table.as_bytes());
+        let tree = TreeRecord::decode(&record.ok()??)?;
+        walk.value(table, &tree, key).ok()?
+    }
 }
 
 /// The state of a file that is meant.
@@ -176,12 +188,12 @@ impl PageFile {
         let second = read_meta(&file, page_bytes).filter(|it| page_size(it) == Some(page_bytes));
         let newest = || {
             let both = first.into_iter().chain(second);
-            both.max_by_key(|it| u64_at(it, TRANSACTION_AT))
+            both.max_by_key(|it| u64_at(it, META_TRANSACTION_AT))
         };
         let meta = match which {
             Which::Of(wanted) => {
                 let mut both = first.into_iter().chain(second);
-                both.find(|it| u64_at(it, TRANSACTION_AT) == Some(wanted))
+                both.find(|it| u64_at(it, META_TRANSACTION_AT) == Some(wanted))
                     .ok_or_else(|| Error::conflict("the state to look at has been passed"))?
             }
             Which::Newest => newest().ok_or_else(|| damaged(none))?,
@@ -191,9 +203,9 @@ impl PageFile {
             }
         };
         let tree = |at: usize| TreeRecord::decode(meta.get(at..).unwrap_or_default());
-        let trees = tree(FREE_TREE_AT).zip(tree(MAIN_TREE_AT));
+        let trees = tree(META_FREE_TREE_AT).zip(tree(META_MAIN_TREE_AT));
         let (free, main) = trees.ok_or_else(|| damaged(none))?;
-        let last_page = u64_at(&meta, LAST_PAGE_AT).filter(|it| *it < PAGES_MAX);
+        let last_page = u64_at(&meta, META_LAST_PAGE_AT).filter(|it| *it < PAGES_MAX);
         Ok(PageFile {
             last_page: last_page
                 .ok_or_else(|| damaged("it names more pages than a file can have"))?,
@@ -204,6 +216,11 @@ impl PageFile {
             free,
             main,
         })
+    }
+
+    /// Pages of the state that are in the file.
+    fn pages(&self) -> u64 {
+        (self.length / self.page_bytes).min(self.last_page.saturating_add(1))
     }
 
     fn damaged(&self, detail: String) -> Error {
@@ -217,7 +234,9 @@ impl PageFile {
 /// A walk over all pages of a state.
 struct Walk<'f> {
     file: &'f PageFile,
-    problems: Vec<String>,
+    problems: PageProblems,
+    /// Entries met, if they are wanted.
+    entries: Option<Entries>,
     /// Pages met so far, one bit for each.
     met: Vec<u64>,
     /// Pages of the list of free ones, if they are wanted.
@@ -231,7 +250,8 @@ impl<'f> Walk<'f> {
     fn new(file: &'f PageFile) -> Walk<'f> {
         Walk {
             file,
-            problems: Vec::new(),
+            problems: PageProblems::default(),
+            entries: None,
             met: Vec::new(),
             free: HashSet::new(),
             keeps_free: false,
@@ -286,9 +306,6 @@ impl<'f> Walk<'f> {
         }
         let mut waiting = vec![(tree.root, 1_usize)];
         while let Some((number, level)) = waiting.pop() {
-            if self.problems.len() >= PROBLEMS_MAX {
-                return Ok(());
-            }
             let Some(page) = self.page(table, number)? else {
                 continue;
             };
@@ -349,9 +366,15 @@ impl<'f> Walk<'f> {
                     return Ok(());
                 }
             };
-            if let Some(data) = data
-                && self.keeps_free
+            let Some(data) = data else {
+                continue;
+            };
+            if let Some(entries) = &mut self.entries
+                && table == ENTRY_TABLE
             {
+                entries.meet(node.key, &data);
+            }
+            if self.keeps_free {
                 // A count, and as many numbers of pages.
                 let numbers = data.chunks_exact(8).skip(1).filter_map(|it| u64_at(it, 0));
                 self.free.extend(numbers);
@@ -370,11 +393,8 @@ impl<'f> Walk<'f> {
         let first = u64_at(node.data, 0).unwrap_or(NO_PAGE);
         let bytes = HEADER_BYTES as u64 + node.length as u64;
         let pages = bytes.div_ceil(self.file.page_bytes);
-        let end = first.checked_add(pages).filter(|end| {
-            first >= 2
-                && *end <= self.file.last_page + 1
-                && *end * self.file.page_bytes <= self.file.length
-        });
+        let end = first.checked_add(pages);
+        let end = end.filter(|end| first >= 2 && *end <= self.file.pages());
         let Some(end) = end else {
             self.add(
                 table,
@@ -400,7 +420,7 @@ impl<'f> Walk<'f> {
         for page in first..end {
             self.meet(table, page);
         }
-        if !self.keeps_free {
+        if !self.keeps_free && (self.entries.is_none() || table != ENTRY_TABLE) {
             return Ok(None);
         }
         let mut value = vec![0; node.length];
@@ -414,12 +434,7 @@ impl<'f> Walk<'f> {
     /// A page of a tree, if it is one.
     fn page(&mut self, table: &str, number: u64) -> Result<Option<Page>, Error> {
         let page_bytes = self.file.page_bytes;
-        let inside = number >= 2
-            && number <= self.file.last_page
-            && number
-                .checked_add(1)
-                .is_some_and(|end| end * page_bytes <= self.file.length);
-        if !inside {
+        if number < 2 || number >= self.file.pages() {
             self.add(table, number, "is not in the file".to_owned());
             return Ok(None);
         }
@@ -455,105 +470,15 @@ impl<'f> Walk<'f> {
     }
 
     fn add(&mut self, table: &str, number: u64, problem: String) {
-        if self.problems.len() < PROBLEMS_MAX {
-            self.problems
-                .push(format!("table {table}: page {number} {problem}"));
-        }
+        self.problems
+            .add(|| format!("table {table}: page {number} {problem}"));
     }
 }
 
+/// The table of entries.
+const ENTRY_TABLE: &str = "entry";
 /// What the table of tables is called in problems.
 const TABLE_OF_TABLES: &str = "of tables";
-
-/// A page in memory.
-struct Page {
-    number: u64,
-    bytes: Vec<u8>,
-}
-
-/// A row of a leaf.
-struct Node<'p> {
-    flags: u16,
-    key: &'p [u8],
-    /// What stands in the page: the value, or where it is.
-    data: &'p [u8],
-    /// Bytes of the value.
-    length: usize,
-}
-
-impl Page {
-    fn u16(&self, at: usize) -> usize {
-        u16_at(&self.bytes, at).map_or(0, usize::from)
-    }
-
-    fn flags(&self) -> u16 {
-        self.u16(10) as u16
-    }
-
-    fn bounds_hold(&self) -> bool {
-        let (lower, upper) = (self.u16(12), self.u16(14));
-        lower >= HEADER_BYTES && lower <= upper && upper <= self.bytes.len()
-    }
-
-    fn count(&self) -> usize {
-        self.u16(12).saturating_sub(HEADER_BYTES) / 2
-    }
-
-    /// Where a node begins, and its key: within the part of the page that nodes take.
-    fn node(&self, at: usize) -> Option<(usize, &[u8])> {
-        let node = self.u16(HEADER_BYTES + 2 * at);
-        let key = node + NODE_BYTES;
-        let sound = node >= self.u16(14) && node.is_multiple_of(2);
-        let length = usize::from(u16_at(&self.bytes, node + 6)?);
-        sound.then_some((node, self.bytes.get(key..key + length)?))
-    }
-
-    /// The pages that a branch page leads to. It has two at least.
-    fn children(&self) -> Option<Vec<u64>> {
-        let child = |at| {
-            let (node, _) = self.node(at)?;
-            Some(u64_at(&self.bytes, node)? & 0xFFFF_FFFF_FFFF)
-        };
-        let children: Option<Vec<u64>> = (0..self.count()).map(child).collect();
-        children.filter(|it| it.len() >= 2)
-    }
-
-    fn leaf_node(&self, at: usize) -> Option<Node<'_>> {
-        let (node, key) = self.node(at)?;
-        let length = usize::from(u16_at(&self.bytes, node)?)
-            | usize::from(u16_at(&self.bytes, node + 2)?) << 16;
-        let flags = u16_at(&self.bytes, node + 4)?;
-        let data = node + NODE_BYTES + key.len();
-        let here = match flags & NODE_OVERFLOW {
-            0 => length,
-            _ => 8,
-        };
-        Some(Node {
-            flags,
-            key,
-            data: self.bytes.get(data..data + here)?,
-            length,
-        })
-    }
-
-    /// The items of a page that holds nothing but items of one length.
-    fn fixed_items(&self) -> Option<&[u8]> {
-        let length = self.u16(8);
-        let end = HEADER_BYTES + length * self.count();
-        self.bytes.get(HEADER_BYTES..end).filter(|_| length > 0)
-    }
-}
-
-/// Whether a page inside a row, which has several items of one length, lies within the row.
-fn inner_is_sound(inner: &[u8]) -> bool {
-    let u16 = |at| u16_at(inner, at).map_or(0, usize::from);
-    let (lower, upper) = (u16(12), u16(14));
-    let items = lower.saturating_sub(HEADER_BYTES) / 2;
-    u16(10) as u16 & PAGE_FIXED_ITEMS != 0
-        && lower <= upper
-        && upper <= inner.len()
-        && HEADER_BYTES + items * u16(8) <= inner.len()
-}
 
 /// The meta record of the page that begins at this byte, if it is one.
 fn read_meta(file: &File, page: u64) -> Option<[u8; META_BYTES]> {
@@ -563,19 +488,7 @@ fn read_meta(file: &File, page: u64) -> Option<[u8; META_BYTES]> {
 }
 
 fn page_size(meta: &[u8; META_BYTES]) -> Option<u64> {
-    let bytes = u32_at(meta, PAGE_SIZE_AT)?;
+    let bytes = u32_at(meta, META_PAGE_SIZE_AT)?;
     let usual = bytes.is_power_of_two() && (512..=65_536).contains(&bytes);
     usual.then_some(u64::from(bytes))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }

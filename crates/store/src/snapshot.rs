@@ -259,6 +259,33 @@ impl<'a> Snapshot<'a> {
         self.scan(from, EntryId(u64::MAX), Sight::Stored)
     }
 
+    /// Reads every entry, those of deleted subtrees included, as long as it is `wanted`: calls
+    /// `damaged` for each that is damaged, and returns how many there are of those that the state
+    /// counts.
+    ///
+    /// # Errors
+    /// What LMDB says; [`Error::Cancelled`].
+    pub fn read_all(
+        &self,
+        wanted: &dyn Fn() -> bool,
+        damaged: &mut dyn FnMut(EntryId),
+    ) -> Result<(u64, u64), Error> {
+        const WANTED_EVERY: u64 = 1_024;
+        let mut met = 0;
+        for row in self.stored_entries_from(EntryId(1)) {
+            match row {
+                Ok(_) => {}
+                Err(Error::DamagedEntry { id }) => damaged(id),
+                Err(error) => return Err(error),
+            }
+            met += 1;
+            if met % WANTED_EVERY == 0 && !wanted() {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok((met, self.state()?.entries))
+    }
+
     /// The entries with ids from `from` to `to`, both included, by id.
     pub(crate) fn scan(
         &self,

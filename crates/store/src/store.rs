@@ -16,7 +16,7 @@ use crate::lmdb::{
     self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
 };
 use crate::lock::{self, Lock, Taken, lock_folder};
-use crate::page_file;
+use crate::page_file::{self, PageProblems};
 use crate::reader::Reader;
 use crate::reader_table::{READERS_MAX, ReaderTable, overwrite_in_place, require_visible};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
@@ -222,12 +222,12 @@ impl Store {
     }
 
     /// Looks at the pages of a folder's database, which nobody has open, before they are walked
-    /// over. Returns what is wrong with them, in words; nothing when they can be read safely.
+    /// over, and at the entries in them if something is wrong.
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::Locked`], [`Error::DamagedFile`] when the file has no state
     /// that could be looked at, or what the system says.
-    pub fn examine_pages(folder: &Path) -> Result<Vec<String>, Error> {
+    pub fn examine_pages(folder: &Path) -> Result<PageProblems, Error> {
         whole_file(folder)?;
         let _lock = lock_folder(folder)?;
         page_file::examine(folder, None)
@@ -237,7 +237,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::examine_pages`].
-    pub fn examine_own_pages(&self) -> Result<Vec<String>, Error> {
+    pub fn examine_own_pages(&self) -> Result<PageProblems, Error> {
         // A state is passed when two more are committed between two lines.
         const TRIES_MAX: usize = 1_000;
         let environment = self.shared.environment();

@@ -16,8 +16,9 @@ use crate::error::Error;
 use crate::fields::{FieldReader, Fields};
 use crate::id::EntryId;
 use crate::index_set::IndexKind;
-use crate::journal::{META_BYTES, meta_of, put_meta_back};
+use crate::journal::{meta_of, put_meta_back};
 use crate::lmdb::ReadTransaction;
+use crate::page_layout::META_BYTES;
 use crate::state::State;
 use crate::store::{DATABASE_FILE, Store, StoreOptions, sync_folder};
 

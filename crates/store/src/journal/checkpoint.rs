@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::log::LogPlace;
 use super::segment::LogId;
 use crate::error::Error;
+use crate::page_layout::{META_AT, META_BYTES, META_MAGIC, META_PAGE_SIZE_AT, META_TRANSACTION_AT};
 use crate::store::{DATABASE_FILE, sync_folder};
 
 /// The name of the file.
@@ -28,13 +29,6 @@ const VERSION: u32 = 1;
 const SLOT_BYTES: usize = 4096;
 const SLOT_USED: usize = 72 + META_BYTES + 8;
 
-/// Where LMDB's meta record stands in its page (`MDB_meta` behind `MDB_page`'s header, 64 bits).
-const META_AT: u64 = 16;
-pub(crate) const META_BYTES: usize = 136;
-const META_MAGIC: u32 = 0xBEEF_C0DE;
-/// In the record: the page size and the id of the transaction that wrote it.
-const META_PAGE_SIZE_AT: usize = 24;
-const META_TRANSACTION_AT: usize = 128;
 /// Where the database file says which log it belongs to: in page 0, behind all that LMDB writes
 /// there.
 const MARK_AT: u64 = 2048;

@@ -46,8 +46,8 @@ fn pages(bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::META_BYTES;
     use crate::journal::log::LogPlace;
+    use crate::page_layout::META_BYTES;
 
     /// The seeds are what is really written, so what counts as its length is right here.
     #[test]

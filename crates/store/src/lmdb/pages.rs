@@ -18,26 +18,15 @@ use std::cmp::Ordering;
 use std::ffi::c_int;
 use std::ops::Range;
 
+use crate::page_layout::{
+    DEPTH_MAX, HEADER_BYTES, NO_PAGE, NODE_BYTES, NODE_ITEMS, NODE_OVERFLOW, NODE_TREE,
+    PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_LEAF,
+};
+
 /// Bytes of a page. A database with others is left to LMDB.
 pub(super) const PAGE_BYTES: usize = 4096;
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// Bytes of a page's header; a page inside a row has the same.
-const HEADER_BYTES: usize = 16;
-/// Bytes before the key of a node.
-const NODE_BYTES: usize = 8;
-/// Levels of a tree at most (`CURSOR_STACK`).
-const DEPTH_MAX: usize = 32;
-/// The root of an empty tree (`P_INVALID`).
-const NO_PAGE: u64 = u64::MAX;
-
-const PAGE_BRANCH: u16 = 0x01;
-const PAGE_LEAF: u16 = 0x02;
-const PAGE_FIXED_ITEMS: u16 = 0x20;
-const NODE_OVERFLOW: u16 = 0x01;
-const NODE_TREE: u16 = 0x02;
-const NODE_ITEMS: u16 = 0x04;
-
 /// A tree, and what helps to find its rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree {
