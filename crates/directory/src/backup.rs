@@ -13,6 +13,7 @@ mod manifest;
 mod restore;
 mod room;
 pub(crate) mod single;
+mod sound;
 mod stream;
 mod verify;
 
@@ -186,24 +187,29 @@ impl Source {
         let (from, into) = io::pipe().map_err(file(path))?;
         std::thread::scope(|scope| {
             let copying = scope.spawn(move || self.0.copy_to(into.as_fd()));
+            let reading = scope.spawn(|| sound::require_sound(&self.0, meter));
             let compressed = compress(from, content, path, meter);
             // The pipe's end is closed by now, so the copy ends too.
-            let copied = copying.join().unwrap_or_else(|_| {
-                Err(Error::Conflict {
-                    detail: "the copying thread ended early".to_owned(),
-                })
-            });
+            let copied = copying.join().map_err(|_| ended("copying"));
+            let sound = reading.join().unwrap_or_else(|_| Err(ended("reading")));
             match (compressed, copied) {
                 // A broken pipe is only the echo of what was wrong at the other end.
-                (Err(failure), _) => Err(failure),
-                (_, Err(error)) => Err(error.into()),
-                (Ok(compressed), Ok(())) => {
+                (Err(failure), _) | (_, Err(failure)) => Err(failure),
+                (_, Ok(Err(error))) => Err(error.into()),
+                (Ok(compressed), Ok(Ok(()))) => {
                     self.0.require_same_holder()?;
-                    Ok(compressed)
+                    sound.map(|()| compressed)
                 }
             }
         })
     }
+}
+
+/// What is wrong when a thread panicked.
+fn ended(doing: &str) -> Failure {
+    Failure::Store(Error::Conflict {
+        detail: format!("the {doing} thread ended early"),
+    })
 }
 
 fn compress<W: Write>(

@@ -13,7 +13,7 @@ mod changes;
 mod forgotten;
 mod order;
 mod render;
-mod salvage;
+pub(crate) mod salvage;
 
 pub use changes::{ChangesOptions, export_changes};
 

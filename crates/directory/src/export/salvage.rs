@@ -6,7 +6,7 @@ use store::{EntryId, Snapshot};
 
 /// Entries that were left out, with the reasons.
 #[derive(Debug, Default)]
-pub(super) struct Losses(Mutex<BTreeMap<EntryId, String>>);
+pub(crate) struct Losses(Mutex<BTreeMap<EntryId, String>>);
 
 impl Losses {
     /// Notes an entry that could not be read.
