@@ -1,5 +1,6 @@
 //! Imports that are killed: all or nothing, and on from the checkpoint.
 
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use kit::process::{Running, until};
@@ -62,6 +63,48 @@ fn crash_during_an_import_leaves_all_or_nothing() {
         pando.run_on_node(&["import"], &[&file]).expect(0);
     }
     assert_eq!(kit::ldif::parse(&pando.export()).len(), 40_001);
+}
+
+#[test]
+fn crash_while_entries_are_added_leaves_all_or_nothing() {
+    let mut random = Random::announced("crash_while_entries_are_added_leaves_all_or_nothing");
+    let pando = Pando::init();
+    let person = |name: &str| {
+        let mut person = people::person(name);
+        person.name = format!("uid={name},{SUFFIX}");
+        kit::ldif::print(&person)
+    };
+    let all: String = (0..20_000).map(|it| person(&format!("p{it}"))).collect();
+    let all = pando.folder.write("all.ldif", all);
+    pando
+        .run_on_node(&["import"], &[&all.to_string_lossy()])
+        .expect(0);
+    let before = pando.export();
+    let database = pando.node().join("data").join("pando.mdb");
+    let inode = || std::fs::metadata(&database).expect("there").ino();
+    let place = inode();
+    let mut whole = 0;
+    for round in 0..ROUNDS {
+        // New ones each time, since those of an import that came to its end are there.
+        let more: String = (0..600)
+            .map(|it| person(&format!("r{round}-{it}")))
+            .collect();
+        let more = pando.folder.write("more.ldif", more);
+        let there = kit::ldif::parse(&pando.export()).len();
+        kill_after(
+            importing(&pando, &[&more.to_string_lossy()]),
+            random.below(40),
+        );
+        pando.assert_clean();
+        match kit::ldif::parse(&pando.export()).len() - there {
+            0 => {}
+            600 => whole += 1,
+            some => panic!("{some} of 600 entries were added"),
+        }
+    }
+    assert_eq!(inode(), place, "the database is the one that was there");
+    assert!(pando.export().starts_with(before.trim_end()));
+    eprintln!("{ROUNDS} crashes, {whole} imports whole");
 }
 
 #[test]

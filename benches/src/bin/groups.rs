@@ -133,7 +133,7 @@ fn load(folder: &Folder, arguments: &Arguments, out: &mut Journal) -> io::Result
     let after = folder.size(Subject::Pando)?;
     let each = |octets: u64| octets as f64 / members as f64;
     out.line(&row_of("LDIF for each member", each(octets), "bytes"))?;
-    let words = "import of the groups, with a copy of the people";
+    let words = "import of the groups, beside the people";
     out.line(&row_of(words, took.as_secs_f64(), "s"))?;
     let grown = each(after.saturating_sub(before));
     out.line(&row_of("database for each member", grown, "bytes"))?;

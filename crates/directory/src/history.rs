@@ -219,6 +219,22 @@ impl Recorder {
     }
 }
 
+/// Forgets all changes: who follows the directory compares entries then.
+pub(crate) fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
+    loop {
+        let oldest = {
+            let snapshot = batch.snapshot();
+            snapshot.history_from(0).next().transpose()?.map(|it| it.0)
+        };
+        match oldest {
+            Some(time) => batch.delete_history(time)?,
+            None => break,
+        };
+    }
+    batch.delete_meta(META_BORN)?;
+    Ok(batch.delete_meta(META_MOVED)?)
+}
+
 /// Begins the history of a database that has none: what was imported is its first state.
 fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Failure> {
     let before = time_in(&batch.snapshot(), META_TIME)?.filter(|it| *it < time_us);

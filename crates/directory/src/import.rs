@@ -2,7 +2,8 @@
 //!
 //! The new database is built beside the old one and takes its place by one rename, so a crash at
 //! any moment leaves the old one untouched or the new one whole. The old database's entries,
-//! `cn=config` among them, go through the same pipeline first.
+//! `cn=config` among them, go through the same pipeline first. What is small beside the old
+//! database is added to it by one transaction instead, see `target.rs`.
 //!
 //! ```text
 //! source ─pieces─▶ workers: parse, check, encode, index ─in input order─▶ sequencer ─▶ store
@@ -21,6 +22,7 @@ mod entry;
 mod finish;
 mod holders;
 mod kept;
+mod known;
 pub(crate) mod line;
 mod links;
 mod meter;
@@ -36,6 +38,7 @@ mod source;
 mod stamps;
 mod stored;
 mod table;
+mod target;
 mod urls;
 mod verdict;
 mod work;
@@ -69,6 +72,19 @@ const TEMPORARY_NOTE: &str = "temporary";
 /// Memory for sorting unless something else is said.
 const MEMORY_BYTES: usize = 1 << 30;
 
+/// Where an import writes. The entries are the same afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WrittenTo {
+    /// Into the database that is there when the input is small beside it, into a new one otherwise.
+    #[default]
+    Fitting,
+    /// Into a new database, which takes the place of the old one.
+    New,
+    /// Into the database that is there, however large the input is. A new one is made all the same
+    /// where values are under rules or an index is not complete.
+    Old,
+}
+
 /// How entries are imported.
 #[derive(Clone)]
 pub struct ImportOptions {
@@ -96,6 +112,10 @@ pub struct ImportOptions {
     pub temporary: Option<PathBuf>,
     /// Where rejected entries go; the file is made when there is one.
     pub rejects: PathBuf,
+    /// Where entries are written.
+    pub place: WrittenTo,
+    /// Bytes of the input, about; `None` when nobody knows.
+    pub input_bytes: Option<u64>,
     /// Where time and identifiers come from.
     pub clock: Arc<dyn Clock>,
 }
@@ -115,6 +135,8 @@ impl ImportOptions {
             resume: false,
             temporary: None,
             rejects,
+            place: WrittenTo::Fitting,
+            input_bytes: None,
             clock: Arc::new(SystemClock),
         }
     }
@@ -168,6 +190,11 @@ pub fn import(
     if saved.is_none() {
         remove_leftovers(data)?;
     }
+    let keeps_old = saved.is_none() && plan.keeps_old(&old)?;
+    if keeps_old {
+        private::create_folders(&folder)
+            .map_err(|error| Failure::file("making a folder", error))?;
+    }
     if let Some(saved) = &saved {
         plan.set_time(saved.time_us);
     }
@@ -186,12 +213,17 @@ pub fn import(
         about: about
             .as_deref()
             .ok()
-            .filter(|_| options.checkpoint.is_some()),
+            .filter(|_| options.checkpoint.is_some() && !keeps_old),
+        keeps_old,
     };
     let done = pipeline::run(&plan, &old, source, &site, saved.as_ref(), meter)
-        .and_then(|outcome| finish::finish(&plan, outcome))
+        .and_then(|written| finish::finish(&plan, &old, written))
         .and_then(|imported| {
-            swap(data, &folder)?;
+            match keeps_old {
+                // Empty, and removed by the next start should it stay.
+                true => drop(std::fs::remove_dir_all(&folder)),
+                false => swap(data, &folder)?,
+            }
             Ok(imported)
         });
     let done = done.map_err(|failure| match failure {

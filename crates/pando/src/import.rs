@@ -81,6 +81,10 @@ pub fn import(it: &Import) -> Result<(), Problem> {
             (Box::new(files), bytes_of(&it.files), size)
         }
     };
+    let options = ImportOptions {
+        input_bytes: size,
+        ..options
+    };
     // What an interrupted import has written needs no room any more.
     if let Some(size) = size.filter(|_| !it.resume) {
         estimate::require_room(&data, size)?;

@@ -6,6 +6,7 @@
 //!   after any other error the batch can only be dropped;
 //! - nothing is visible to readers before `commit` returns, and then everything is, durably.
 
+mod append;
 mod history;
 mod rows;
 

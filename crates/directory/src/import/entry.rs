@@ -1,6 +1,7 @@
 //! From a name and values as given to an entry row, checked.
 
 use super::attributes::{MADE, Role, STRUCTURAL, Slots};
+use super::known::Forms;
 use super::links;
 use super::names::Resolved;
 use super::plan::Plan;
@@ -40,6 +41,8 @@ pub(super) struct Given<'e> {
     pub extras: Vec<Extra<'e>>,
     /// Where values go that become links.
     pub links: &'e mut Vec<u8>,
+    /// Where their normal forms go, if they are to be looked up.
+    pub forms: Option<&'e mut Forms>,
 }
 
 /// Composes entries, one after the other.
@@ -113,7 +116,13 @@ impl Composer {
                 // Of a large group it would take twice as much while it grows.
                 let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
                 entry.links.reserve(bytes.sum());
-                links::put(schema, kind, values, entry.links);
+                links::put(
+                    schema,
+                    kind,
+                    values,
+                    entry.links,
+                    entry.forms.as_deref_mut(),
+                );
             } else if slot.role == STRUCTURAL && verdict.structural.is_some() {
                 // Another server may have other rules, or have kept it when the classes changed.
                 let class = verdict.structural.iter().map(|it| it.as_bytes());

@@ -4,6 +4,7 @@ use super::Imported;
 use super::contexts::Context;
 use super::pipeline::Outcome;
 use super::plan::Plan;
+use super::target::Written;
 use crate::catalog::CONFIG_NAME;
 use crate::commit::Record;
 use crate::config;
@@ -14,19 +15,39 @@ use crate::stop::Failure;
 use crate::write::{Change, Given, Modification, Write};
 use protocol::ChangeOperation;
 use schema::Description;
-use store::{DATABASE_FILE, Store};
+use store::{Batch, DATABASE_FILE, Store};
 
-/// Completes the new database, and closes it. Should the rest of the import fail, it can go on from
-/// its checkpoint: the loader holds what that needs until then.
-pub(super) fn finish(plan: &Plan<'_>, outcome: Outcome) -> Result<Imported, Failure> {
-    let loaded = outcome.finished.loaded;
-    let store = outcome.finished.store();
-    let mut digest = loaded.digest;
-    if !outcome.replacements.is_empty() || !outcome.contexts.is_empty() {
-        write(plan, &outcome, store)?;
-        store.sync()?;
-        digest = store.reader()?.snapshot()?.digest()?;
+/// Completes the database. A new one is closed, and the old one has everything afterwards. Should
+/// the rest of the import fail, it can go on from its checkpoint: the loader holds what that needs
+/// until then.
+pub(super) fn finish(
+    plan: &Plan<'_>,
+    old: &Store,
+    (outcome, written): (Outcome, Written<'_>),
+) -> Result<Imported, Failure> {
+    match written {
+        Written::Old(mut batch) => {
+            write(plan, &outcome, &mut batch)?;
+            batch.commit()?;
+            imported(plan, outcome, old)
+        }
+        Written::New(finished) => {
+            let store = finished.store();
+            if !outcome.replacements.is_empty() || !outcome.contexts.is_empty() {
+                let mut batch = store.begin(&plan.indexes(&outcome.schema))?;
+                write(plan, &outcome, &mut batch)?;
+                batch.commit()?;
+                store.sync()?;
+            }
+            imported(plan, outcome, store)
+        }
     }
+}
+
+/// What the import did, and what there is now.
+fn imported(plan: &Plan<'_>, outcome: Outcome, store: &Store) -> Result<Imported, Failure> {
+    let mut reader = store.reader()?;
+    let snapshot = reader.snapshot()?;
     let length = std::fs::metadata(store.folder().join(DATABASE_FILE)).map(|it| it.len());
     let secrets = plan.catalog.access.secrets();
     Ok(Imported {
@@ -37,32 +58,33 @@ pub(super) fn finish(plan: &Plan<'_>, outcome: Outcome) -> Result<Imported, Fail
         broken: outcome.broken,
         missing_contexts: outcome.missing_contexts,
         contexts: outcome.contexts.into_iter().map(|it| it.spelled).collect(),
-        total: loaded.entries,
-        digest: format!("{digest:032x}"),
-        bytes: length.unwrap_or(loaded.bytes),
+        total: snapshot.entry_count()?,
+        digest: format!("{:032x}", snapshot.digest()?),
+        bytes: length.unwrap_or(0),
     })
 }
 
-fn write(plan: &Plan<'_>, outcome: &Outcome, store: &Store) -> Result<(), Failure> {
-    let mut batch = store.begin(&plan.indexes(&outcome.schema))?;
+fn write(plan: &Plan<'_>, outcome: &Outcome, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    batch.set_schema(outcome.schema.clone());
     for replacement in &outcome.replacements {
         batch.update(replacement.id, &replacement.row)?;
     }
-    if !outcome.contexts.is_empty() {
-        let catalog = config::load(&batch.snapshot(), &outcome.schema)?;
-        let write = add_contexts(plan, &outcome.contexts)?;
-        let record = Record {
-            position: plan.position,
-            time_us: outcome.time_us,
-            units: vec![std::slice::from_ref(&write)],
-        };
-        let mut execution = Execution::new(&mut batch, &catalog, &record);
-        execution
-            .execute(&write)
-            .map_err(|stop| unusable(CONFIG_NAME, stop))?;
-        execution.finish()?;
+    if outcome.contexts.is_empty() {
+        return Ok(());
     }
-    Ok(batch.commit()?)
+    let catalog = config::load(&batch.snapshot(), &outcome.schema)?;
+    let write = add_contexts(plan, &outcome.contexts)?;
+    let record = Record {
+        position: plan.position,
+        time_us: outcome.time_us,
+        units: vec![std::slice::from_ref(&write)],
+    };
+    let mut execution = Execution::new(batch, &catalog, &record);
+    execution
+        .execute(&write)
+        .map_err(|stop| unusable(CONFIG_NAME, stop))?;
+    execution.finish()?;
+    Ok(())
 }
 
 /// The change that adds naming contexts to the configuration.

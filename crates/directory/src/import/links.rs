@@ -5,8 +5,10 @@
 //! A worker makes a *block* of the values of an entry; the file has a record for each block.
 
 use super::kept;
+use super::known::Forms;
 use super::names::hash;
 use super::table::NameTable;
+use super::target::Target;
 use crate::execute::DeletedMembers;
 use crate::operation::values::member_form;
 use crate::stop::Failure;
@@ -16,7 +18,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use store::private;
-use store::{BulkLoader, EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
+use store::{EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
 
 /// Whether values of a type and number become links in an entry of this RDN, so many as they are.
 pub(super) fn is_linked(
@@ -34,19 +36,25 @@ pub(super) fn is_linked(
 /// Bytes that a value takes in a block beside its text: the hash and its length.
 pub(super) const VALUE_BYTES: usize = 20;
 
-/// Appends the values of an attribute to a block.
+/// Appends the values of an attribute to a block, and their normal forms to others that are to be
+/// looked up, if any are.
 pub(super) fn put<'v>(
     schema: &Schema,
     (type_id, number): (TypeId, AttributeNumber),
     values: impl Iterator<Item = &'v [u8]>,
     block: &mut Vec<u8>,
+    mut forms: Option<&mut Forms>,
 ) {
     let at = begin(number, block);
     let mut form = Vec::new();
     let mut count = 0_u64;
     for value in values {
         member_form(schema, type_id, value, &mut form);
-        put_value(hash(&Name::from_bytes(&form)), value, block);
+        let hash = hash(&Name::from_bytes(&form));
+        if let Some(forms) = &mut forms {
+            forms.add(&form, hash);
+        }
+        put_value(hash, value, block);
         count += 1;
     }
     block[at..at + 8].copy_from_slice(&count.to_le_bytes());
@@ -165,11 +173,11 @@ impl Waiting {
         copy_resolved(id, block, names, file).map_err(failed)
     }
 
-    /// Gives all that waited to the loader, when every entry has its id, unless `check` is against
+    /// Gives all that waited to the target, when every entry has its id, unless `check` is against
     /// it.
     pub fn finish(
         self,
-        loader: &mut BulkLoader,
+        target: &mut Target<'_>,
         names: &NameTable,
         schema: &Schema,
         check: &dyn Fn() -> Result<(), Failure>,
@@ -202,10 +210,14 @@ impl Waiting {
                 if let Some(known) = schema.known(number) {
                     member_form(schema, known.type_id, &text, &mut form);
                 }
-                let given = texts.entry(hash);
-                members.push(*given.or_insert_with(|| loader.add_text(&text, &form)));
+                let id = match texts.get(&hash) {
+                    Some(id) => *id,
+                    None => target.add_text(&text, &form)?,
+                };
+                texts.insert(hash, id);
+                members.push(id);
             }
-            loader.add_links(id, number, &mut members)?;
+            target.add_links(id, number, &mut members)?;
         }
         Ok(())
     }

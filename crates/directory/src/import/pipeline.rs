@@ -5,12 +5,14 @@ use super::checkpoint::Saved;
 use super::contexts::{Context, Contexts, MissingContext};
 use super::holders::Holders;
 use super::line::Line;
+use super::names;
 use super::plan::Plan;
 use super::rejects::Rejects;
 use super::rulebook::Rulebook;
 use super::schema_in_use::SchemaInUse;
 use super::sequencer::{Replacement, Sequencer};
 use super::source::Source;
+use super::target::{Target, Written};
 use super::work::{Item, Pause, Task};
 use super::worker::Worker;
 use crate::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
@@ -22,10 +24,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::{BulkLoader, Finished, Store};
+use store::{BulkLoader, EntryId, Store};
 
 /// Entries of the old database in one piece.
 const STORED_ENTRIES: u64 = 512;
+
+/// The position of entries that `init` made.
+pub(super) const INITIAL_POSITION: u64 = 1;
 
 /// What the workers share.
 pub(super) struct Shared<'p> {
@@ -38,6 +43,8 @@ pub(super) struct Shared<'p> {
     pub subentries: AtomicBool,
     /// Added to the number of a piece for its stamps.
     pub first_stamp: u64,
+    /// The import adds to the old database, whose entries stay as they are.
+    pub keeps_old: bool,
     meter: &'p Meter,
     intake: Mutex<Intake>,
 }
@@ -50,6 +57,8 @@ pub(super) struct Site<'s> {
     pub temporary: Option<&'s Path>,
     /// What the import is about, if it makes checkpoints.
     pub about: Option<&'s str>,
+    /// There is no new database: what comes is added to the old one.
+    pub keeps_old: bool,
 }
 
 impl Site<'_> {
@@ -109,8 +118,6 @@ pub(super) struct Outcome {
     pub broken: Vec<String>,
     /// Later than the time of every entry.
     pub time_us: u64,
-    /// The new database.
-    pub finished: Finished,
 }
 
 /// Stops the line when a worker ends by a panic, so that nobody waits for it.
@@ -124,21 +131,21 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Builds the new database in `folder`.
-pub(super) fn run(
+/// Builds the new database, or adds to the old one.
+pub(super) fn run<'o>(
     plan: &Plan<'_>,
-    old: &Store,
+    old: &'o Store,
     source: Box<dyn Source>,
     site: &Site<'_>,
     saved: Option<&Saved>,
     meter: &Meter,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, Written<'o>), Failure> {
     let shared = shared(plan, source, site, saved, meter)?;
-    let mut loader = match saved {
-        Some(saved) => BulkLoader::resume(site.folder, &saved.loader)?,
-        None => BulkLoader::create(site.folder, &plan.indexes(&plan.catalog.schema))?,
+    let target = target(plan, old, site, saved)?;
+    let initial = match site.keeps_old {
+        true => open_contexts(&shared, old)?,
+        false => Vec::new(),
     };
-    loader.limit_memory(plan.options.memory, site.temporary);
     let readers = old.readers(plan.threads)?;
     let rejects = Rejects::new(&plan.options.rejects);
     let holders = {
@@ -156,8 +163,11 @@ pub(super) fn run(
             });
         }
         let place = (site.aside(), site.about.is_some());
-        let mut sequencer = Sequencer::new(&shared, loader, (rejects, holders), place);
+        let mut sequencer = Sequencer::new(&shared, target, (rejects, holders), place);
         let resumed = saved.map_or(Ok(()), |it| sequencer.resume(&it.sequencer));
+        for (name, id) in initial {
+            sequencer.add_initial(name, id);
+        }
         let done = resumed.and_then(|()| sequence(&shared, &mut sequencer, site));
         // Workers that wait, for their turn or for room, must not wait for ever.
         shared.line.stop(None);
@@ -165,6 +175,51 @@ pub(super) fn run(
     })?;
     meter.finish();
     finish(plan, &shared, sequencer)
+}
+
+/// Where the import writes.
+fn target<'o>(
+    plan: &Plan<'_>,
+    old: &'o Store,
+    site: &Site<'_>,
+    saved: Option<&Saved>,
+) -> Result<Target<'o>, Failure> {
+    let indexes = plan.indexes(&plan.catalog.schema);
+    if site.keeps_old {
+        return Ok(Target::Old(Box::new(old.begin(&indexes)?)));
+    }
+    let mut loader = match saved {
+        Some(saved) => BulkLoader::resume(site.folder, &saved.loader)?,
+        None => BulkLoader::create(site.folder, &indexes)?,
+    };
+    loader.limit_memory(plan.options.memory, site.temporary);
+    Ok(Target::New(Box::new(loader)))
+}
+
+/// Opens the naming contexts that an old database has entries in. Returns the base entries that
+/// `init` made, with the hashes of their names.
+fn open_contexts(shared: &Shared<'_>, old: &Store) -> Result<Vec<(u128, EntryId)>, Failure> {
+    let mut initial = Vec::new();
+    let mut reader = old.reader()?;
+    let snapshot = reader.snapshot()?;
+    for id in snapshot.children(EntryId::ROOT) {
+        let id = id?;
+        let Some(view) = snapshot.entry(id)? else {
+            continue;
+        };
+        let mut dn = Vec::new();
+        snapshot.write_name(&view, &mut dn)?;
+        let dn = String::from_utf8_lossy(&dn);
+        let (catalog, schema) = (&shared.plan.catalog, &shared.plan.catalog.schema);
+        let name = schema.resolve_name(&dn).map_err(|error| {
+            Failure::Configuration(format!("entry {} of the old database: {error}", id.0))
+        })?;
+        shared.contexts.open(schema, &name, &dn, false);
+        if view.position() == INITIAL_POSITION && !name.is_within(&catalog.config) {
+            initial.push((names::hash(&name), id));
+        }
+    }
+    Ok(initial)
 }
 
 /// What the workers share, in the state that was saved, if any was.
@@ -176,7 +231,10 @@ fn shared<'p>(
     meter: &'p Meter,
 ) -> Result<Shared<'p>, Failure> {
     let intake = Intake {
-        next_stored: 1,
+        next_stored: match site.keeps_old {
+            true => plan.last_id + 1,
+            false => 1,
+        },
         source,
         pieces: 0,
         done: saved.map_or(0, |it| it.pieces),
@@ -214,6 +272,7 @@ fn shared<'p>(
         referrals: AtomicBool::new(referrals),
         subentries: AtomicBool::new(subentries),
         first_stamp: saved.map_or(0, |it| it.stamps),
+        keeps_old: site.keeps_old,
         meter,
         intake: Mutex::new(intake),
     })
@@ -221,7 +280,7 @@ fn shared<'p>(
 
 fn sequence(
     shared: &Shared<'_>,
-    sequencer: &mut Sequencer<'_>,
+    sequencer: &mut Sequencer<'_, '_>,
     site: &Site<'_>,
 ) -> Result<(), Failure> {
     shared.meter.add_entries(sequencer.tally().imported);
@@ -336,7 +395,7 @@ impl Shared<'_> {
     fn checkpoint(
         &self,
         pause: &Pause,
-        sequencer: &mut Sequencer<'_>,
+        sequencer: &mut Sequencer<'_, '_>,
         site: &Site<'_>,
     ) -> Result<(), Failure> {
         let (kept, loader) = sequencer.keep()?;
@@ -364,11 +423,11 @@ impl Shared<'_> {
 }
 
 /// Writes what belongs to the database as a whole, and everything that has to be sorted.
-fn finish(
+fn finish<'o>(
     plan: &Plan<'_>,
     shared: &Shared<'_>,
-    mut sequencer: Sequencer<'_>,
-) -> Result<Outcome, Failure> {
+    mut sequencer: Sequencer<'_, 'o>,
+) -> Result<(Outcome, Written<'o>), Failure> {
     let stamps = shared
         .intake
         .lock()
@@ -377,30 +436,29 @@ fn finish(
     let schema = shared.schema.newest();
     let tally = sequencer.tally();
     let counters = sequencer.counters();
-    let (mut loader, replacements, broken) = sequencer.into_parts(&schema)?;
-    loader.put_dictionary(&schema.dictionary_rows())?;
+    let (mut target, replacements, broken) = sequencer.into_parts(&schema)?;
+    target.put_dictionary(&schema.dictionary_rows())?;
     // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
     let mut key = [0; 32];
     getrandom::fill(&mut key).expect("the operating system always has random bytes");
-    loader.put_meta(META_COOKIE_KEY, &key)?;
+    target.put_meta(META_COOKIE_KEY, &key)?;
     let time_us = plan.time_us + shared.first_stamp + stamps;
-    loader.put_meta(META_TIME, &time_us.to_be_bytes())?;
+    target.put_meta(META_TIME, &time_us.to_be_bytes())?;
     for (flag, meta) in [
         (&shared.aliases, META_ALIASES),
         (&shared.referrals, META_REFERRALS),
         (&shared.subentries, META_SUBENTRIES),
     ] {
         if flag.load(Ordering::Relaxed) {
-            loader.put_meta(meta, &[1])?;
+            target.put_meta(meta, &[1])?;
         }
     }
     for (key, last) in counters {
-        loader.put_meta(&key, &last.to_be_bytes())?;
+        target.put_meta(&key, &last.to_be_bytes())?;
     }
-    loader.set_position(plan.position);
     // The last chance to cancel: what is left takes no time.
-    let finished = loader.finish_unless(shared.meter.cancelled())?;
-    Ok(Outcome {
+    let written = target.end(plan.position, shared.meter.cancelled())?;
+    let outcome = Outcome {
         entries: tally.imported,
         rejected: tally.rejected,
         created: tally.created,
@@ -410,6 +468,6 @@ fn finish(
         replacements,
         broken,
         time_us,
-        finished,
-    })
+    };
+    Ok((outcome, written))
 }

@@ -1,13 +1,22 @@
 //! What an import needs to know before it begins.
 
-use super::ImportOptions;
+use super::{ImportOptions, WrittenTo};
 use crate::catalog::Catalog;
 use crate::clock;
 use crate::config;
 use crate::execute::META_TIME;
 use crate::stop::Failure;
 use schema::Schema;
-use store::{IndexDefinition, IndexSet, Store};
+use store::{IndexDefinition, IndexSet, IndexState, Store};
+
+/// A database that is so many times as large as the input is added to. An entry added in the
+/// places of its keys costs about five times what it costs among those that are sorted; a member
+/// of a group costs less.
+const DATABASE_SHARE: u64 = 8;
+
+/// Of the memory for sorting the input takes one part in so many at most: pages that change stay in
+/// memory until the end.
+const MEMORY_SHARE: u64 = 4;
 
 /// The old database's rules and the marks that imported entries get.
 pub(super) struct Plan<'o> {
@@ -74,6 +83,37 @@ impl<'o> Plan<'o> {
     pub fn set_time(&mut self, time_us: u64) {
         self.time_us = time_us;
         self.timestamp = clock::generalized_time(time_us);
+    }
+
+    /// Whether the import adds to the old database instead of making a new one.
+    pub fn keeps_old(&self, old: &Store) -> Result<bool, Failure> {
+        let options = self.options;
+        let fits = match options.place {
+            WrittenTo::New => false,
+            WrittenTo::Old => true,
+            WrittenTo::Fitting => match options.input_bytes {
+                Some(bytes) => {
+                    let (used, _) = old.sizes()?;
+                    let memory = options.memory as u64;
+                    bytes.saturating_mul(DATABASE_SHARE) <= used
+                        && bytes.saturating_mul(MEMORY_SHARE) <= memory
+                }
+                None => false,
+            },
+        };
+        let rules = &self.catalog.rules;
+        if !fits || !rules.unique.is_empty() || !rules.numbers.is_empty() {
+            return Ok(false);
+        }
+        let mut reader = old.reader()?;
+        let states = reader.snapshot()?.index_states()?;
+        let is_complete = |wanted: &IndexDefinition| {
+            let mut states = states.iter();
+            states.any(|it| it.attribute == wanted.attribute && it.ready == wanted.kinds)
+        };
+        Ok(states.len() == self.definitions.len()
+            && !states.iter().any(IndexState::has_work)
+            && self.definitions.iter().all(is_complete))
     }
 
     /// The indexes under a schema that numbers more attributes.

@@ -5,18 +5,20 @@ mod rules;
 
 use super::aside::{Aside, Waiting};
 use super::holders::Holders;
+use super::known::Known;
 use super::links;
 use super::pipeline::Shared;
 use super::rejects::Rejects;
 use super::source::read_request;
 use super::table::NameTable;
+use super::target::Target;
 use super::work::{Kind, Prospect, Text, Work};
 use super::worker::values_of;
 use crate::stop::Failure;
 use schema::Schema;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use store::{BulkLoader, EntryBuilder, EntryId, EntryView, Place, Preparer};
+use store::{EntryBuilder, EntryId, EntryView, Place, Preparer};
 
 /// Entries appended at once of those whose superior came late.
 const LATE_ENTRIES: usize = 256;
@@ -42,9 +44,9 @@ pub(super) struct Tally {
 
 /// Gives prospects their ids and appends them. What it knows from one piece to the next stands in
 /// checkpoints, see `keep.rs`.
-pub(super) struct Sequencer<'s> {
+pub(super) struct Sequencer<'s, 'o> {
     shared: &'s Shared<'s>,
-    loader: BulkLoader,
+    target: Target<'o>,
     rejects: Rejects,
     names: NameTable,
     holders: Holders,
@@ -66,18 +68,19 @@ pub(super) struct Sequencer<'s> {
     /// Inputs that could not be read to their end, with the reasons.
     broken: Vec<String>,
     places: Vec<Option<Place>>,
+    /// Members of the old database that are texts, and whose names entries of the input have.
+    texts: Vec<(u128, EntryId)>,
 }
 
-impl<'s> Sequencer<'s> {
+impl<'s, 'o> Sequencer<'s, 'o> {
     pub fn new(
         shared: &'s Shared<'s>,
-        loader: BulkLoader,
+        target: Target<'o>,
         (rejects, holders): (Rejects, Holders),
         (folder, keeps): (&Path, bool),
-    ) -> Sequencer<'s> {
+    ) -> Sequencer<'s, 'o> {
         Sequencer {
             shared,
-            loader,
             rejects,
             names: NameTable::new(),
             holders,
@@ -88,24 +91,30 @@ impl<'s> Sequencer<'s> {
             keeps,
             checkpoints: 0,
             links: links::Waiting::new(folder),
-            last: EntryId::ROOT,
+            last: match target {
+                Target::New(_) => EntryId::ROOT,
+                Target::Old(_) => EntryId(shared.plan.last_id),
+            },
             replaceable: HashMap::new(),
             replacements: Vec::new(),
             tally: Tally::default(),
             broken: Vec::new(),
             places: Vec::new(),
+            texts: Vec::new(),
+            target,
         }
     }
 
     /// Appends a piece's entries; returns how many entries of the input it was.
-    pub fn append(&mut self, work: Work) -> Result<u64, Failure> {
+    pub fn append(&mut self, mut work: Work) -> Result<u64, Failure> {
+        self.learn(std::mem::take(&mut work.known));
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         for (at, prospect) in work.entries.iter().enumerate() {
             let place = self.place((&work, &places), at, prospect)?;
             places.push(place);
         }
-        self.loader.append(&work.prepared, &places)?;
+        self.target.append(&work.prepared, &places)?;
         for (at, block) in &work.links {
             if let Some(place) = places.get(*at).copied().flatten() {
                 self.links.add(place.id, block, &self.names)?;
@@ -127,6 +136,22 @@ impl<'s> Sequencer<'s> {
             .filter(|it| it.kind == Kind::Imported)
             .count();
         Ok((imported + work.rejected.len()) as u64)
+    }
+
+    /// Takes over what a worker has found in the old database.
+    fn learn(&mut self, known: Known) {
+        for (name, id) in known.entries {
+            if self.names.get(name).is_none() {
+                self.names.insert(name, id);
+            }
+        }
+        self.texts.extend(known.texts);
+    }
+
+    /// Says that the old database, which stays, has an entry that `init` made.
+    pub fn add_initial(&mut self, name: u128, id: EntryId) {
+        self.names.insert(name, id);
+        self.replaceable.insert(name, (id, EntryId::ROOT));
     }
 
     /// Appends the entries whose superior came after them, and rejects what is left without one.
@@ -165,17 +190,18 @@ impl<'s> Sequencer<'s> {
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }
 
-    /// The loader, which has everything now, entries to be replaced once it has finished, and
+    /// The target, which has everything now, entries to be replaced once it has finished, and
     /// inputs that broke off.
     pub fn into_parts(
         mut self,
         schema: &Schema,
-    ) -> Result<(BulkLoader, Vec<Replacement>, Vec<String>), Failure> {
+    ) -> Result<(Target<'o>, Vec<Replacement>, Vec<String>), Failure> {
         let shared = self.shared;
         let check = || shared.check();
         self.links
-            .finish(&mut self.loader, &self.names, schema, &check)?;
-        Ok((self.loader, self.replacements, self.broken))
+            .finish(&mut self.target, &self.names, schema, &check)?;
+        self.target.take_places(&self.texts, &self.names)?;
+        Ok((self.target, self.replacements, self.broken))
     }
 
     /// The place of a prospect; `None` if it has none yet, or never will.
@@ -343,7 +369,7 @@ impl<'s> Sequencer<'s> {
             let conflict = self.holders.conflict(&claims, None);
             if let Some(conflict) = conflict.filter(|_| waiting.imported) {
                 // The holder may be among those that are not appended yet.
-                self.loader.append(&preparer.take(), &places)?;
+                self.target.append(&preparer.take(), &places)?;
                 places.clear();
                 let reason = self.reason(&waiting.ruled.unique, &waiting.row, conflict, None)?;
                 self.reject(&waiting, &reason)?;
@@ -359,12 +385,12 @@ impl<'s> Sequencer<'s> {
             places.push(Some(Place { id, parent }));
             self.tally.imported += u64::from(waiting.imported);
             if places.len() == LATE_ENTRIES {
-                self.loader.append(&preparer.take(), &places)?;
+                self.target.append(&preparer.take(), &places)?;
                 places.clear();
                 self.shared.check()?;
             }
         }
-        Ok(self.loader.append(&preparer.take(), &places)?)
+        Ok(self.target.append(&preparer.take(), &places)?)
     }
 
     fn reject(&mut self, waiting: &Waiting, reason: &str) -> Result<(), Failure> {

@@ -42,7 +42,7 @@ pub(super) fn links_of(
     for attribute in view.attributes() {
         if let Some(kind) = kind(&attribute) {
             let values = attribute.values();
-            links::put(schema, kind, values.into_iter(), &mut block);
+            links::put(schema, kind, values.into_iter(), &mut block, None);
         } else {
             let is_user = user.contains(&attribute.encoded.as_ptr());
             builder.copy(&attribute, !is_user);

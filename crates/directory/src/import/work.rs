@@ -1,5 +1,6 @@
 //! What workers are given and what they hand to the sequencer.
 
+use super::known::Known;
 use super::rulebook::{Claim, Ruled};
 use super::source::Piece;
 use std::ops::Range;
@@ -45,6 +46,8 @@ pub(super) struct Work {
     pub broken: bool,
     /// Blocks of values that become links, each with the place of its entry; in this order.
     pub links: Vec<(usize, Vec<u8>)>,
+    /// What the old database has of names in this piece, when it stays.
+    pub known: Known,
 }
 
 impl Work {

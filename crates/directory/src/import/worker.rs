@@ -9,9 +9,10 @@ pub(super) use pieces::values_of;
 use super::attributes::Slots;
 use super::contexts::{Opening, superiors};
 use super::entry::{Composer, Given, Group};
+use super::known::{Forms, Known};
 use super::line::Stopped;
 use super::names::{Names, Resolved};
-use super::pipeline::Shared;
+use super::pipeline::{INITIAL_POSITION, Shared};
 use super::rulebook::Rulebook;
 use super::source::Content;
 use super::stamps::Stamps;
@@ -78,6 +79,9 @@ pub(super) struct Worker<'s> {
     entries: Vec<Prospect>,
     claims: rules::Claims,
     links: Vec<(usize, Vec<u8>)>,
+    known: Known,
+    /// The superior that was looked up last, by its hash.
+    superior_known: Option<u128>,
     pub rejected: Vec<Rejected>,
 }
 
@@ -105,6 +109,8 @@ impl<'s> Worker<'s> {
             entries: Vec::new(),
             claims: rules::Claims::default(),
             links: Vec::new(),
+            known: Known::default(),
+            superior_known: None,
             rejected: Vec::new(),
         }
     }
@@ -146,6 +152,7 @@ impl<'s> Worker<'s> {
             claims: std::mem::take(&mut self.claims.all),
             rejected: std::mem::take(&mut self.rejected),
             links: std::mem::take(&mut self.links),
+            known: std::mem::take(&mut self.known),
         };
         Ok(Some((work, rest)))
     }
@@ -174,7 +181,7 @@ impl<'s> Worker<'s> {
                 open_context(&resolved.name, dn);
             }
             let is_config = resolved.name.is_within(&self.shared.plan.catalog.config);
-            let is_initial = is_context && !is_config && view.position() == 1;
+            let is_initial = is_context && !is_config && view.position() == INITIAL_POSITION;
             let row_name = row_name(&resolved, is_context);
             let (schema, builder) = (&self.schema, &mut self.builder);
             let deleted = self.shared.plan.catalog.deleted_members;
@@ -228,6 +235,7 @@ impl<'s> Worker<'s> {
         let mut groups = std::mem::take(&mut self.groups);
         let mut numbers = Vec::new();
         let mut links = Vec::new();
+        let mut forms = self.shared.keeps_old.then(Forms::default);
         let added = self.add_naming_values(&resolved, read.values, &mut groups);
         let added = added.and_then(|mut extras| {
             if kind == Kind::Imported && !self.rulebook().is_empty() {
@@ -249,6 +257,7 @@ impl<'s> Worker<'s> {
                 groups: &mut groups,
                 extras,
                 links: &mut links,
+                forms: forms.as_mut(),
             };
             let Worker {
                 composer,
@@ -269,6 +278,7 @@ impl<'s> Worker<'s> {
         let (rulebook, prepared) = (self.rulebook(), (&self.schema, &self.preparer));
         let claimed = self.claims.add(rulebook, prepared, &resolved.name, numbers);
         let (claims, ruled) = claimed.map_err(|error| error.to_string())?;
+        self.look_up(&resolved, forms)?;
         if !links.is_empty() {
             self.links.push((self.entries.len(), links));
         }
@@ -282,6 +292,34 @@ impl<'s> Worker<'s> {
             line: read.line,
         });
         Ok(())
+    }
+
+    /// Looks for an entry of the input, the one above it and its members in the old database, if
+    /// that stays.
+    fn look_up(&mut self, resolved: &Resolved<'_>, forms: Option<Forms>) -> Result<(), Refused> {
+        let looked_up = forms.map_or(Ok(()), |forms| self.look_up_in_old(resolved, forms));
+        looked_up.map_err(|error| {
+            self.shared.line.stop(Some(error.into()));
+            Refused::Stopped
+        })
+    }
+
+    fn look_up_in_old(
+        &mut self,
+        resolved: &Resolved<'_>,
+        forms: Forms,
+    ) -> Result<(), store::Error> {
+        let snapshot = self.reader.snapshot()?;
+        let name = &resolved.name;
+        self.known.look_up(&snapshot, name, resolved.hash)?;
+        if self.superior_known != Some(resolved.superior)
+            && let Some(superior) = name.parent()
+        {
+            let above = resolved.superior;
+            self.known.look_up(&snapshot, &superior, above)?;
+            self.superior_known = Some(resolved.superior);
+        }
+        self.known.look_up_all(&snapshot, forms)
     }
 
     /// Remembers what kinds of entries there are.

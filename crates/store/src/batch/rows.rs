@@ -69,7 +69,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn add_holder(&mut self, key: &HashedKey, id: EntryId) -> Result<(), Error> {
+    pub(super) fn add_holder(&mut self, key: &HashedKey, id: EntryId) -> Result<(), Error> {
         match self.place(key)? {
             Place::Posting => {
                 self.chunk(key, id)?.insert(low(id));

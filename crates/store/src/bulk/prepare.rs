@@ -22,7 +22,7 @@ pub struct Prepared {
 
 /// An index key of one of the entries.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PreparedKey {
+pub(crate) struct PreparedKey {
     pub hash: u64,
     /// Which of the entries.
     pub ordinal: u32,
@@ -65,11 +65,11 @@ impl Prepared {
         part(&self.names, &self.name_ends, at)
     }
 
-    pub(super) fn keys(&self) -> &[PreparedKey] {
+    pub(crate) fn keys(&self) -> &[PreparedKey] {
         &self.keys
     }
 
-    pub(super) fn ordered(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    pub(crate) fn ordered(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let mut start = 0;
         self.ordered_ends.iter().map(move |(ordinal, end)| {
             let key = &self.ordered[start..*end];

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use store::{EntryId, FieldReader, Fields};
 
-impl Sequencer<'_> {
+impl Sequencer<'_, '_> {
     /// Makes everything outlive the process: what the sequencer and what the loader have to be
     /// given to go on.
     pub fn keep(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
@@ -46,12 +46,12 @@ impl Sequencer<'_> {
         fields.number(checksum);
         let holders = self.file("values");
         self.holders.keep(&holders, &mut fields).map_err(failed)?;
-        Ok((fields.into_bytes(), self.loader.checkpoint()?))
+        Ok((fields.into_bytes(), self.target.checkpoint()?))
     }
 
     /// The checkpoint is in force.
     pub fn kept(&mut self) {
-        self.loader.checkpoint_kept();
+        self.target.checkpoint_kept();
     }
 
     /// Goes on with what was kept; the loader is at the same point already.

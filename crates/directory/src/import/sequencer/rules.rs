@@ -12,7 +12,7 @@ use store::{EntryBuilder, EntryId, EntryView, Place};
 /// A piece whose entries have places, but are not appended yet.
 pub(super) type Unappended<'w> = (&'w Work, &'w [Option<Place>]);
 
-impl<'s> Sequencer<'s> {
+impl<'s> Sequencer<'s, '_> {
     pub(super) fn rulebook(&self) -> Rulebook<'s> {
         Rulebook::new(self.shared.plan)
     }
@@ -73,7 +73,7 @@ impl<'s> Sequencer<'s> {
             let (row, parent) = match new {
                 Some((row, parent)) => (row.to_vec(), parent),
                 None => {
-                    let Some(row) = self.loader.entry(next)? else {
+                    let Some(row) = self.target.entry(next)? else {
                         break;
                     };
                     let parent = EntryView::new(&row)?.parent();
