@@ -82,7 +82,7 @@ impl<'s> Target<'s> {
         };
         for (name, text) in texts {
             if let Some(entry) = names.get(*name) {
-                batch.replace_member(*text, Some(entry))?;
+                batch.replace_member(*text, Some(entry), usize::MAX)?;
             }
         }
         Ok(())
