@@ -1,4 +1,4 @@
-//! Large changes: how long one of them takes, and how long the small writes of others wait beside it.
+//! Large changes: how long one of them takes, and how long small writes of others wait beside it.
 //!
 //! ```text
 //! large_changes [--values 700000] [--groups 100000] [--folder F] [--pando P] [--output FILE]
@@ -10,6 +10,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,6 +27,9 @@ use protocol::{
 const WRITERS: usize = 2;
 /// For how long they write before it and after it, so that what it left is among it.
 const QUIET: Duration = Duration::from_secs(2);
+
+const HALF: &str = "delete half of them by name";
+const ALL: &str = "replace all of them";
 
 struct Arguments {
     values: usize,
@@ -105,80 +109,66 @@ enum What {
 }
 
 fn steps(arguments: &Arguments) -> Vec<Step> {
-    let all = arguments.values;
-    let some = |name: &str, from: usize, print: &dyn Fn(usize) -> String| {
-        let values: Vec<String> = (from..=all).map(print).collect();
-        attribute(name, &values)
-    };
-    let plain: &dyn Fn(usize) -> String = &|it| format!("value number {it}");
-    let person: &dyn Fn(usize) -> String = &|it| format!("uid={it},dc=com");
-    let absent: &dyn Fn(usize) -> String = &|it| format!("uid=n{it},dc=com");
-    let class = |name: &str| attribute("objectClass", &[name.to_owned()]);
-    let step = |name, what| Step { name, what };
-    let (add, delete) = (What::Add, ChangeOperation::Delete);
-    let replace = ChangeOperation::Replace;
-    let half = all / 2 + 1;
     let mut steps = vec![step("none", What::Nothing)];
-    let many = "uid=many,dc=com";
-    let values = vec![class("account"), some("description", 1, plain)];
-    steps.push(step(
-        "add with all values of `description`",
-        add(many, values),
-    ));
-    let (group, texts) = ("cn=group,dc=com", "cn=texts,dc=com");
-    let members = vec![class("groupOfEntries"), some("member", 1, person)];
-    let named = vec![class("groupOfEntries"), some("member", 1, absent)];
-    let changes = [
-        (
-            "delete half of them by name",
-            many,
-            delete,
-            some("description", half, plain),
-        ),
-        (
-            "replace all of them",
-            many,
-            replace,
-            some("description", 1, plain),
-        ),
-    ];
-    let of_group = [
-        (
-            "delete half of them by name",
-            group,
-            delete,
-            some("member", half, person),
-        ),
-        (
-            "replace all of them",
-            group,
-            replace,
-            some("member", 1, person),
-        ),
-    ];
-    let modify =
-        |(name, entry, operation, values)| step(name, What::Modify(entry, operation, values));
-    steps.extend(changes.map(modify));
-    steps.push(step("add with all values of `member`", add(group, members)));
-    steps.extend(of_group.map(modify));
-    steps.push(step(
-        "add with all values of `member`, names of nobody",
-        add(texts, named),
-    ));
-    let half_named = some("member", half, absent);
-    steps.push(modify((
-        "delete half of them by name",
-        texts,
-        delete,
-        half_named,
-    )));
+    steps.extend(steps_of_values(arguments.values));
+    steps.extend(steps_of_members(arguments.values));
     let popular = "uid=popular,dc=com";
     let renamed = What::Rename(popular, "uid=known");
     steps.push(step("rename an entry of all groups", renamed));
     steps.push(step("delete it", What::Delete("uid=known,dc=com")));
-    let later = add("uid=later,dc=com", vec![class("account")]);
+    let later = What::Add("uid=later,dc=com", vec![class("account")]);
     steps.push(step("add an entry that all groups name", later));
     steps
+}
+
+/// Changes of so many values of an attribute that no link is made of.
+fn steps_of_values(all: usize) -> Vec<Step> {
+    let some = |from| numbered("description", from..=all, "value number ", "");
+    let entry = "uid=many,dc=com";
+    let (delete, replace) = (ChangeOperation::Delete, ChangeOperation::Replace);
+    vec![
+        step(
+            "add with all values of `description`",
+            What::Add(entry, vec![class("account"), some(1)]),
+        ),
+        step(HALF, What::Modify(entry, delete, some(all / 2 + 1))),
+        step(ALL, What::Modify(entry, replace, some(1))),
+    ]
+}
+
+/// Changes of so many members, who are entries or nobody.
+fn steps_of_members(all: usize) -> Vec<Step> {
+    let some = |from| numbered("member", from..=all, "uid=", ",dc=com");
+    let absent = |from| numbered("member", from..=all, "uid=n", ",dc=com");
+    let (group, texts) = ("cn=group,dc=com", "cn=texts,dc=com");
+    let (delete, replace) = (ChangeOperation::Delete, ChangeOperation::Replace);
+    vec![
+        step(
+            "add with all values of `member`",
+            What::Add(group, vec![class("groupOfEntries"), some(1)]),
+        ),
+        step(HALF, What::Modify(group, delete, some(all / 2 + 1))),
+        step(ALL, What::Modify(group, replace, some(1))),
+        step(
+            "add with all values of `member`, names of nobody",
+            What::Add(texts, vec![class("groupOfEntries"), absent(1)]),
+        ),
+        step(HALF, What::Modify(texts, delete, absent(all / 2 + 1))),
+    ]
+}
+
+fn step(name: &'static str, what: What) -> Step {
+    Step { name, what }
+}
+
+fn class(name: &str) -> Vec<u8> {
+    attribute("objectClass", &[name.to_owned()])
+}
+
+/// An attribute whose values are numbers between two texts.
+fn numbered(name: &str, numbers: RangeInclusive<usize>, before: &str, behind: &str) -> Vec<u8> {
+    let values: Vec<String> = numbers.map(|it| format!("{before}{it}{behind}")).collect();
+    attribute(name, &values)
 }
 
 fn attribute(name: &str, values: &[String]) -> Vec<u8> {

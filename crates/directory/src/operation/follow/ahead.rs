@@ -1,8 +1,8 @@
 //! Superiors before what is below them. An entry is told as it is now, under the name that it has
 //! now, and its superior may have got that name by a change which has not had its turn. A client
 //! that met the entry first would have to invent its superior, and could not give the name to the
-//! real one any more: slapd keeps the old name then. So superiors that are still to be told are told
-//! ahead, and once more in their turn.
+//! real one any more: slapd keeps the old name then. So superiors that are still to be told are
+//! told ahead, and once more in their turn.
 
 use super::*;
 use protocol::control::SyncState;

@@ -38,13 +38,10 @@ impl Follower {
                     over = true;
                     return Ok(false);
                 }
-                if matches!(self.kind, Kind::Sync { .. })
-                    && !self.persist_superiors(context, &change, occasion.position, out)?
-                {
+                if !self.tell(context, &change, occasion, out)? {
                     over = true;
                     return Ok(false);
                 }
-                self.tell(context, &change, occasion, out)?;
                 self.at = occasion.moment;
                 if self.loses_base(context, &change)? {
                     lost = Some(change.kind);
@@ -90,17 +87,26 @@ impl Follower {
         Followed::Ended
     }
 
+    /// Tells a change; false when a superior of its entry has to be sent before that.
     fn tell(
         &mut self,
         context: &Context<'_>,
         change: &Change<'_>,
         occasion: Occasion,
         out: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         match self.kind {
-            Kind::Sync { .. } => self.tell_sync(context, change, occasion, out),
-            Kind::Persistent(asked) => self.tell_persistent(context, change, occasion, &asked, out),
+            Kind::Sync { .. } => {
+                if !self.persist_superiors(context, change, occasion.position, out)? {
+                    return Ok(false);
+                }
+                self.tell_sync(context, change, occasion, out)?;
+            }
+            Kind::Persistent(asked) => {
+                self.tell_persistent(context, change, occasion, &asked, out)?;
+            }
         }
+        Ok(true)
     }
 
     fn tell_sync(
