@@ -6,6 +6,7 @@
 //! - an identifier chosen by the client begins with [`CHOSEN_PREFIX`], one of ours never does;
 //! - nothing here outlives the connection or a Bind.
 
+use crate::memory::Hold;
 use crate::stop::{Refusal, Stop};
 use crate::write::Write;
 use policy::{Limits, Subject};
@@ -34,6 +35,8 @@ pub(crate) struct Transactions {
     last: u64,
     /// What the collected updates of all transactions take.
     bytes: usize,
+    /// That, in the budget of the connection; nothing before the first update.
+    memory: Option<Hold>,
 }
 
 /// One open transaction.
@@ -117,7 +120,7 @@ impl Transactions {
         identifier: &[u8],
         id: MessageId,
         write: Option<Write>,
-        limits: &Limits,
+        (limits, memory): (&Limits, &Hold),
     ) -> Result<(), Stop> {
         let transaction = self.open.get_mut(identifier);
         let transaction = transaction.ok_or_else(|| unknown(identifier))?;
@@ -145,6 +148,8 @@ impl Transactions {
                 ),
             );
         }
+        let memory = self.memory.get_or_insert_with(|| memory.beside());
+        memory.set(all as u64)?;
         self.bytes = all;
         transaction.bytes += bytes;
         transaction.greatest = transaction.greatest.max(id);
@@ -159,7 +164,11 @@ impl Transactions {
         let mut updates = transaction.updates.iter_mut();
         let update = updates.find(|it| it.id == id && it.write.is_none());
         let update = update.ok_or_else(|| unknown(identifier))?;
-        self.bytes += write.bytes();
+        let all = self.bytes + write.bytes();
+        if let Some(memory) = &mut self.memory {
+            memory.set(all as u64)?;
+        }
+        self.bytes = all;
         transaction.bytes += write.bytes();
         update.write = Some(write);
         Ok(())
@@ -172,7 +181,7 @@ impl Transactions {
         }
         let transaction = self.open.remove(identifier);
         let transaction = transaction.ok_or_else(|| unknown(identifier))?;
-        self.bytes -= transaction.bytes;
+        self.give_back(transaction.bytes);
         let all = transaction.updates.into_iter();
         let known = all.filter_map(|it| Some((it.write?, it.id)));
         Ok(known.unzip())
@@ -185,7 +194,7 @@ impl Transactions {
             self.remember_aborted(identifier, why);
         }
         let Some(transaction) = open else { return };
-        self.bytes -= transaction.bytes;
+        self.give_back(transaction.bytes);
         let notice = LdapResult::new(why.code, aborted_text(why));
         let name = Some(oid::ABORTED_TRANSACTION);
         response::write_extended_result(out, 0, &notice, name, Some(identifier), &[]);
@@ -199,6 +208,14 @@ impl Transactions {
             self.abort(&identifier, why, out);
         }
         self.closed = true;
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        if let Some(memory) = &mut self.memory {
+            let given_back = memory.set(self.bytes as u64);
+            debug_assert!(given_back.is_ok(), "less than before is never refused");
+        }
     }
 
     /// Aborts everything without notice (RFC 5805 §3.5).
