@@ -9,7 +9,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-groups bench-imports soak crashes fuzz docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-fairness bench-groups bench-imports soak crashes fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -29,6 +29,10 @@ bench-accounts:
 bench-connections:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/connections $(ARGS)
+
+bench-fairness:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/fairness $(ARGS)
 
 bench-groups:
 	$(CARGO) build --release --locked -p pando -p pando-benches

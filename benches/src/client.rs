@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use protocol::{
     Authentication, BindRequest, LdapResult, MessageId, OwnedControl, Request, ResponseMessage,
@@ -13,7 +14,7 @@ use crate::subject::{ADMINISTRATOR, PASSWORD};
 /// Longer messages are none that anybody here asks for.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
-/// A connection, bound as the administrator.
+/// A connection with somebody bound.
 pub struct Client {
     stream: TcpStream,
     input: Vec<u8>,
@@ -21,8 +22,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to a server and binds.
+    /// Connects to a server and binds as the administrator.
     pub fn bound(url: &str) -> io::Result<Client> {
+        Client::bound_as(url, ADMINISTRATOR, PASSWORD)
+    }
+
+    /// Connects to a server and binds.
+    pub fn bound_as(url: &str, name: &str, password: &str) -> io::Result<Client> {
         let stream = TcpStream::connect(url.trim_start_matches("ldap://"))?;
         stream.set_nodelay(true)?;
         let mut client = Client {
@@ -32,11 +38,22 @@ impl Client {
         };
         let bind = Request::Bind(BindRequest {
             version: 3,
-            name: ADMINISTRATOR,
-            authentication: Authentication::Simple(PASSWORD.as_bytes()),
+            name,
+            authentication: Authentication::Simple(password.as_bytes()),
         });
         client.call(&bind, &[])?;
         Ok(client)
+    }
+
+    /// How long [`Client::receive`] waits for a part of an answer; without a limit until this is
+    /// called.
+    pub fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(time))
+    }
+
+    /// The socket.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// Sends a request without waiting for its answer.

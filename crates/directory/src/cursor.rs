@@ -50,6 +50,8 @@ pub struct Cursor {
     pub(crate) walks: Option<Box<Walks>>,
     /// Its place among the searches that no index helps.
     pub(crate) permit: Option<Box<Permit>>,
+    /// It is such a search, and has had its first turn.
+    pub(crate) has_waited: bool,
     /// Scratch for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }

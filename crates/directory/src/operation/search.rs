@@ -142,6 +142,7 @@ pub(crate) fn search(
         began_us: effort.began_us,
         subject: None,
         permit: None,
+        has_waited: false,
         large: None,
         walks: None,
         buffer: needs.scratch.take(),
@@ -318,13 +319,10 @@ fn run(
         }
         let mut candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
-            None => {
-                let candidates = plan_area(context, needs, cursor, &area)?;
-                if cost::may_be_high(&candidates) {
-                    cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
-                }
-                candidates
-            }
+            None => match plan_area(context, needs, cursor, &area)? {
+                Some(candidates) => candidates,
+                None => return Ok(Ran::Paused),
+            },
         };
         if let store::Candidates::Gathering(_) = candidates
             && !context.gather(&mut candidates)?
@@ -503,12 +501,13 @@ fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result
     written
 }
 
+/// The candidates of an area; `None` when the search is to wait for its turn first.
 fn plan_area(
     context: &Context<'_>,
     needs: &Needs<'_>,
     cursor: &mut Cursor,
     area: &Area,
-) -> Result<store::Candidates, Stop> {
+) -> Result<Option<store::Candidates>, Stop> {
     let references;
     let filter = match area.kind {
         AreaKind::Entries => &cursor.filter,
@@ -520,13 +519,17 @@ fn plan_area(
     let plan = context.plan(filter, &area.region)?;
     let schema = &context.catalog.schema;
     needs.operations.planned(|| plan.explain(schema));
-    if plan.is_unindexed() {
-        unindexed::admit(context, needs, cursor)?;
+    if plan.is_unindexed() && !unindexed::admit(context, needs, cursor)? {
+        return Ok(None);
     }
     let wanted = match (cursor.page, cursor.limits.entries_max) {
         (Some(page), _) => u64::from(page.size),
         (None, 0) => u64::MAX,
         (None, most) => most,
     };
-    context.begin_page(&plan, cursor.after, wanted)
+    let candidates = context.begin_page(&plan, cursor.after, wanted)?;
+    if cost::may_be_high(&candidates) {
+        cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
+    }
+    Ok(Some(candidates))
 }

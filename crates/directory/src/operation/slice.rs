@@ -8,7 +8,7 @@ const BYTES: usize = 256 * 1024;
 pub(crate) const TURNS: u32 = 2_048;
 /// … or taken this long: so long may a short request wait behind each slice, and a slice costs some
 /// microseconds by itself.
-pub(crate) const TIME: Duration = Duration::from_micros(500);
+pub(crate) const TIME: Duration = Duration::from_micros(150);
 /// Entries between two looks at the clock. Most take less than a microsecond, and none takes long:
 /// one that would is evaluated in slices of its own.
 const TURNS_PER_LOOK: u32 = 8;

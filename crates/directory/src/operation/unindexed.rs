@@ -87,17 +87,28 @@ impl Drop for Permit {
     }
 }
 
-/// Admits a search that no index helps, until its cursor is dropped.
+/// Admits a search that no index helps, until its cursor is dropped; false when it is to wait for
+/// its turn first, so that who sends many of them, or sends refused ones again and again, has no
+/// more turns than others. In a small directory it need not wait.
 #[cold]
 pub(crate) fn admit(
     context: &Context<'_>,
     needs: &Needs<'_>,
     cursor: &mut Cursor,
-) -> Result<(), Stop> {
+) -> Result<bool, Stop> {
+    if !cursor.has_waited && !is_small(context)? {
+        cursor.has_waited = true;
+        return Ok(false);
+    }
     if cursor.permit.is_none() {
         cursor.permit = permit(context, needs, &cursor.filter)?.map(Box::new);
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Whether one slice can look at every entry.
+fn is_small(context: &Context<'_>) -> Result<bool, Stop> {
+    Ok(context.entry_count()? <= slice::TURNS.into())
 }
 
 /// A place for a search of this filter, until it is dropped. A small directory needs none.
@@ -120,7 +131,7 @@ impl Running {
         filter: &Filter,
         (max, whose): (u32, Whose),
     ) -> Result<Option<Permit>, Stop> {
-        if context.entry_count()? <= slice::TURNS.into() {
+        if is_small(context)? {
             return Ok(None);
         }
         if let Some(permit) = self.admit(&context.subject.purse(), max) {

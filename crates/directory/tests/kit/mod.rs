@@ -67,6 +67,11 @@ pub struct Begun {
 }
 
 impl Begun {
+    /// Whether the request is a search that waits for its next turn.
+    pub fn is_parked(&self) -> bool {
+        matches!(self.flow, Flow::More(_))
+    }
+
     /// Whether the request waits for the writer or for a hashing thread.
     pub fn waits(&self) -> bool {
         matches!(self.flow, Flow::Waiting)
@@ -238,6 +243,16 @@ impl Client {
         let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
         let mut out = Vec::new();
         let flow = self.worker.execute(&mut self.session, &message, &mut out);
+        Begun { flow, out }
+    }
+
+    /// Gives a search that waits for its next turn that turn.
+    pub fn resume(&mut self, begun: Begun) -> Begun {
+        let Begun { flow, mut out } = begun;
+        let Flow::More(cursor) = flow else {
+            panic!("expected a search that waits for a turn, got {flow:?}");
+        };
+        let flow = self.worker.resume(&mut self.session, cursor, &mut out);
         Begun { flow, out }
     }
 

@@ -41,6 +41,7 @@ pub(crate) fn begin_later(
         began_us: walks.began_us,
         subject: None,
         permit: None,
+        has_waited: false,
         large: None,
         walks: None,
         buffer: Vec::new(),
