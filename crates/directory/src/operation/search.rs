@@ -519,8 +519,11 @@ fn plan_area(
     let plan = context.plan(filter, &area.region)?;
     let schema = &context.catalog.schema;
     needs.operations.planned(|| plan.explain(schema));
-    if plan.is_unindexed() && !unindexed::admit(context, needs, cursor)? {
-        return Ok(None);
+    if plan.is_unindexed() {
+        if unindexed::waits(context, cursor)? {
+            return Ok(None);
+        }
+        unindexed::admit(context, needs, cursor)?;
     }
     let wanted = match (cursor.page, cursor.limits.entries_max) {
         (Some(page), _) => u64::from(page.size),

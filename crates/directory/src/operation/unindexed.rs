@@ -87,23 +87,27 @@ impl Drop for Permit {
     }
 }
 
-/// Admits a search that no index helps, until its cursor is dropped; false when it is to wait for
-/// its turn first, so that who sends many of them, or sends refused ones again and again, has no
+/// Whether a search that no index helps is to wait for its turn before it is admitted, which is
+/// true once: so a client that sends many of them, or sends refused ones again and again, has no
 /// more turns than others. In a small directory it need not wait.
+#[cold]
+pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, Stop> {
+    let waits = !cursor.has_waited && !is_small(context)?;
+    cursor.has_waited = true;
+    Ok(waits)
+}
+
+/// Admits a search that no index helps, until its cursor is dropped.
 #[cold]
 pub(crate) fn admit(
     context: &Context<'_>,
     needs: &Needs<'_>,
     cursor: &mut Cursor,
-) -> Result<bool, Stop> {
-    if !cursor.has_waited && !is_small(context)? {
-        cursor.has_waited = true;
-        return Ok(false);
-    }
+) -> Result<(), Stop> {
     if cursor.permit.is_none() {
         cursor.permit = permit(context, needs, &cursor.filter)?.map(Box::new);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Whether one slice can look at every entry.
