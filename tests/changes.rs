@@ -91,7 +91,7 @@ fn an_export_of_no_changes_says_where_to_go_on() {
     assert!(since(&at).starts_with("0 changes exported"));
     add(&pando, "new", 1);
     let more = since(&at);
-    assert!(more.starts_with("1 changes exported"), "{more}");
+    assert!(more.starts_with("1 change exported"), "{more}");
     assert_eq!(position(&more), position(&since("29991231000000Z")));
 }
 

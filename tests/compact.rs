@@ -356,7 +356,9 @@ fn without_room_it_is_refused_beforehand() {
     let answer = pando.run_on_node(&["compact"], &[]);
     // Where files are limited instead, the file system has room.
     if disk.prefix()[0] == "nsenter" {
-        answer.expect(1).says("are free");
+        answer
+            .expect(1)
+            .says("not enough space for the compacted copy");
     }
     pando.admin().add(&people::person("ada")).expect_success();
     pando.stop();

@@ -40,7 +40,7 @@ fn generated_streams_are_imported() {
                 "3",
             ])
             .expect(0)
-            .says("3001 entries imported");
+            .says("3,001 entries imported");
         assert_eq!(entries(&shell), 3002);
     }
 }
@@ -93,7 +93,10 @@ fn four_fifos_are_read_at_once() {
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| shell.pando(&generate).expect(0));
         let import = [&["import", "node"][..], &fifos].concat();
-        shell.pando(&import).expect(0).says("3001 entries imported");
+        shell
+            .pando(&import)
+            .expect(0)
+            .says("3,001 entries imported");
         writing.join().expect("generated");
     });
     assert_eq!(entries(&shell), 3002);
@@ -125,7 +128,7 @@ fn sockets_are_connected_to_beside_standard_input() {
         shell
             .pando_with_input(&["import", "node", "one", "-", "two"], unit)
             .expect(0)
-            .says("3001 entries imported");
+            .says("3,001 entries imported");
     });
     assert_eq!(entries(&shell), 3002);
     let help = shell.pando(&["help", "import"]).expect(0);

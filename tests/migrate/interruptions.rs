@@ -116,7 +116,9 @@ fn parts_of_a_server_are_copied() {
     other.says("other bases need a node of their own");
     let answer = moved.run(&["--once", "--report", "-"]).expect(0);
     assert!(
-        answer.out.contains(" 0 differ; 0 only on the old server"),
+        answer
+            .out
+            .contains(" 0 of them different; 0 only on the old server"),
         "{}",
         answer.out
     );

@@ -82,14 +82,14 @@ fn every_kind_of_entry_moves() {
         admin.add(&entry).expect_success();
     }
     let answer = moved.run(&["--once", "--report", "-"]).expect(0);
-    answer.says("# 18 entries are on both sides, 0 differ; 0 only");
+    answer.says("# 18 entries on both sides, 0 of them different; 0 only");
     moved.pando.serve();
     moved.assert_same();
     change(&mut admin);
     moved
         .run(&["--once", "--report", "-"])
         .expect(0)
-        .says("# 18 entries are on both sides");
+        .says("# 18 entries on both sides");
     moved.assert_same();
     let found = moved.pando.admin().read(&format!("cn=subentry,{SUFFIX}"));
     assert!(found.expect("it is a base").has("description"));

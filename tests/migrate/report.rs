@@ -27,7 +27,7 @@ fn planted_differences_are_found() {
         "-sn: ada",
         "+sn: Planted",
         "# userPassword differs",
-        "# 705 entries are on both sides, 1 differ; 1 only on the old server, 1 only here",
+        "# 705 entries on both sides, 1 of them different; 1 only on the old server, 1 only here",
     ] {
         let count = answer.out.lines().filter(|it| *it == line).count();
         assert_eq!(count, 1, "{line}\n{}", answer.out);
@@ -72,12 +72,12 @@ fn what_the_node_refuses_is_named_and_stops_nothing() {
     let answer = moved.run(&["--once"]).expect(1);
     answer
         .says("sudoOrder (1.3.6.1.4.1.4203.666.99.4): the node has another definition")
-        .says("1 entry was rejected");
+        .says("1 entry rejected");
     moved.pando.serve();
     old.modify(&person("extra2"), &[change]).expect_success();
     let answer = moved.run(&["--once", "--report", "-"]).expect(1);
     let refused = format!("refused: {}", person("extra2"));
-    let answer = answer.says(&refused).says("1 entries were refused");
+    let answer = answer.says(&refused).says("1 entry refused");
     assert!(answer.out.contains("-sudoOrder: first"), "{}", answer.out);
     let rejects = std::fs::read_to_string(moved.pando.node().join("pando-rejects.ldif"));
     let rejects = rejects.expect("the file is made");

@@ -16,6 +16,7 @@ use directory::backup::{
 };
 use directory::import::Meter;
 use directory::{Failure, Partial};
+use protocol::counted;
 use server::settings::FILE_NAME;
 use std::fs;
 use std::io;
@@ -143,11 +144,11 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
         written.map_err(|error| Problem::file(&settings, error))?;
     }
     note(format_args!(
-        "{} restored in {}; {} changes executed: position {}, as of {}\n\
+        "{} restored in {}; {} executed: position {}, as of {}\n\
          start it with: pando serve {}",
         indicatif::HumanBytes(restored.manifest.database.bytes),
         pace(started, &restored.manifest),
-        restored.records,
+        counted(restored.records, "change"),
         restored.position,
         restored.time,
         it.dir.display()
@@ -247,22 +248,18 @@ pub fn verify(it: &Verify) -> Result<(), Problem> {
     if report.problem_count == 0 {
         return say(format_args!(
             "{}, digest {}, position {}, as of {}: no problem found",
-            entries(report.entries),
+            counted(report.entries, "entry"),
             report.digest,
             restored.position,
             restored.time
         ));
     }
     note(format_args!(
-        "pando: {} problems in {}",
-        report.problem_count,
-        entries(report.entries)
+        "pando: {} in {}",
+        counted(report.problem_count, "problem"),
+        counted(report.entries, "entry")
     ));
     Err(Problem::Reported)
-}
-
-fn entries(count: u64) -> String {
-    format!("{count} entries")
 }
 
 fn pace(started: Instant, manifest: &Manifest) -> String {

@@ -4,6 +4,7 @@ use crate::channel::Channel;
 use crate::cli::Check;
 use crate::init::data_folder;
 use crate::report::{Problem, note, say};
+use protocol::counted;
 
 /// Runs the check; exit status 1 when something disagrees.
 pub fn check(it: &Check) -> Result<(), Problem> {
@@ -16,16 +17,19 @@ pub fn check(it: &Check) -> Result<(), Problem> {
     let report = report.map_err(Problem::failed)?;
     if let Some(log) = &report.recovered {
         note(format_args!(
-            "the server was not stopped: read {} records with {} writes in its log beyond the \
+            "the server was not stopped: read {} with {} in its log beyond the \
              checkpoint at position {}, and executed them up to position {}",
-            log.records, log.writes, log.checkpoint, log.position
+            counted(log.records, "record"),
+            counted(log.writes, "write"),
+            log.checkpoint,
+            log.position
         ));
     }
     if report.deleted_subtrees > 0 {
         note(format_args!(
-            "{} deleted subtrees are not cleared away yet, and counted here: the server goes on \
-             with that when it is started",
-            report.deleted_subtrees
+            "not cleared away yet, and counted here: {}; the server goes on with that when it is \
+             started",
+            counted(report.deleted_subtrees, "deleted subtree")
         ));
     }
     for problem in &report.problems {
@@ -33,14 +37,16 @@ pub fn check(it: &Check) -> Result<(), Problem> {
     }
     if report.problem_count == 0 {
         return say(format_args!(
-            "{} entries, digest {}: no problem found",
-            report.entries, report.digest
+            "{}, digest {}: no problem found",
+            counted(report.entries, "entry"),
+            report.digest
         ));
     }
     note(format_args!(
-        "pando: {} problems in {} entries; bring a backup back with pando restore, or save what \
+        "pando: {} in {}; bring a backup back with pando restore, or save what \
          can be read with pando export --salvage",
-        report.problem_count, report.entries
+        counted(report.problem_count, "problem"),
+        counted(report.entries, "entry")
     ));
     Err(Problem::Reported)
 }

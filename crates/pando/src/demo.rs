@@ -8,6 +8,7 @@ use directory::import::ImportOptions;
 use directory::{Directory, InitOptions};
 use load::template::{Defines, Generator, Template};
 use policy::password::{self, Scheme};
+use protocol::counted;
 use server::{Listen, Overrides};
 use std::path::{Path, PathBuf};
 use store::private;
@@ -73,8 +74,8 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     let options = ImportOptions::new(dir.join("demo-rejects.ldif"));
     let imported = run(&data, source, &options, Some(total), true)?;
     note(format_args!(
-        "{} entries in {}",
-        imported.total,
+        "{} in {}",
+        counted(imported.total, "entry"),
         dir.display()
     ));
     Ok(())

@@ -10,6 +10,7 @@ use protocol::ber::Reader;
 use protocol::control::{
     ExplainedPart, ExplainedRegion, Explanation, PagedResults, SortKey, SortRequest,
 };
+use protocol::counted;
 use protocol::{
     DerefAliases, Filter, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope,
     SearchRequest, oid, parse_filter,
@@ -153,8 +154,8 @@ fn text(it: &Explanation<'_>) -> String {
         }
     }
     lines.push(format!(
-        "{} entries looked at, {} compared with the filter, {} found, in {:.1} ms",
-        HumanCount(it.examined),
+        "{} looked at, {} compared with the filter, {} found, in {:.1} ms",
+        counted(it.examined, "entry"),
         HumanCount(it.tested),
         HumanCount(it.matched),
         it.microseconds as f64 / 1_000.0

@@ -13,6 +13,7 @@ use directory::export::{
     export_changes,
 };
 use directory::import::Meter;
+use protocol::counted;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
@@ -68,7 +69,8 @@ pub fn export(it: &Export) -> Result<(), Problem> {
         0 => Ok(()),
         lost => {
             note(format_args!(
-                "pando: {lost} entries could not be read and are left out"
+                "pando: left out because unreadable: {}",
+                counted(lost as u64, "entry")
             ));
             Err(Problem::Reported)
         }
@@ -124,8 +126,8 @@ fn changes(data: &Path, options: &ChangesOptions, output: &mut dyn Write) -> Res
     drop(interrupts);
     let (exported, position) = exported.map_err(Problem::of)?;
     note(format_args!(
-        "{} changes exported, the last at position {position}",
-        exported.entries
+        "{} exported, the last at position {position}",
+        counted(exported.entries, "change")
     ));
     Ok(())
 }
@@ -159,9 +161,9 @@ fn run(
     let exported = exported.map_err(Problem::of)?;
     let seconds = started.elapsed().as_secs_f64();
     note(format_args!(
-        "{} entries exported in {seconds:.1} s ({:.0} entries/s), {}",
-        exported.entries,
-        exported.entries as f64 / seconds.max(0.001),
+        "{} exported in {seconds:.1} s ({} entries/s), {}",
+        counted(exported.entries, "entry"),
+        indicatif::HumanCount((exported.entries as f64 / seconds.max(0.001)) as u64),
         indicatif::HumanBytes(exported.bytes)
     ));
     Ok(exported.lost)

@@ -5,7 +5,7 @@ use crate::estimate;
 use crate::generate::{Reading, generator, interrupted};
 use crate::init::data_folder;
 use crate::progress::{Progress, Standing};
-use crate::report::{Problem, entries, note};
+use crate::report::{Problem, note};
 use crate::room;
 use crate::secret;
 use directory::Failure;
@@ -15,6 +15,7 @@ use directory::import::{
 };
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
+use protocol::counted;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -249,9 +250,9 @@ pub fn report(
 ) -> Result<(), Problem> {
     let seconds = started.elapsed().as_secs_f64();
     let mut line = format!(
-        "{} imported in {seconds:.1} s ({:.0} entries/s)",
-        entries(imported.entries),
-        imported.entries as f64 / seconds.max(0.001)
+        "{} imported in {seconds:.1} s ({} entries/s)",
+        counted(imported.entries, "entry"),
+        indicatif::HumanCount((imported.entries as f64 / seconds.max(0.001)) as u64)
     );
     if imported.created > 0 {
         line.push_str(&format!(", {} created above them", imported.created));
@@ -261,7 +262,7 @@ pub fn report(
     }
     line.push_str(&format!(
         "; {}, {}, digest {}",
-        entries(imported.total),
+        counted(imported.total, "entry"),
         indicatif::HumanBytes(imported.bytes),
         imported.digest
     ));
@@ -276,15 +277,12 @@ pub fn report(
     if imported.rejected == 0 {
         return Ok(());
     }
-    let entries = match imported.rejected {
-        1 => "1 entry was".to_owned(),
-        count => format!("{count} entries were"),
-    };
     for reason in first_reasons(rejects) {
         note(format_args!("pando: rejected: {reason}"));
     }
     note(format_args!(
-        "pando: {entries} rejected; {} has the reasons: correct it and import it",
+        "pando: {} rejected; {} has the reasons: correct it and import it",
+        counted(imported.rejected, "entry"),
         rejects.display()
     ));
     Err(Problem::Reported)

@@ -5,6 +5,7 @@ use crate::report::note;
 use indicatif::{
     HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
 };
+use protocol::counted;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -103,11 +104,11 @@ fn counts(standing: &Standing, elapsed: Duration) -> String {
     if standing.entries == 0 {
         return bytes;
     }
-    let entries = HumanCount(standing.entries);
+    let entries = counted(standing.entries, "entry");
     let rate = HumanCount(each_second(standing.entries));
     match standing.bytes {
-        0 => format!("{entries} entries, {rate} entries/s"),
-        _ => format!("{entries} entries, {rate} entries/s, {bytes}"),
+        0 => format!("{entries}, {rate} entries/s"),
+        _ => format!("{entries}, {rate} entries/s, {bytes}"),
     }
 }
 

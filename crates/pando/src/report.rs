@@ -92,14 +92,6 @@ impl From<std::io::Error> for Problem {
     }
 }
 
-/// A number of entries in words.
-pub fn entries(number: u64) -> String {
-    match number {
-        1 => "1 entry".to_owned(),
-        _ => format!("{number} entries"),
-    }
-}
-
 /// A line of the result.
 pub fn say(text: impl Display) -> Result<(), Problem> {
     writeln!(std::io::stdout().lock(), "{text}").map_err(Problem::from)

@@ -3,6 +3,7 @@
 use crate::cli::Serve;
 use crate::init::data_folder;
 use crate::report::{Problem, note};
+use protocol::counted;
 use server::{Config, Overrides, Server};
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,9 @@ fn close_data(data: &Path) {
     match store::private::close_folder(data) {
         Ok(0) => {}
         Ok(count) => tracing::warn!(
-            "{count} files and folders in {} could be read by other users of this machine; they \
-             are for their owner alone now: change the passwords if somebody else has an account",
+            "{} in {} could be read by other users of this machine, and now by the owner alone: \
+             change the passwords if somebody else has an account",
+            counted(count, "path"),
             data.display()
         ),
         Err(error) => tracing::warn!(

@@ -13,6 +13,7 @@
 pub mod base64;
 pub mod ber;
 pub mod control;
+mod count;
 mod error;
 mod error_text;
 pub mod extended;
@@ -34,6 +35,7 @@ pub mod url;
 
 pub use ber::{PartialAttribute, Values, put_partial_attribute};
 pub use control::{Control, OwnedControl};
+pub use count::counted;
 pub use error::{Component, DecodeError};
 pub use error_text::TextError;
 pub use filter::{FILTER_DEPTH_MAX, FILTERS_MAX, Filter};

@@ -10,6 +10,7 @@ use crate::clock::parse_uuid;
 use crate::stop::Stop;
 use crate::write::Write;
 use protocol::ResultCode;
+use protocol::counted;
 use std::borrow::Cow;
 use store::EntryId;
 
@@ -46,7 +47,7 @@ impl Execution<'_, '_> {
         if children > 0 && !tree {
             return Stop::refuse(
                 ResultCode::NOT_ALLOWED_ON_NON_LEAF,
-                format!("the entry has {children} entries below it"),
+                format!("the entry has {} below it", counted(children, "entry")),
             );
         }
         if *write.name() == self.catalog.config {

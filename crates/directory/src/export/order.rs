@@ -3,6 +3,7 @@
 use super::Exported;
 use super::render::{PART_BYTES, Part, Renderer, Row, Rules};
 use crate::stop::Failure;
+use protocol::counted;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use store::{EntryId, Reader};
@@ -73,7 +74,10 @@ impl<'w> Writer<'w> {
     /// All parts are written.
     pub fn end(&mut self) -> Result<(), Failure> {
         if !self.deferred.is_empty() {
-            let detail = format!("{} entries are their own superiors", self.deferred.len());
+            let detail = format!(
+                "{} in a circle of superiors",
+                counted(self.deferred.len() as u64, "entry")
+            );
             return Err(store::Error::Corrupt {
                 table: "entry",
                 detail,

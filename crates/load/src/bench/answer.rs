@@ -1,6 +1,7 @@
 //! Is an answer the one that was expected?
 
 use protocol::ber::{Reader, decode_integer};
+use protocol::counted;
 use protocol::response::tag;
 use protocol::{Response, ResponseMessage, ResultCode};
 
@@ -106,10 +107,15 @@ impl Answer {
         match kind {
             JobKind::Auth if !slot.binding => match slot.entries {
                 1 => Verdict::BindNow,
-                entries => Verdict::Done(Some(format!("{name}: {entries} entries found"))),
+                entries => {
+                    Verdict::Done(Some(format!("{name}: {} found", counted(entries, "entry"))))
+                }
             },
             JobKind::Search if jobs.expect_entries.is_some_and(|it| it != slot.entries) => {
-                Verdict::Done(Some(format!("{name}: {} entries found", slot.entries)))
+                Verdict::Done(Some(format!(
+                    "{name}: {} found",
+                    counted(slot.entries, "entry")
+                )))
             }
             _ => Verdict::Done(None),
         }

@@ -1,5 +1,6 @@
 //! What a run found out: text, JSON and one HTML page.
 
+use protocol::counted;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -167,19 +168,19 @@ impl Report {
             self.client_us_per_operation
         ));
         if self.lost > 0 {
-            line(format_args!("{} operations were never answered", self.lost));
+            let lost = counted(self.lost, "operation");
+            line(format_args!("never answered: {lost}"));
         }
         if self.never_started > 0 {
-            line(format_args!(
-                "{} operations were due but no connection was free",
-                self.never_started
-            ));
+            let due = counted(self.never_started, "operation");
+            line(format_args!("due while no connection was free: {due}"));
         }
         for note in &self.notes {
             line(format_args!("{note}"));
         }
         for (what, count) in &self.surprises {
-            line(format_args!("unexpected, {count} times: {what}"));
+            let times = counted(*count, "time");
+            line(format_args!("unexpected, {times}: {what}"));
         }
         out
     }

@@ -1,5 +1,6 @@
 //! A run: connections, threads, the clock, and the report at the end.
 
+use protocol::counted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
@@ -100,7 +101,12 @@ fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, Bench
             Err(NotBound::Failed(error)) => return Err(error),
         }
     }
-    let fewer = |why| format!("{count} connections instead of {asked}: {why}");
+    let fewer = |why| {
+        format!(
+            "{} instead of {asked}: {why}",
+            counted(count as u64, "connection")
+        )
+    };
     Ok(Opened {
         members,
         count,

@@ -8,6 +8,7 @@ use crate::report::{Problem, say};
 use crate::status::figures::{Figures, Shown};
 use directory::estimate_indexes;
 use indicatif::{HumanBytes, HumanCount};
+use protocol::counted;
 use serde_json::{Value, json};
 use std::path::Path;
 use store::{IndexEstimate, IndexKind};
@@ -109,7 +110,7 @@ impl Search {
     }
 
     fn lines(&self) -> [String; 2] {
-        let each = |sum: u64| HumanCount(sum / self.count.max(1));
+        let each = |sum: u64| sum / self.count.max(1);
         let unindexed = match self.unindexed {
             0 => String::new(),
             some => format!(" ({} without an index)", HumanCount(some)),
@@ -117,10 +118,10 @@ impl Search {
         [
             self.filter.clone(),
             format!(
-                "  {} searches{unindexed}: each looked at {} entries, found {}, took {:.1} ms",
-                HumanCount(self.count),
-                each(self.examined),
-                each(self.returned),
+                "  {}{unindexed}: each looked at {}, found {}, took {:.1} ms",
+                counted(self.count, "search"),
+                counted(each(self.examined), "entry"),
+                HumanCount(each(self.returned)),
                 self.took_us as f64 / 1_000.0 / self.count.max(1) as f64
             ),
         ]
@@ -143,14 +144,13 @@ impl Search {
 impl Proposal {
     fn line(&self, dir: &Path) -> String {
         format!(
-            "pando index add {} {} {}\n  about {} for {} entries; {} entries were looked at \
-             without it",
+            "pando index add {} {} {}\n  about {} for {}; looked at without it: {}",
             dir.display(),
             self.attribute,
             self.kind.name(),
             HumanBytes(self.room.bytes),
-            HumanCount(self.room.entries),
-            HumanCount(self.examined)
+            counted(self.room.entries, "entry"),
+            counted(self.examined, "entry")
         )
     }
 

@@ -13,6 +13,7 @@ use super::pull::{self, Event, Way};
 use super::remote::Remote;
 use super::stop::Stop;
 use super::trouble::{Trouble, explain};
+use protocol::counted;
 use protocol::ldif::LdifWriter;
 use protocol::{ResponseMessage, ResultCode};
 use std::collections::{BTreeSet, HashMap};
@@ -70,8 +71,11 @@ impl Compare<'_> {
             }
         }
         let line = format!(
-            "# {} entries are on both sides, {} differ; {} only on the old server, {} only here\n",
-            sum.both, sum.differing, sum.only_there, sum.only_here
+            "# {} on both sides, {} of them different; {} only on the old server, {} only here\n",
+            counted(sum.both, "entry"),
+            sum.differing,
+            sum.only_there,
+            sum.only_here
         );
         self.write(line.as_bytes())?;
         Ok(sum)

@@ -42,6 +42,7 @@ use here::Here;
 use keep::Keep;
 use left_behind::LeftBehind;
 use protocol::control::SyncMode;
+use protocol::counted;
 use pull::Way;
 use rejects::Rejects;
 use remote::{Old, Remote};
@@ -445,8 +446,8 @@ impl Job<'_> {
         }
         if self.refused > 0 {
             note(format_args!(
-                "pando: {} entries were refused; {} has the reasons",
-                self.refused,
+                "pando: {} refused; {} has the reasons",
+                counted(self.refused, "entry"),
                 self.rejects.display()
             ));
         }
@@ -479,9 +480,12 @@ impl Job<'_> {
         .run(&bases)?;
         out.flush().map_err(failed)?;
         note(format_args!(
-            "compared: {} entries on both sides, {} of them differ; {} only on the old server, {} \
+            "compared: {} on both sides, {} of them differ; {} only on the old server, {} \
              only here",
-            found.both, found.differing, found.only_there, found.only_here
+            counted(found.both, "entry"),
+            found.differing,
+            found.only_there,
+            found.only_here
         ));
         Ok(found.count())
     }

@@ -8,6 +8,7 @@ use crate::report::{Problem, note};
 use crate::schema::accept::accept;
 use crate::schema::{Kept, published};
 use policy::{Secrets, looks_secret};
+use protocol::counted;
 use schema::{Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition};
 use std::collections::HashSet;
 
@@ -143,26 +144,13 @@ fn extend(here: Schema, missing: Vec<Definition>, loud: bool) -> (Schema, Vec<De
     };
     let (new, wider) = (of(false), of(true));
     new.iter().for_each(say_if_weaker);
-    say(
-        "attribute types taken over",
-        &new,
-        DefinitionKind::AttributeType,
-    );
-    say(
-        "object classes taken over",
-        &new,
-        DefinitionKind::ObjectClass,
-    );
-    say(
-        "attribute types widened",
-        &wider,
-        DefinitionKind::AttributeType,
-    );
-    say(
-        "object classes widened",
-        &wider,
-        DefinitionKind::ObjectClass,
-    );
+    for (kind, noun) in [
+        (DefinitionKind::AttributeType, "attribute type"),
+        (DefinitionKind::ObjectClass, "object class"),
+    ] {
+        say(noun, "taken over", &of_kind(&new, kind));
+        say(noun, "widened", &of_kind(&wider, kind));
+    }
     let all = accepted.taken.into_iter().map(|it| it.definition);
     (accepted.schema, all.collect())
 }
@@ -184,12 +172,14 @@ fn say_if_weaker(definition: &Definition) {
     }
 }
 
-fn say(what: &str, taken: &[Definition], kind: DefinitionKind) {
-    let names: Vec<String> = taken
-        .iter()
-        .filter(|it| it.kind() == kind)
-        .map(Definition::label)
-        .collect();
+/// What the definitions of one kind are called.
+fn of_kind(taken: &[Definition], kind: DefinitionKind) -> Vec<String> {
+    let chosen = taken.iter().filter(|it| it.kind() == kind);
+    chosen.map(Definition::label).collect()
+}
+
+/// Names definitions, and what was done with them.
+fn say(noun: &str, done: &str, names: &[String]) {
     if names.is_empty() {
         return;
     }
@@ -199,8 +189,8 @@ fn say(what: &str, taken: &[Definition], kind: DefinitionKind) {
     };
     let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(String::as_str).collect();
     note(format_args!(
-        "schema: {} {what}: {}{more}",
-        names.len(),
+        "schema: {} {done}: {}{more}",
+        counted(names.len() as u64, noun),
         shown.join(", ")
     ));
 }

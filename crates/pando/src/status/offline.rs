@@ -4,6 +4,7 @@
 use super::text::line;
 use crate::report::Problem;
 use indicatif::{HumanBytes, HumanCount};
+use protocol::counted;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use store::{Error, IndexState, Store, Usage};
@@ -99,8 +100,8 @@ impl Found {
                     line(
                         "database",
                         &format!(
-                            "{} entries in {}, {} of it free",
-                            HumanCount(it.entries),
+                            "{} in {}, {} of it free",
+                            counted(it.entries, "entry"),
                             HumanBytes(it.usage.bytes),
                             HumanBytes(it.usage.free_bytes)
                         ),

@@ -3,6 +3,7 @@
 use super::doing;
 use super::figures::{Figures, Shown};
 use indicatif::{HumanBytes, HumanCount};
+use protocol::counted;
 
 /// The figures of a server, line by line.
 pub fn of(figures: &Figures) -> Vec<String> {
@@ -17,12 +18,12 @@ pub fn of(figures: &Figures) -> Vec<String> {
     lines.push(line(
         "traffic",
         &format!(
-            "{} entries and {} references in {} sent, {} received, {} requests refused",
-            HumanCount(count("cn=Entries")),
-            HumanCount(count("cn=Referrals")),
+            "{} and {} in {} sent, {} received, {} refused",
+            counted(count("cn=Entries"), "entry"),
+            counted(count("cn=Referrals"), "reference"),
             HumanBytes(count("cn=Bytes")),
             HumanBytes(count("cn=Bytes Received")),
-            HumanCount(count("cn=Refused Requests")),
+            counted(count("cn=Refused Requests"), "request"),
         ),
     ));
     lines.push(database(figures.at("cn=Database")));
@@ -115,11 +116,11 @@ fn operations(figures: &Figures) -> Vec<String> {
 fn database(it: &Shown) -> String {
     let number = |attribute: &str| it.number(attribute).unwrap_or(0);
     let text = format!(
-        "{} entries in {}, {} of it free; {} readers, the oldest {} behind",
-        HumanCount(number("pandoEntries")),
+        "{} in {}, {} of it free; {}, the oldest {} behind",
+        counted(number("pandoEntries"), "entry"),
         HumanBytes(number("pandoFileBytes")),
         HumanBytes(number("pandoFileBytesFree")),
-        number("pandoReaders"),
+        counted(number("pandoReaders"), "reader"),
         duration(number("pandoOldestReaderAge")),
     );
     line("database", &text)
@@ -131,7 +132,10 @@ fn damage(figures: &Figures) -> Vec<String> {
     let met = figures.at("cn=Database").number("pandoDamagedEntries");
     let mut lines = Vec::new();
     if let Some(met) = met.filter(|it| *it > 0) {
-        let text = format!("{met} damaged entries met; see the log, and run `pando check`");
+        let text = format!(
+            "{} met; see the log, and run `pando check`",
+            counted(met, "damaged entry")
+        );
         lines.push(line("damage", &text));
     }
     let found = scrub.number("pandoScrubDamages").unwrap_or(0);
@@ -165,9 +169,9 @@ fn compaction(it: &Shown) -> Option<String> {
 fn writes(it: &Shown) -> Vec<String> {
     let number = |attribute: &str| it.number(attribute).unwrap_or(0);
     let mut text = format!(
-        "{} in {} transactions, {} waiting",
+        "{} in {}, {} waiting",
         HumanCount(number("pandoCommittedWrites")),
-        HumanCount(number("pandoCommits")),
+        counted(number("pandoCommits"), "transaction"),
         HumanCount(number("pandoWritesWaiting")),
     );
     let sizes = it.texts("pandoCommitSizes");
