@@ -183,17 +183,20 @@ fn every_direct_dependency_has_a_row() {
     let metadata = metadata();
     let ours = workspace_members(&metadata);
     let page = tree::read("docs/reference/dependencies.md");
-    let rows: BTreeSet<&str> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
-        .collect();
+    let mut rows = BTreeSet::new();
+    let mut findings = Findings::of("dependency-rows");
+    let listed = page.lines();
+    for row in listed.filter_map(|line| line.strip_prefix("| `")?.split('`').next()) {
+        if !rows.insert(row) {
+            findings.add(row, "listed twice in docs/reference/dependencies.md");
+        }
+    }
     let direct: BTreeSet<&str> = packages(&metadata)
         .filter(|package| ours.contains(name(package)))
         .flat_map(dependencies)
         .map(name)
         .filter(|name| !ours.contains(name))
         .collect();
-    let mut findings = Findings::of("dependency-rows");
     for missing in direct.difference(&rows) {
         findings.add(missing, "no row in docs/reference/dependencies.md");
     }

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::EntryId;
 
-/// What the client is told.
+/// The diagnostic message for a client whose account has changed.
 pub(crate) const ENDED: &str = "the account of this connection was deleted, renamed or locked, \
                                 or its password was changed: bind again";
 

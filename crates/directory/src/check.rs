@@ -28,8 +28,8 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Of a database whose pages are damaged: its entries were compared with their checksums, but
-    /// no table with another, because walking over such pages may end the process.
+    /// The report on a database whose pages are damaged: its entries were compared with their
+    /// checksums, but no table with another, because walking over such pages may end the process.
     fn of_pages(problems: PageProblems) -> CheckReport {
         CheckReport {
             problem_count: problems.count,
@@ -52,11 +52,11 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
     check_after(data, recover::open_store)
 }
 
-/// The same, giving up writes that were acknowledged and whose records at the end of the log are
-/// damaged.
+/// Compares every table of the database in a data folder with every other, after giving up
+/// acknowledged writes whose records at the end of the log are damaged.
 ///
 /// # Errors
-/// As [`check`].
+/// The database cannot be opened or read, or another process has it open.
 pub fn check_forgetting_lost(data: &Path) -> Result<CheckReport, Failure> {
     check_after(data, recover::open_store_without_lost)
 }

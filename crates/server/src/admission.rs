@@ -45,7 +45,7 @@ pub enum Refused {
     NoProxy,
 }
 
-/// What the client is told.
+/// The diagnostic message of the Notice of Disconnection that a refused client gets.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -73,7 +73,8 @@ fn check(code: c_int) -> Result<(), Error> {
     }
 }
 
-/// As [`check`], with "not found" as `None`.
+/// The outcome of a look-up by its LMDB return code: `None` for "not found", an error for the codes
+/// that are errors to [`check`].
 fn found(code: c_int) -> Result<Option<()>, Error> {
     match code {
         ffi::MDB_NOTFOUND => Ok(None),

@@ -1,8 +1,8 @@
 //! Evaluating a filter on an entry in slices: thousands of assertions, or thousands of values.
 //!
-//! What has been found is kept in the order of evaluation, which is always the same: the truth of
-//! the assertions that are done, and how many values the next one has been tested with. An
-//! evaluation that goes on hears the former again and skips the latter, some nanoseconds for each.
+//! Between slices the truth of each assertion that is done is kept, in the order of evaluation,
+//! which never differs, and the number of values that the next assertion has been tested with. An
+//! evaluation that goes on reads the truths again and skips the values, some nanoseconds for each.
 
 use super::{Context, VisibleEntry};
 use crate::operation::slice;

@@ -11,8 +11,8 @@ use crate::history::Moment;
 use crate::stop::Stop;
 use store::{EntryId, EntryView, Holder, SetId, Snapshot, TreeWalk};
 
-/// What a rename may do at once, in entries looked at: 512 groups are changed, or 4,096 entries
-/// below it are found to be in no group. Little in unit tests, which look at what happens beyond.
+/// Entries that the write of a rename looks at by itself: enough to change 512 groups, or to find
+/// 4,096 entries below the renamed one in no group. Few in unit tests, which look at later writes.
 const AT_ONCE_MAX: u32 = if cfg!(test) { 64 } else { 4_096 };
 /// Entries that are looked at in the time that the change of a group takes.
 const LOOKS_FOR_CHANGE: u32 = 8;

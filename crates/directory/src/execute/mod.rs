@@ -55,7 +55,7 @@ pub(crate) struct Execution<'x, 'b> {
     noticed: Noticed,
     /// What the unit being executed was given so far.
     given: Vec<GivenNumber>,
-    /// What the write being executed needs numbers for.
+    /// The attributes for which the write being executed needs numbers.
     numbered: Numbered,
     /// Groups that show other members since the write being executed.
     changed_groups: BTreeSet<EntryId>,

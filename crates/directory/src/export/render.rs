@@ -151,7 +151,7 @@ impl Rules {
         Box::new(ids.filter_map(move |id| Some((id, snapshot.entry(id).transpose()?))))
     }
 
-    /// What was made of an entry; `None` when it could not be, and the export goes on without it.
+    /// The rendering of an entry; `None` when it is damaged and the export goes on without it.
     fn keep<T>(&self, id: EntryId, made: Result<T, Failure>) -> Result<Option<T>, Failure> {
         match (made, &self.losses) {
             (Ok(made), _) => Ok(Some(made)),

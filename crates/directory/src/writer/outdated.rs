@@ -19,8 +19,8 @@ impl Desk {
         for part in group.chunk_by(|one, next| outdated(one) == outdated(next)) {
             match part.first().and_then(outdated) {
                 None => self.write(part),
-                Some(which) => {
-                    let done = refused(&schema, which);
+                Some(stale) => {
+                    let done = stale.refused(&schema);
                     answer(part, std::iter::repeat(done), None);
                 }
             }
@@ -28,24 +28,39 @@ impl Desk {
     }
 }
 
-/// The first write of a submission with a type that is not in force any more, by its place.
-fn outdated(submission: &Submission, schema: &Schema) -> Option<(usize, TypeId)> {
+/// The first write of a submission with an attribute type that is not in force any more.
+fn outdated(submission: &Submission, schema: &Schema) -> Option<Outdated> {
     let writes = submission.bundle.writes().iter().enumerate();
-    let mut outdated = writes.filter_map(|(at, it)| Some((at, it.outdated_type(schema)?)));
+    let mut outdated = writes.filter_map(|(at, write)| {
+        let type_id = write.outdated_type(schema)?;
+        Some(Outdated { at, type_id })
+    });
     outdated.next()
 }
 
-fn refused(schema: &Schema, (at, type_id): (usize, TypeId)) -> Done {
-    let name = schema.type_of(type_id).name();
-    let result = LdapResult {
-        code: ResultCode::BUSY,
-        diagnostic: format!(
-            "attribute type {name} was redefined or removed while this waited: send it again"
-        ),
-        ..LdapResult::default()
-    };
-    Done {
-        at: Some(at),
-        ..Done::from(result)
+/// A write that waited while the definition of an attribute type in it changed.
+#[derive(PartialEq)]
+struct Outdated {
+    /// The write's place in its submission, from 0.
+    at: usize,
+    /// The attribute type, under the schema in which the write was resolved.
+    type_id: TypeId,
+}
+
+impl Outdated {
+    /// The answer to the submission: `busy`, since sent again it is resolved under the new schema.
+    fn refused(&self, schema: &Schema) -> Done {
+        let name = schema.type_of(self.type_id).name();
+        let result = LdapResult {
+            code: ResultCode::BUSY,
+            diagnostic: format!(
+                "attribute type {name} was redefined or removed while this waited: send it again"
+            ),
+            ..LdapResult::default()
+        };
+        Done {
+            at: Some(self.at),
+            ..Done::from(result)
+        }
     }
 }
