@@ -1,6 +1,7 @@
 # The two commands of the README: `make demo` and `make test`. `make bench` measures Pando beside
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
 # `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
+# `make bench-views ENTRIES=1000000` measures windows on sorted lists and sorted pages.
 # `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
 # `make bench-connections` measures thousands of connections beside few.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
@@ -9,7 +10,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-fairness bench-groups bench-imports soak crashes fuzz docs clean
+.PHONY: demo test bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -41,6 +42,10 @@ bench-groups:
 bench-imports:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/imports $(if $(ENTRIES),--entries $(ENTRIES)) $(ARGS)
+
+bench-views:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/views $(if $(ENTRIES),--entries $(ENTRIES)) $(ARGS)
 
 soak:
 	$(CARGO) build --release --locked -p pando

@@ -6,7 +6,8 @@ mod kit;
 
 use kit::{Answer, Client};
 use protocol::control::{
-    Explanation, MatchingEntryCountRequest, PagedResults, SortKey, SortRequest,
+    Explanation, MatchingEntryCountRequest, PagedResults, SortKey, SortRequest, ViewTarget,
+    VirtualListViewRequest,
 };
 use protocol::{OwnedControl, ResultCode, Scope, oid};
 
@@ -207,4 +208,28 @@ fn orders_and_pages_are_explained() {
     let found = explained(&answer);
     assert_eq!(found.matched, 10);
     assert!(found.examined < 100, "{}", found.examined);
+    // A view needs the whole list, and sorting looks at entries as they are stored.
+    let answer = explain_with(
+        &mut client,
+        "(uid=*)",
+        &[control(), sort("sn", false), view()],
+    );
+    let plan = explained(&answer).regions[0].plan;
+    assert!(plan.ends_with("sorted by sn"), "{plan}");
+}
+
+/// The first entries of a list.
+fn view() -> OwnedControl {
+    let first = VirtualListViewRequest {
+        before_count: 0,
+        after_count: 9,
+        target: ViewTarget::ByOffset {
+            offset: 1,
+            content_count: 0,
+        },
+        context_id: None,
+    };
+    OwnedControl::with_value(oid::VIRTUAL_LIST_VIEW_REQUEST, true, |out| {
+        first.encode(out)
+    })
 }

@@ -53,7 +53,9 @@ impl Walk {
 }
 
 /// The walk that makes the order, if there is an index for it and it is likely to look at fewer
-/// entries than sorting the candidates would.
+/// entries than sorting the candidates would. A view needs all of them before it shows the first
+/// one, and sorting looks at them in the order in which they are stored: of a million that is a
+/// third of a walk's work.
 pub(super) fn plan(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -74,7 +76,8 @@ pub(super) fn plan(
     };
     let limit = cursor.limits.sort_entries_max;
     let cannot_sort = limit != 0 && wanted.unwrap_or(matching).min(matching) > limit;
-    if walked > matching && !cannot_sort {
+    let is_view = matches!(sorted.goal, Goal::View(_));
+    if (is_view || walked > matching) && !cannot_sort {
         return Ok(None);
     }
     // The walk looks at every entry that it comes by.

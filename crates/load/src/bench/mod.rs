@@ -23,6 +23,7 @@ mod shared;
 mod tests;
 
 pub use burst::burst;
+pub use process::cpu_ns;
 pub use report::{JobReport, Latency, Report, Second, ServerUse};
 pub use run::{can_bind, run};
 

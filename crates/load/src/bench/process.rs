@@ -79,6 +79,12 @@ impl CpuSample {
     }
 }
 
+/// Nanoseconds that the threads of a process have been on a CPU so far; `None` when there is no
+/// such process.
+pub fn cpu_ns(pid: u32) -> Option<u64> {
+    Some(CpuSample::take(pid)?.ns_since(&CpuSample::default()))
+}
+
 impl Memory {
     pub fn of(pid: u32) -> Option<Memory> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
