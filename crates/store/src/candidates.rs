@@ -280,7 +280,11 @@ impl<'c> Iterator for CandidateEntries<'c> {
             };
             match found {
                 Ok(Some(view)) => return Some(Ok((id, view))),
-                Ok(None) => {}
+                Ok(None) => {
+                    if let Err(error) = self.snapshot.require_no_entry(id) {
+                        return Some(Err(error));
+                    }
+                }
                 Err(error) => return Some(Err(error)),
             }
         }

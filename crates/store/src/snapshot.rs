@@ -1,5 +1,6 @@
 //! One state of the directory, for reading.
 
+mod missing;
 mod walk;
 
 pub(crate) use walk::Sight;
@@ -201,6 +202,14 @@ impl<'a> Snapshot<'a> {
                 containers.remember_name(name.bytes(), matched.0);
             }
             return Ok(Lookup::Found(matched.0));
+        }
+        match matched {
+            (EntryId::ROOT, _) => {
+                for level in 1..=depth {
+                    self.require_no_name(EntryId::ROOT, name.prefix_bytes(level))?;
+                }
+            }
+            (superior, level) => self.require_no_name(superior, name.rdn(level))?,
         }
         Ok(Lookup::Missing {
             matched: matched.0,

@@ -174,6 +174,40 @@ impl Pages {
         None
     }
 
+    /// Whether each page on the way to a key is the one that the page above it means: it has the
+    /// number that leads to it, and its keys lie in the part of the order that is its own. Asked
+    /// when a key was not found where it may be hidden by damage.
+    ///
+    /// # Safety
+    /// As [`Pages::find`].
+    #[cold]
+    pub unsafe fn is_way_sound(&self, tree: Tree, key: &[u8]) -> bool {
+        let (mut number, mut from, mut to) = (tree.root, None, None);
+        for _ in 1..=DEPTH_MAX {
+            if number == NO_PAGE {
+                return true;
+            }
+            // SAFETY: the caller vouches for the snapshot.
+            let Some(page) = (unsafe { self.page(number) }) else {
+                return false;
+            };
+            let is_branch = page.flags() & PAGE_BRANCH != 0;
+            if page.number() != number || !page.is_in_order(usize::from(is_branch), from, to) {
+                return false;
+            }
+            if !is_branch {
+                return true;
+            }
+            let keys = |at: usize| page.node(at).and_then(|node| page.key(node));
+            let behind = (1..page.count()).take_while(|at| keys(*at) <= Some(key));
+            let child = behind.last().unwrap_or(0);
+            from = if child > 0 { keys(child) } else { from };
+            to = keys(child + 1).filter(|_| child + 1 < page.count()).or(to);
+            number = page.child(child).unwrap_or(0);
+        }
+        false
+    }
+
     /// # Safety
     /// As [`Pages::find`].
     #[inline]
@@ -276,7 +310,32 @@ fn word(key: &[u8], at: usize) -> u64 {
 #[derive(Clone, Copy)]
 struct Page<'t>(&'t [u8; PAGE_BYTES]);
 
-impl Page<'_> {
+impl<'t> Page<'t> {
+    fn number(&self) -> u64 {
+        u64::from_ne_bytes(
+            *self
+                .0
+                .first_chunk()
+                .expect("a page begins with eight bytes"),
+        )
+    }
+
+    /// Whether the keys, without the first `skipped` ones, rise from `from` to below `to`.
+    fn is_in_order(&self, skipped: usize, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        let mut before = None;
+        for at in skipped..self.count() {
+            let Some(key) = self.node(at).and_then(|node| self.key(node)) else {
+                return false;
+            };
+            let rises = before.is_none_or(|before| before < key);
+            if !rises || from.is_some_and(|from| key < from) || to.is_some_and(|to| key >= to) {
+                return false;
+            }
+            before = Some(key);
+        }
+        true
+    }
+
     #[inline]
     fn u16(&self, at: usize) -> Option<usize> {
         Some(usize::from(u16::from_ne_bytes(
@@ -303,7 +362,7 @@ impl Page<'_> {
     }
 
     #[inline]
-    fn key(&self, node: usize) -> Option<&[u8]> {
+    fn key(&self, node: usize) -> Option<&'t [u8]> {
         let start = node + NODE_BYTES;
         self.0.get(start..start + self.u16(node + 6)?)
     }

@@ -109,6 +109,13 @@ impl Transaction {
         unsafe { trees.find(table, key, row) }
     }
 
+    /// Whether the pages that lead to a key make sense. To be asked when it was not found and a
+    /// damaged page may hide it; `true` where only LMDB can tell.
+    pub fn is_way_sound(&self, table: Table, key: &[u8]) -> bool {
+        let trees = self.trees.as_ref();
+        trees.is_none_or(|it| it.is_way_sound(table, key))
+    }
+
     /// The value of a key by LMDB's own way.
     pub(super) fn ask(&self, table: ffi::MDB_dbi, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut key = value(key);

@@ -97,6 +97,17 @@ impl Trees {
         unsafe { pages.find(tree, key) }
     }
 
+    /// Whether the way to a key of a table, which was looked up before, is one that LMDB wrote.
+    /// `true` when only LMDB can tell.
+    pub fn is_way_sound(&self, table: Table, key: &[u8]) -> bool {
+        let tree = self.trees.get(table.handle as usize).map(Cell::get);
+        let known = tree.filter(|it| self.held && it.root != UNKNOWN.root);
+        known.zip(self.pages.get()).is_none_or(|(tree, pages)| {
+            // SAFETY: the snapshot is held, and the tree is of it.
+            unsafe { pages.is_way_sound(tree, key) }
+        })
+    }
+
     /// The pages of the file, once a tree is known.
     pub fn pages(&self) -> Option<Pages> {
         self.pages.get().filter(|_| self.held)
