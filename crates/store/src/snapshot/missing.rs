@@ -24,12 +24,15 @@ impl Snapshot<'_> {
         rows.try_for_each(|(key, value)| id_of_name(key, value).map(drop))
     }
 
-    /// The same of an id.
+    /// The same of an id that leads to no visible entry: the entry may be detached.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::DamagedEntry`] of a row beside it, or what LMDB says.
     #[cold]
     pub(crate) fn require_no_entry(&self, id: EntryId) -> Result<(), Error> {
+        if self.stored_entry(id)?.is_some() {
+            return Ok(());
+        }
         let rows = self.rows_beside((self.tables.entry, "entry"), &id_key(id))?;
         let mut rows = rows.into_iter().flatten();
         rows.try_for_each(|(key, row)| verified(id_of_key(key, "entry")?, row).map(drop))
