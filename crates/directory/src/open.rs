@@ -295,12 +295,7 @@ impl Directory {
     /// # Errors
     /// There is none, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
-        let (store, _) = recover::open_store(data)?;
-        crate::import::remove_leftovers(data)?;
-        crate::compact::remove_leftovers(data)?;
-        if !Store::has_room(data) {
-            stop::tell_full_at_start(data);
-        }
+        let store = open_folder(data)?;
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
@@ -459,6 +454,18 @@ impl Shared {
             deleted_subtrees: snapshot.detached_count()?,
         })
     }
+}
+
+/// Opens the store of a data folder, without what an unfinished import or compaction has left there,
+/// and says so when there is no room for writes.
+fn open_folder(data: &Path) -> Result<Store, Failure> {
+    let (store, _) = recover::open_store(data)?;
+    crate::import::remove_leftovers(data)?;
+    crate::compact::remove_leftovers(data)?;
+    if !Store::has_room(data) {
+        stop::tell_full_at_start(data);
+    }
+    Ok(store)
 }
 
 /// The threads that hash passwords.
