@@ -456,8 +456,8 @@ impl Shared {
     }
 }
 
-/// Opens the store of a data folder, without what an unfinished import or compaction has left there,
-/// and says so when there is no room for writes.
+/// Opens the store of a data folder, without what an unfinished import or compaction has left
+/// there, and says so when there is no room for writes.
 fn open_folder(data: &Path) -> Result<Store, Failure> {
     let (store, _) = recover::open_store(data)?;
     crate::import::remove_leftovers(data)?;
