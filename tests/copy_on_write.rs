@@ -105,7 +105,11 @@ impl Node {
         let prefix = self.disk.prefix();
         let words: Vec<&str> = prefix.iter().map(String::as_str).collect();
         let words = [&words, share].concat();
-        tools::run(words[0], &words[1..], "").expect(0);
+        // btrfs frees what was removed a little later.
+        until("the copy is made", || {
+            let made = tools::run(words[0], &words[1..], "");
+            (made.status == 0).then_some(())
+        });
     }
 
     fn restart(&mut self, crashed: bool) {

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::file_system;
 use crate::lmdb::ReadTransaction;
 use crate::store::{Durability, Store};
 use checkpoint::CheckpointFile;
@@ -90,6 +91,8 @@ struct Open {
     companions: Vec<Arc<File>>,
     /// When the checkpoint in force was noticed to be.
     in_force_since: Instant,
+    /// Whether the file system may take blocks to overwrite some.
+    needs_reserve: bool,
     /// Segments from this one on are read by somebody else and stay.
     held: Option<u64>,
 }
@@ -132,9 +135,13 @@ impl Journal {
     /// `ahead` writes on another thread while this one goes on.
     ///
     /// # Errors
-    /// [`Error::Full`] when there is no room for a new segment: nothing has been appended.
+    /// [`Error::Full`] when there is no room for a new segment, or too little to overwrite what is
+    /// there: nothing has been appended.
     pub fn append(&mut self, content: &[u8], ahead: bool) -> Result<(), Error> {
         let open = self.open.as_mut().ok_or_else(not_begun)?;
+        if open.needs_reserve {
+            file_system::require_reserve(self.store.folder(), content.len() as u64)?;
+        }
         let staged = open.log.stage(content, std::mem::take(&mut open.buffer))?;
         open.in_flight = true;
         match ahead {
@@ -383,6 +390,7 @@ impl Open {
             checkpoints: 1,
             companions: Vec::new(),
             in_force_since: Instant::now(),
+            needs_reserve: file_system::takes_blocks(folder),
             held: None,
         })
     }

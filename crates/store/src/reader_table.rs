@@ -8,16 +8,16 @@
 
 use crate::lock::Taken;
 use crate::private;
-use std::ffi::c_long;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, IFlags, fcntl_lock, ioctl_getflags, ioctl_setflags, statfs};
+use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::error::Error;
+use crate::file_system;
 
 /// The table, beside the database file.
 pub(crate) const READERS_FILE: &str = "pando.mdb-lock";
@@ -26,16 +26,10 @@ pub(crate) const READERS_MAX: u32 = 4096;
 /// Room for the header of the table and its slots.
 const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
 
-/// Where files lie in memory, and the kind of file system that this must be.
+/// Where files lie in memory.
 const MEMORY: &str = "/dev/shm";
-const TMPFS: c_long = 0x0102_1994;
 /// The file in the table's folder there.
 const TABLE_FILE: &str = "readers";
-
-const BTRFS: c_long = 0x9123_683E;
-/// Kinds of file systems that may take another block to overwrite one: btrfs always, xfs what a
-/// copy shares, bcachefs.
-const COPY_ON_WRITE: [c_long; 3] = [BTRFS, 0x5846_5342, 0xCA45_1A4E_u32 as c_long];
 
 /// The table of a folder that this process has locked. Dropped after the environment is closed and
 /// before the lock goes, it removes what lies in memory, unless another process reads still.
@@ -63,7 +57,7 @@ impl ReaderTable {
             }
         }
         let can_be_in_memory =
-            is_kind(folder, &COPY_ON_WRITE) && is_kind(Path::new(MEMORY), &[TMPFS]);
+            file_system::takes_blocks(folder) && file_system::is_memory(Path::new(MEMORY));
         let is_used = is_there && target.is_none() && !is_unused(&table.link);
         if target.is_none() && (!can_be_in_memory || is_used) {
             allocate(&table.link)?;
@@ -132,29 +126,6 @@ pub(crate) fn require_visible(folder: &Path) -> Result<(), Error> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Lets files that are made in this folder from now on be overwritten in place, where the file
-/// system would write other blocks instead: on a full disk there are none. A file system that
-/// refuses is left as it is: writes are refused there when the disk is full, as on any other.
-pub fn overwrite_in_place(folder: &Path) {
-    if !is_kind(folder, &[BTRFS]) {
-        return;
-    }
-    let set = || -> io::Result<()> {
-        let folder = File::open(folder)?;
-        let flags = ioctl_getflags(&folder)?;
-        if !flags.contains(IFlags::NOCOW) {
-            ioctl_setflags(&folder, flags | IFlags::NOCOW)?;
-        }
-        Ok(())
-    };
-    set().unwrap_or_default();
-}
-
-/// Whether a path lies on a file system of one of these kinds.
-fn is_kind(path: &Path, kinds: &[c_long]) -> bool {
-    statfs(path).is_ok_and(|it| kinds.contains(&(it.f_type as c_long)))
 }
 
 fn allocated(file: &Path) -> u64 {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::batch::Batch;
 use crate::error::Error;
+use crate::file_system::overwrite_in_place;
 use crate::in_use::{Current, InUse};
 use crate::index_set::IndexSet;
 use crate::journal::{self, Recovery};
@@ -18,7 +19,7 @@ use crate::lmdb::{
 use crate::lock::{self, Lock, Taken, lock_folder};
 use crate::page_file::{self, PageProblems};
 use crate::reader::Reader;
-use crate::reader_table::{READERS_MAX, ReaderTable, overwrite_in_place, require_visible};
+use crate::reader_table::{READERS_MAX, ReaderTable, require_visible};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
