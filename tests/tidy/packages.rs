@@ -15,12 +15,22 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-policy", &["pando-protocol", "pando-schema"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
     (
+        "pando-state",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+        ],
+    ),
+    (
         "pando-directory",
         &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
             "pando-store",
+            "pando-state",
         ],
     ),
     ("pando-load", &["pando-protocol"]),

@@ -23,13 +23,14 @@ pub use room::bytes_to_restore;
 pub use single::settings_of;
 pub use verify::{remove_stale_verifications, verify, verify_stream};
 
-use crate::clock::{Clock, SystemClock, generalized_time};
+use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;
 use crate::partial::Partial;
 use crate::recover;
-use crate::stop::Failure;
 use hashing::{Hashed, HashingReader, HashingWriter};
 use manifest::Place;
+use state::stop::Failure;
+use state::time::generalized_time;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

@@ -7,9 +7,9 @@
 
 use crate::context::{Context, Place};
 use crate::operation::bind::stored_passwords;
-use crate::stop::Stop;
 use policy::{Authentication, Lock};
 use protocol::MessageId;
+use state::stop::Stop;
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::EntryId;

@@ -1,11 +1,11 @@
 //! Proof that the tables of a database agree.
 
-use crate::class_check;
-use crate::config;
-use crate::history;
 use crate::recover::{self, Recovered};
-use crate::rules;
-use crate::stop::Failure;
+use state::class_check;
+use state::config;
+use state::history;
+use state::rules;
+use state::stop::Failure;
 use std::path::Path;
 use store::{PageProblems, Store};
 

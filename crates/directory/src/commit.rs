@@ -3,29 +3,8 @@
 //! Alone, the order is the node's own queue ([`LocalLog`]). In a cluster it is a replicated log
 //! behind the same contract, and nothing else in this crate changes.
 
-use crate::stop::Failure;
-use crate::write::Write;
-
-/// Writes that are applied wholly or not at all: one ordinary write, or those of a transaction.
-pub(crate) type Unit<'w> = &'w [Write];
-
-/// Units that share one place in the order, with everything that execution must not look up.
-#[derive(Debug)]
-pub(crate) struct Record<'w> {
-    /// Place in the order, from 1.
-    pub position: u64,
-    /// Microseconds since 1970, never before the time of the record before it.
-    pub time_us: u64,
-    /// What is to be done, in the order of execution.
-    pub units: Vec<Unit<'w>>,
-}
-
-impl<'w> Record<'w> {
-    /// All writes, whatever unit they belong to.
-    pub fn writes(&self) -> impl Iterator<Item = &'w Write> {
-        self.units.iter().copied().flatten()
-    }
-}
+use state::stop::Failure;
+use state::write::{Record, Unit};
 
 /// The contract of a log.
 pub(crate) trait CommitLog: Send {

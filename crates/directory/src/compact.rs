@@ -7,7 +7,7 @@ mod standing;
 pub(crate) use standing::{Compaction, Stage, Verdict};
 
 use crate::recover;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};

@@ -5,10 +5,10 @@ use crate::operation::extras::Extras;
 use crate::operation::large::Large;
 use crate::operation::unindexed::Permit;
 use crate::paging::PagePosition;
-use crate::projection::Projection;
 use policy::{Subject, Whose};
 use protocol::MessageId;
 use smallvec::SmallVec;
+use state::projection::Projection;
 use std::rc::Rc;
 use store::{Candidates, EntryId, Region};
 

@@ -5,30 +5,35 @@
 //! connection, which holds the search's cursor.
 
 use crate::bound::Bound;
+use crate::bundle::Bundle;
 use crate::context::{Context, Walks};
+use crate::effort::Effort;
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
 use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::policed::Verdict;
 use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, assertion, authentication, bind, bulk_update, compaction, compare, delete, dynamic,
-    extended, follow, limits, modify, modify_dn, must_change, new_password, password_modify,
-    passwords, position, proxy, read_entry, reload, search, transaction, values,
+    add, authentication, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow,
+    limits, modify, modify_dn, must_change, new_password, password_modify, passwords, position,
+    proxy, reload, search, transaction,
 };
 use crate::operations_log::clip;
 use crate::pace::Pace;
-use crate::rules::ready;
 use crate::session::{Peer, Session};
-use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
-use crate::write::{Bundle, Write};
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
     CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
     Request, ResultCode, ResultKind, SearchRequest, response,
 };
+use state::assertion;
+use state::read_entry;
+use state::rules::ready;
+use state::stop::{Refusal, Stop};
+use state::values;
+use state::write::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -270,7 +275,7 @@ pub(crate) fn resolve_update(
 ) -> Result<Option<Write>, Stop> {
     let mut write = match request {
         Request::Modify(it) => modify::resolve(context, it, controls)?,
-        Request::Add(it) => add::resolve(context, it, controls, parts.clock)?,
+        Request::Add(it) => add::resolve(context, it, controls, parts.lent.clock)?,
         Request::Delete(it) => delete::resolve(context, it, controls)?,
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
@@ -314,7 +319,7 @@ fn dispatch_extended(
             }
         }
         extended::Kind::Refresh(asked) => {
-            let (write, reply) = dynamic::refresh(context, &asked, parts.clock)?;
+            let (write, reply) = dynamic::refresh(context, &asked, parts.lent.clock)?;
             let bundle = Box::new(Bundle::One(write));
             parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
             return Ok(Flow::Waiting);
@@ -551,7 +556,7 @@ pub(crate) fn resume(
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
-    context.limit_walks(&parts.shared.unindexed, limits);
+    context.limit_walks(|| Effort::boxed(&parts.shared.unindexed, limits));
     context.take_up(walks);
     context.divide_walks(true);
     Ok(match search::step(&context, &needs, &mut cursor, out)? {
@@ -599,7 +604,7 @@ fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)
         shared: parts.shared,
         limits,
         settings: &parts.catalog.limits,
-        clock: parts.clock,
+        clock: parts.lent.clock,
         peer: &session.peer,
         memory: &session.buffers,
         tls: parts.tls,

@@ -6,14 +6,17 @@
 //! index when the directory is opened; an entry that was refreshed or deleted leaves its old place
 //! in it, which is then passed over.
 
-use crate::catalog::{CONFIG_NAME, Catalog};
-use crate::clock::{self, Clock};
+use crate::bundle::{Bundle, Submission};
+use crate::clock::Clock;
 use crate::flow::{Completion, Finished, Mailbox, Reply};
-use crate::grant::Grant;
-use crate::operation::{class_filter, dynamic};
-use crate::stop::Failure;
-use crate::write::{Bundle, Change, Submission, Write, WriteOptions};
+use crate::operation::dynamic;
 use protocol::{Filter, MessageId, ResultCode, ResultKind};
+use state::catalog::{CONFIG_NAME, Catalog};
+use state::grant::Grant;
+use state::knowledge::class_filter;
+use state::stop::Failure;
+use state::time;
+use state::write::{Change, Write, WriteOptions};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,7 +87,7 @@ impl Schedule {
         catalog: &Catalog,
         now_us: u64,
     ) -> Result<Due, Failure> {
-        let filter = class_filter(&catalog.schema, dynamic::CLASS);
+        let filter = class_filter(&catalog.schema, state::execute::DYNAMIC_CLASS);
         let everywhere = Region {
             base: EntryId::ROOT,
             scope: RegionScope::Subtree,
@@ -98,7 +101,7 @@ impl Schedule {
         for found in candidates.entries_after(*snapshot, EntryId::ROOT) {
             let (id, view) = found?;
             let classes = view.attribute(catalog.known.object_class.number);
-            if !classes.is_some_and(|it| dynamic::is_dynamic(it.values().into_iter())) {
+            if !classes.is_some_and(|it| state::execute::is_dynamic(it.values().into_iter())) {
                 continue;
             }
             match end_of(catalog, &view) {
@@ -234,7 +237,7 @@ impl Due {
 fn end_of(catalog: &Catalog, view: &EntryView<'_>) -> Option<u64> {
     let numbers = catalog.schema.numbers_of(catalog.computed.entry_end);
     let attribute = view.attribute(*numbers.first()?)?;
-    clock::seconds_of(attribute.values().into_iter().next()?)
+    time::seconds_of(attribute.values().into_iter().next()?)
 }
 
 /// The condition under which an entry may be removed: nobody refreshed it in between.
@@ -242,7 +245,7 @@ fn ended_by(now_us: u64) -> Vec<u8> {
     let mut out = Vec::new();
     Filter::LessOrEqual {
         attribute: "entryExpireTimestamp",
-        value: clock::generalized_time(now_us).as_bytes(),
+        value: time::generalized_time(now_us).as_bytes(),
     }
     .encode(&mut out);
     out

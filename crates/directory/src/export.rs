@@ -17,13 +17,13 @@ pub(crate) mod salvage;
 
 pub use changes::{ChangesOptions, export_changes};
 
-use crate::config;
 use crate::import::Meter;
 use crate::import::line::Line;
 use crate::recover;
-use crate::stop::Failure;
 use order::Writer;
 use render::{Part, Renderer, Rules};
+use state::config;
+use state::stop::Failure;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

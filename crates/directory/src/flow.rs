@@ -1,13 +1,15 @@
 //! What happens next on a connection after a message was executed, and how finished work returns.
 
+use crate::bundle::Bundle;
 use crate::cursor::Cursor;
 use crate::operation::bind::Asked;
 use crate::operation::compare::Compared;
 use crate::operation::follow::Follower;
 use crate::operation::policed::Verdict;
-use crate::stop::Stop;
-use crate::write::{Bundle, Write};
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
+use state::execute::Outcome;
+use state::stop::Stop;
+use state::write::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What the caller must do after `Worker::execute`, `resume` or `complete`.
@@ -113,23 +115,6 @@ pub(crate) enum Finished {
         stop: Stop,
         reply: Reply,
     },
-}
-
-/// How the execution of a write ended.
-#[derive(Debug, Clone)]
-pub(crate) struct Outcome {
-    pub result: LdapResult,
-    /// What execution says in response controls: the entry before or after, for example.
-    pub controls: Vec<OwnedControl>,
-}
-
-impl From<LdapResult> for Outcome {
-    fn from(result: LdapResult) -> Outcome {
-        Outcome {
-            result,
-            controls: Vec::new(),
-        }
-    }
 }
 
 /// How a transaction ended (RFC 5805 §3.4).

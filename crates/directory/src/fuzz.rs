@@ -2,42 +2,17 @@
 //! decodes to the same. The fuzz targets are one call each.
 
 pub use crate::backup::fuzz::manifest;
-pub use crate::history::fuzz::row as history_row;
+pub use state::fuzz::{history_row, record};
 
 use crate::backup::single::End;
 use crate::changes::{Frame, Outcome, Point};
-use crate::clock;
-use crate::commit::Record;
-use crate::history::Moment;
 use crate::import::checkpoint::Saved;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
 use crate::operation::follow::cookie::{self, Held};
 use crate::paging::CookieKey;
-use crate::record::{decode, encode};
-use crate::rules::range::NumberRange;
-use schema::Schema;
-
-/// Records of the log.
-pub fn record(bytes: &[u8]) {
-    let schema = Schema::standard();
-    let Ok(decoded) = decode(bytes, &schema) else {
-        return;
-    };
-    let record = Record {
-        position: decoded.position,
-        time_us: decoded.time_us,
-        units: decoded.units(),
-    };
-    let mut encoded = Vec::new();
-    encode(&record, decoded.digest, &schema, &mut encoded);
-    let again = decode(&encoded, &schema).expect("it was just encoded");
-    assert_eq!(
-        format!("{:?}", again.units()),
-        format!("{:?}", decoded.units()),
-        "{}",
-        bytes.escape_ascii()
-    );
-}
+use state::history::Moment;
+use state::rules::range::NumberRange;
+use state::time;
 
 /// Kept changes: what is read is written as it was read. The bytes are also what came of a record,
 /// which the checksum hides from a mutation otherwise.
@@ -143,13 +118,13 @@ pub fn words(bytes: &[u8]) {
     // What is no date of the calendar (30 February) is a day that follows. After the year 9999 the
     // years have five digits.
     const END_OF_9999_US: u64 = 253_402_300_800_000_000;
-    if let Some(micros) = clock::micros_of(bytes).filter(|it| *it < END_OF_9999_US) {
-        let printed = clock::exact_time(micros);
-        assert_eq!(clock::micros_of(printed.as_bytes()), Some(micros));
+    if let Some(micros) = time::micros_of(bytes).filter(|it| *it < END_OF_9999_US) {
+        let printed = time::exact_time(micros);
+        assert_eq!(time::micros_of(printed.as_bytes()), Some(micros));
     }
-    if let Some(uuid) = clock::parse_uuid(bytes) {
-        let printed = clock::uuid_text(&uuid);
-        assert_eq!(clock::parse_uuid(printed.as_bytes()), Some(uuid));
+    if let Some(uuid) = time::parse_uuid(bytes) {
+        let printed = time::uuid_text(&uuid);
+        assert_eq!(time::parse_uuid(printed.as_bytes()), Some(uuid));
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -9,14 +9,16 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+use crate::bundle::Bundle;
 use crate::flow::{CheckPurpose, Completion, Finished, Mailbox, PasswordChecked, Reply};
-use crate::stop::{Refusal, Stop};
-use crate::write::{Bundle, Change, Write};
+use crate::operation::new_password;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use protocol::{MessageId, ResultCode, ResultKind};
 pub(crate) use queue::Lane;
 use queue::Queue;
+use state::stop::{Refusal, Stop};
+use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -443,7 +445,7 @@ fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Optio
     for write in bundle.writes_mut() {
         let former = write.options.as_mut().and_then(|it| it.former.take());
         if let Some(former) = former {
-            let applied = former.apply(&mut write.change, settings.password_type);
+            let applied = new_password::apply(&former, &mut write.change, settings.password_type);
             return applied.err().map(Ended::Refused);
         }
     }
@@ -474,7 +476,7 @@ pub(crate) fn passwords(
     password_type: schema::TypeId,
 ) -> impl Iterator<Item = &mut Vec<u8>> {
     use protocol::ChangeOperation::{Add, Replace};
-    let given: Vec<&mut crate::write::Given> = match change {
+    let given: Vec<&mut state::write::Given> = match change {
         Change::Add(addition) => addition.attributes.iter_mut().collect(),
         Change::Modify(changes) => changes
             .iter_mut()
@@ -499,7 +501,7 @@ pub(crate) fn has_clear_passwords(bundle: &Bundle, password_type: schema::TypeId
 
 fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bool {
     use protocol::ChangeOperation::{Add, Replace};
-    let clear = |given: &crate::write::Given| {
+    let clear = |given: &state::write::Given| {
         given.description.type_id == password_type
             && given.values.iter().any(|value| !password::is_hashed(value))
     };

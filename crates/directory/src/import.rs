@@ -46,8 +46,8 @@ mod worker;
 
 use crate::clock::{Clock, SystemClock};
 use crate::recover;
-use crate::stop::Failure;
 use policy::password::Scheme;
+use state::stop::Failure;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,8 @@
 //! How much room indexes would take, told from the database of a folder, which may be served.
 
-use crate::config;
 use crate::recover;
-use crate::stop::Failure;
+use state::config;
+use state::stop::Failure;
 use std::path::Path;
 use store::{IndexEstimate, IndexKind, estimate_index};
 

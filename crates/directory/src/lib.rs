@@ -11,36 +11,29 @@
 //!   no setting;
 //! - no snapshot lives across a wait for a client.
 
-mod account;
-mod advice;
-mod apply;
 pub mod backup;
 mod bound;
-mod catalog;
+mod bundle;
 pub mod changes;
 pub mod check;
-mod class_check;
 mod clock;
 mod commit;
 pub mod compact;
-mod config;
 mod context;
 mod cursor;
 mod dispatch;
-mod execute;
+mod effort;
 mod expiry;
 pub mod export;
 mod feed;
 mod flow;
 #[doc(hidden)]
 pub mod fuzz;
-mod grant;
 mod hashing;
-mod history;
+#[cfg(test)]
+mod history_tests;
 pub mod import;
-mod index_progress;
 mod index_room;
-mod knowledge;
 mod memory;
 mod monitor;
 mod open;
@@ -49,19 +42,11 @@ pub mod operations_log;
 mod pace;
 mod paging;
 mod partial;
-mod projection;
-mod record;
 mod recover;
-mod rules;
-mod schema_change;
 mod scrub;
-mod selected;
 mod session;
-mod stop;
 mod transactions;
-mod virtual_entry;
 mod worker;
-mod write;
 mod writer;
 
 pub use clock::{Clock, SystemClock};
@@ -76,5 +61,5 @@ pub use partial::Partial;
 pub use recover::Recovered;
 pub use scrub::Scrubbing;
 pub use session::{Peer, Session};
-pub use stop::{Failure, Refusal, Stop};
+pub use state::stop::{Failure, Refusal, Stop};
 pub use worker::Worker;

@@ -5,8 +5,8 @@
 //! Little is not counted: what a hold has below 64 KiB is free, so that a usual request neither
 //! touches what threads share nor is ever refused.
 
-use crate::stop::Stop;
 use protocol::ResultCode;
+use state::stop::Stop;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,18 +1,13 @@
 //! A directory in a folder: making one, opening it, closing it.
 
-use crate::catalog::{CONFIG_NAME, Catalog, NamingContext};
 use crate::changes::{Keeper, Keeping};
 use crate::clock::{Clock, SystemClock};
-use crate::commit::{LocalLog, Record};
+use crate::commit::LocalLog;
 use crate::compact::Compaction;
-use crate::config;
-use crate::execute::{Execution, META_TIME};
 use crate::expiry::Schedule;
 use crate::feed::Feed;
 use crate::flow::{Mailbox, Mailboxes};
-use crate::grant::Grant;
 use crate::hashing::{HashPool, HashSettings};
-use crate::knowledge;
 use crate::memory::Budget;
 use crate::monitor::{Front, Monitor};
 use crate::operation::add;
@@ -21,16 +16,23 @@ use crate::operation::spool::Spools;
 use crate::operation::unindexed::Running;
 use crate::paging::CookieKey;
 use crate::recover;
-use crate::rules::RULES_NAME;
 use crate::scrub::{Scrubber, Scrubbing};
-use crate::stop::{self, Failure, Stop};
 use crate::worker::Worker;
-use crate::write::{Addition, Change, Given, Write};
 use crate::writer::{Desk, ReaderWatch, Reclaiming, Writer};
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use schema::Schema;
+use state::bounds::Bounds;
+use state::catalog::{CONFIG_NAME, Catalog, NamingContext};
+use state::config;
+use state::execute::{Execution, META_TIME};
+use state::grant::Grant;
+use state::knowledge;
+use state::rules::RULES_NAME;
+use state::stop::{self, Failure, Stop};
+use state::write::Record;
+use state::write::{Addition, Change, Given, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use store::{IndexKinds, IndexSet, Journal, SliceLimits, Snapshot, Store};
@@ -146,6 +148,14 @@ impl Default for Options {
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
             scrub: None,
         }
+    }
+}
+
+/// The bounds of execution: small in unit tests.
+pub(crate) fn bounds() -> Bounds {
+    match cfg!(test) {
+        true => Bounds::SMALL,
+        false => Bounds::default(),
     }
 }
 
@@ -301,6 +311,7 @@ impl Directory {
         let dictionary = config::stored_dictionary(&snapshot)?;
         let mut catalog = config::load(&snapshot, &dictionary)?;
         catalog.limits = limits(&catalog.schema, &options.limits, &options.limit_rules)?;
+        catalog.bounds = bounds();
         let cookie_key = cookie_key(snapshot.meta(META_COOKIE_KEY)?)?;
         let log = order_of(&snapshot)?;
         let keeper = Keeper::open(data, options.changes, snapshot.position()?)?;

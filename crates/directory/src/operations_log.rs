@@ -9,12 +9,12 @@ mod said;
 
 pub(crate) use asked::clip;
 
-use crate::catalog::Catalog;
 use crate::pace::Pace;
 use crate::session::{Peer, Session};
 use asked::Asked;
 use protocol::{Message, MessageId, Request, ResultCode};
 use said::Said;
+use state::catalog::Catalog;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;

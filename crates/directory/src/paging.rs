@@ -6,7 +6,7 @@
 use protocol::ResultCode;
 use store::EntryId;
 
-use crate::stop::Stop;
+use state::stop::Stop;
 
 /// The key that signs cookies; made once per database.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 //! It is locked as long as it is made: a second process that would make the same is refused, and
 //! what a killed one left is known for certain, and goes.
 
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;

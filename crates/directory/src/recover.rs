@@ -1,13 +1,14 @@
 //! Opening the store of a data folder, whether it was closed or not: what the log holds beyond the
 //! last checkpoint is executed again, as it was executed the first time.
 
-use crate::apply::{Occasion, apply};
-use crate::catalog::Catalog;
 use crate::changes::{Keeper, Outcome};
-use crate::commit::Record;
-use crate::config;
-use crate::record;
-use crate::stop::Failure;
+use crate::open::bounds;
+use state::apply::{Occasion, apply};
+use state::catalog::Catalog;
+use state::config;
+use state::record;
+use state::stop::Failure;
+use state::write::Record;
 use std::path::Path;
 use std::time::Instant;
 use store::{IndexSet, IndexState, Recovery, SliceLimits, Store};
@@ -120,8 +121,10 @@ impl Replayer {
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
         let dictionary = config::stored_dictionary(&snapshot)?;
+        let mut catalog = config::load(&snapshot, &dictionary)?;
+        catalog.bounds = bounds();
         Ok(Replayer {
-            catalog: config::load(&snapshot, &dictionary)?,
+            catalog,
             position: snapshot.position()?,
         })
     }

@@ -4,10 +4,10 @@
 //! Invariant: it waits without a snapshot, so it keeps no page from being used again, however slow
 //! it is. What it finds is looked at a second time, in another snapshot, before it is told.
 
-use crate::catalog::Catalog;
 use crate::clock::Clock;
-use crate::stop::{self, Failure};
 use arc_swap::ArcSwap;
+use state::catalog::Catalog;
+use state::stop::{self, Failure};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -1,11 +1,11 @@
 //! What lives between the operations of one connection: who it is, and what it waits for.
 
 use crate::bound::Bound;
+use crate::bundle::Submission;
 use crate::memory::{Account, Hold};
 use crate::operation::bulk_update;
 use crate::operation::sasl::Exchange;
 use crate::transactions::Transactions;
-use crate::write::Submission;
 use policy::{LimitSettings, Limits, Subject, Whose};
 use std::collections::VecDeque;
 use std::net::IpAddr;

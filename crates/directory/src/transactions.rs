@@ -7,10 +7,10 @@
 //! - nothing here outlives the connection or a Bind.
 
 use crate::memory::Hold;
-use crate::stop::{Refusal, Stop};
-use crate::write::Write;
 use policy::{Limits, Subject};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};
+use state::stop::{Refusal, Stop};
+use state::write::Write;
 use std::collections::HashMap;
 use std::rc::Rc;
 

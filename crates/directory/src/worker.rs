@@ -8,6 +8,7 @@ pub(crate) use completion::write_response;
 pub(crate) use parts::Parts;
 
 use crate::bound::{Bound, ENDED};
+use crate::context::Lent;
 use crate::cursor::Cursor;
 use crate::dispatch;
 use crate::flow::{Completion, Flow, Mailbox};
@@ -20,8 +21,8 @@ use crate::operation::last_name::LastName;
 use crate::operation::{dynamic, extended, policed, transaction};
 use crate::operations_log::{self, OperationsLog};
 use crate::session::{Peer, Session};
-use crate::stop::Stop;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
+use state::stop::Stop;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -420,13 +421,16 @@ impl Worker {
         let parts = Parts {
             snapshot: &snapshot,
             catalog: &catalog,
-            clock: &*self.shared.clock,
             verified: &self.shared.verified,
             cookie_key: &self.shared.cookie_key,
             tls: self.tls,
             last_name: &self.last_name,
             scratch: &self.scratch,
-            counters: &self.counters,
+            lent: Lent {
+                clock: &*self.shared.clock,
+                counters: &self.counters,
+                spools: &self.shared.spools,
+            },
             shared: &self.shared,
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,

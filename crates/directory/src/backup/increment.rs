@@ -6,7 +6,7 @@ use super::{ZSTD_LEVEL, file, time_now};
 use crate::changes::{self, Frame, Reader};
 use crate::import::Meter;
 use crate::partial::Partial;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;

@@ -6,8 +6,8 @@
 
 use super::hashing::Hashed;
 use crate::partial::Partial;
-use crate::stop::Failure;
 use serde::{Deserialize, Serialize};
+use state::stop::Failure;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;

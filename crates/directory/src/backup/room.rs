@@ -3,7 +3,7 @@
 use super::Manifest;
 use super::file;
 use crate::changes;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::path::Path;
 
 /// What a byte of a record leaves in the database for good, about: the entry with its name, keys in

@@ -5,7 +5,7 @@
 
 use super::file;
 use super::manifest::{Manifest, wrong};
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use crate::export::salvage::Losses;
 use crate::import::Meter;
-use crate::stop::Failure;
+use state::stop::Failure;
 use store::{Error, Store};
 
 /// Damaged entries named in a message.

@@ -5,7 +5,7 @@ use super::manifest::Manifest;
 use super::single::End;
 use super::{copy, file};
 use crate::import::Meter;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::File;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::Path;

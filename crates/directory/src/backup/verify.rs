@@ -9,7 +9,7 @@ use super::restore::{Restored, restore, restore_stream};
 use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! One kept record as bytes: a record of the log, and what came of it.
 
 use super::Outcome;
-use crate::record;
+use state::record;
 use std::io::{self, ErrorKind, Read};
 use xxhash_rust::xxh3::xxh3_64;
 

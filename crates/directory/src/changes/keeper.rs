@@ -1,8 +1,9 @@
 //! Keeping changes: appends records to files, begins new ones, removes the oldest.
 
 use super::{EXTENSION, Frame, KEEP_FILE, Keeping, Outcome, Reader, files, folder};
-use crate::clock::{Clock, SystemClock, generalized_time};
-use crate::stop::Failure;
+use crate::clock::{Clock, SystemClock};
+use state::stop::Failure;
+use state::time::generalized_time;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -6,10 +6,10 @@
 //!
 //! What earlier releases kept ends behind the bits: then nothing is known of numbers.
 
-use crate::apply::Applied;
-use crate::commit::Record;
-use crate::execute::GivenNumber;
 use protocol::ResultCode;
+use state::apply::Applied;
+use state::execute::GivenNumber;
+use state::write::Record;
 
 /// Says that numbers follow, all that were given.
 const NUMBERS: u8 = 1;
@@ -111,11 +111,11 @@ fn take_text(from: &mut &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::execute::Done;
-    use crate::grant::Grant;
-    use crate::write::{Change, Write};
     use protocol::LdapResult;
     use schema::Name;
+    use state::execute::Done;
+    use state::grant::Grant;
+    use state::write::{Change, Write};
 
     fn write() -> Write {
         Write {

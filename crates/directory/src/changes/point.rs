@@ -1,7 +1,7 @@
 //! A point in the order of changes, as people name it.
 
 use super::Frame;
-use crate::clock::seconds_of;
+use state::time::seconds_of;
 
 /// A point in the order of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

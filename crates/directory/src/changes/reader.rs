@@ -2,7 +2,7 @@
 
 use super::keeper::HEADER;
 use super::{Frame, KEEP_FILE, files};
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};

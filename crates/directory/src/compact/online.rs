@@ -11,10 +11,10 @@
 
 use super::standing::{Compaction, Stage, Verdict};
 use super::{FOLDER, remove_leftovers, wrong};
-use crate::record;
 use crate::recover::Replayer;
-use crate::stop::{Failure, Refusal};
 use protocol::ResultCode;
+use state::record;
+use state::stop::{Failure, Refusal};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

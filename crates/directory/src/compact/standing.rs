@@ -1,8 +1,8 @@
 //! What the thread that compacts a served database, the writer and those who watch tell each other.
 
 use super::online::Ready;
-use crate::stop::{Failure, Refusal};
 use protocol::ResultCode;
+use state::stop::{Failure, Refusal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -4,20 +4,20 @@
 //! and with it the numbers that rules gave then.
 
 use super::{Compression, Exported, forgotten};
-use crate::catalog::Catalog;
 use crate::changes::{self, Frame, Point, Reader};
-use crate::clock::{generalized_time, uuid_text};
-use crate::config;
-use crate::execute::GivenNumber;
 use crate::import::Meter;
-use crate::record::Decoded;
 use crate::recover;
-use crate::rules::Numbers;
-use crate::stop::Failure;
-use crate::write::{Addition, Change, Given, Modification, Renaming, Write as DirectoryWrite};
 use protocol::ldif::{LdifAttribute, LdifChange, LdifControl, LdifRecord, LdifWriter};
 use protocol::{ChangeOperation, oid};
 use schema::{Name, Schema, Truth};
+use state::catalog::Catalog;
+use state::config;
+use state::execute::GivenNumber;
+use state::record::Decoded;
+use state::rules::Numbers;
+use state::stop::Failure;
+use state::time::{generalized_time, uuid_text};
+use state::write::{Addition, Change, Given, Modification, Renaming, Write as DirectoryWrite};
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
@@ -367,7 +367,7 @@ fn spelled(changes: &[Modification], schema: &Schema) -> Vec<String> {
 /// The controls without which the request would not do the same.
 fn controls(write: &DirectoryWrite) -> Vec<LdifControl<'static>> {
     let options = write.options.as_deref();
-    let asked = |it: fn(&crate::write::WriteOptions) -> bool| options.is_some_and(it);
+    let asked = |it: fn(&state::write::WriteOptions) -> bool| options.is_some_and(it);
     [
         (oid::MANAGE_DSA_IT, false, write.manage_dsa_it),
         (oid::PERMISSIVE_MODIFY, true, asked(|it| it.permissive)),

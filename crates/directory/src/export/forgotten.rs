@@ -4,9 +4,9 @@
 //! name it. Who only prints them needs no more than the name.
 
 use crate::changes::Frame;
-use crate::record::{self, Decoded};
-use crate::stop::Failure;
 use schema::{DefinitionKind, DescribeError, Schema, parse_definition};
+use state::record::{self, Decoded};
+use state::stop::Failure;
 use std::cell::RefCell;
 
 /// Octet String, which says nothing of the values.

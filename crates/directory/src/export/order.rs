@@ -2,8 +2,8 @@
 
 use super::Exported;
 use super::render::{PART_BYTES, Part, Renderer, Row, Rules};
-use crate::stop::Failure;
 use protocol::counted;
+use state::stop::Failure;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use store::{EntryId, Reader};

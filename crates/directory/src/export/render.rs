@@ -2,15 +2,15 @@
 
 use super::salvage::Losses;
 use super::{Compression, ExportFormat, ExportOptions};
-use crate::catalog::Catalog;
 use crate::context::{Context, write_member};
-use crate::stop::{Failure, Stop};
 use flate2::write::GzEncoder;
 use policy::Subject;
 use protocol::ber::{OCTET_STRING, SEQUENCE, SET, put_integer, put_nested, put_octets};
 use protocol::ldif::LdifWriter;
 use protocol::{Filter, PartialAttribute, parse_filter};
 use schema::{AttributeNumber, Truth};
+use state::catalog::Catalog;
+use state::stop::{Failure, Stop};
 use std::io::Write;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 

@@ -3,7 +3,7 @@
 
 use super::kept;
 use super::rulebook::Ruled;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Attribute descriptions of imported entries, resolved once each.
 
 use super::schema_in_use::SchemaInUse;
-use crate::catalog::Catalog;
 use schema::{AttributeNumber, Schema, TypeId};
+use state::catalog::Catalog;
 use std::collections::HashMap;
 
 /// What is done with an attribute.

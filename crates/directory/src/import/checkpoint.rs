@@ -2,8 +2,8 @@
 //! folder where the new database is built.
 
 use super::plan::Plan;
-use crate::stop::Failure;
 use schema::{AttributeNumber, DictionaryRow};
+use state::stop::Failure;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

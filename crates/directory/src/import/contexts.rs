@@ -1,10 +1,10 @@
 //! Naming contexts: which there are, which have their base entry, which are new.
 
 use super::checkpoint::SavedContext;
-use crate::catalog::{CONFIG_NAME, NamingContext};
-use crate::stop::Failure;
 use protocol::rdns;
 use schema::{Name, Schema};
+use state::catalog::{CONFIG_NAME, NamingContext};
+use state::stop::Failure;
 use std::sync::{Mutex, PoisonError};
 
 /// The naming contexts of the new database, shared by all workers.

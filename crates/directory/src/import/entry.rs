@@ -7,7 +7,6 @@ use super::names::Resolved;
 use super::plan::Plan;
 use super::stamps::Stamps;
 use super::verdict::{Verdict, Verdicts};
-use crate::operation::passwords;
 use policy::password;
 use protocol::ldif::LdifAttribute;
 use protocol::name::string_form;
@@ -282,10 +281,10 @@ fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
             count += 1;
         }
     }
-    match count > passwords::VALUES_MAX {
+    match count > state::passwords::VALUES_MAX {
         true => Err(format!(
             "userPassword: expected at most {} values, got {count}",
-            passwords::VALUES_MAX
+            state::passwords::VALUES_MAX
         )),
         false => Ok(()),
     }

@@ -5,16 +5,16 @@ use super::contexts::Context;
 use super::pipeline::Outcome;
 use super::plan::Plan;
 use super::target::Written;
-use crate::catalog::CONFIG_NAME;
-use crate::commit::Record;
-use crate::config;
-use crate::execute::Execution;
-use crate::grant::Grant;
 use crate::open::unusable;
-use crate::stop::Failure;
-use crate::write::{Change, Given, Modification, Write};
 use protocol::ChangeOperation;
 use schema::Description;
+use state::catalog::CONFIG_NAME;
+use state::config;
+use state::execute::Execution;
+use state::grant::Grant;
+use state::stop::Failure;
+use state::write::Record;
+use state::write::{Change, Given, Modification, Write};
 use store::{Batch, DATABASE_FILE, Store};
 
 /// Completes the database. A new one is closed, and the old one has everything afterwards. Should

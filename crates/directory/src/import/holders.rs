@@ -2,10 +2,10 @@
 
 use super::rulebook::{Claim, Look, Rulebook, key};
 use super::table::NameTable;
-use crate::execute::{counter_key, exhausted};
-use crate::rules::NumberRange;
-use crate::stop::Failure;
 use schema::Schema;
+use state::execute::{counter_key, exhausted};
+use state::rules::NumberRange;
+use state::stop::Failure;
 use std::path::Path;
 use store::{EntryId, FieldReader, Fields, Snapshot};
 

@@ -1,6 +1,6 @@
 //! Work done out of order, handed over in order.
 
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,6 +1,6 @@
 //! How far a long work is, for whoever waits for it.
 
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,12 +1,12 @@
 //! What an import needs to know before it begins.
 
 use super::{ImportOptions, WrittenTo};
-use crate::catalog::Catalog;
-use crate::clock;
-use crate::config;
-use crate::execute::META_TIME;
-use crate::stop::Failure;
 use schema::Schema;
+use state::catalog::Catalog;
+use state::config;
+use state::execute::META_TIME;
+use state::stop::Failure;
+use state::time;
 use store::{IndexDefinition, IndexSet, IndexState, Store};
 
 /// A database that is so many times as large as the input is added to. An entry added in the
@@ -70,7 +70,7 @@ impl<'o> Plan<'o> {
             last_id: snapshot.last_id()?.0,
             position: snapshot.position()? + 1,
             time_us,
-            timestamp: clock::generalized_time(time_us),
+            timestamp: time::generalized_time(time_us),
             by: catalog
                 .administrator
                 .as_ref()
@@ -82,7 +82,7 @@ impl<'o> Plan<'o> {
     /// Goes on with the time of an import that was interrupted.
     pub fn set_time(&mut self, time_us: u64) {
         self.time_us = time_us;
-        self.timestamp = clock::generalized_time(time_us);
+        self.timestamp = time::generalized_time(time_us);
     }
 
     /// Whether the import adds to the old database instead of making a new one.

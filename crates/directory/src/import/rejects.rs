@@ -1,8 +1,8 @@
 //! The rejects file: LDIF that can be corrected and imported again, with the reasons as comments.
 
 use super::kept;
-use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifWriter};
+use state::stop::Failure;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! entry falls under, and which values it holds or must not share.
 
 use super::plan::Plan;
-use crate::catalog::Catalog;
-use crate::rules::{Numbers, Unique};
 use schema::{Name, Schema, TypeId};
+use state::catalog::Catalog;
+use state::rules::{Numbers, Unique};
 use store::EntryView;
 use xxhash_rust::xxh3::xxh3_128;
 

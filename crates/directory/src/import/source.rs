@@ -10,8 +10,8 @@ pub(crate) use ber::{after_element, read_request};
 pub use files::Files;
 
 use crate::import::Meter;
-use crate::stop::Failure;
 use protocol::ldif::LdifChunk;
+use state::stop::Failure;
 use std::sync::Arc;
 
 /// What a stream of entries holds.

@@ -1,7 +1,7 @@
 //! The operational attributes that imported entries get when they bring none.
 
 use super::plan::Plan;
-use crate::clock::{change_sequence_number, uuid_text};
+use state::time::{change_sequence_number, uuid_text};
 
 /// Length of a change sequence number up to its counter.
 const COUNTER_AT: usize = 23;

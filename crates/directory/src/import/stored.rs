@@ -2,9 +2,9 @@
 
 use super::links;
 use super::names::Names;
-use crate::execute::DeletedMembers;
-use crate::stop::Failure;
 use schema::{ResolvedRdn, Schema};
+use state::execute::DeletedMembers;
+use state::stop::Failure;
 use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
 
 /// The block of an entry's links. Values from before there were links become links, too: then the

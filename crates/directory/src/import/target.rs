@@ -2,9 +2,9 @@
 //! transaction. Nothing of either is visible before the end, and after a crash nothing of it was.
 
 use super::table::NameTable;
-use crate::history;
-use crate::stop::Failure;
 use schema::{AttributeNumber, DictionaryRow};
+use state::history;
+use state::stop::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Batch, BulkLoader, EntryId, Finished, Place, Prepared};

@@ -1,7 +1,7 @@
 //! What stands before the directory and listens for clients.
 
-use crate::stop::Failure;
 use policy::{LimitSettings, LimitSubject, Limits};
+use state::stop::Failure;
 
 /// Sets the limits of searches and transactions: those of kinds of subjects, and those of subjects
 /// of their own. An error names the subject whose name cannot be resolved.

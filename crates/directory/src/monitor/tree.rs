@@ -4,13 +4,13 @@
 //! the rest are Pando's own (docs/reference/monitor.md).
 
 use super::{Costs, Counters, OPERATIONS};
-use crate::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
-use crate::clock::generalized_time;
-use crate::index_progress;
 use crate::open::{Shared, Status};
-use crate::stop::{Failure, damaged_entries};
-use crate::virtual_entry::VirtualEntry;
 use schema::Schema;
+use state::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
+use state::index_progress;
+use state::stop::{Failure, damaged_entries};
+use state::time::generalized_time;
+use state::virtual_entry::VirtualEntry;
 use store::{IndexKind, IndexState};
 
 /// An entry that is not stored, with its name.

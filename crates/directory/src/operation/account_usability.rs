@@ -1,11 +1,11 @@
 //! Account usability (Sun Directory Server): whether the account of an entry can be used.
 
-use crate::account::Account;
 use crate::context::{Context, VisibleEntry};
-use crate::stop::Stop;
 use policy::{Right, Standing};
 use protocol::control::{AccountTrouble, AccountUsability};
 use protocol::{OwnedControl, oid};
+use state::account::Account;
+use state::stop::Stop;
 
 /// It can be used, and the password never expires.
 const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };

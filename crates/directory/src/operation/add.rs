@@ -1,15 +1,16 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::{dynamic, passwords, placed, values};
+use super::{dynamic, placed};
 use crate::clock::Clock;
 use crate::context::Context;
-use crate::grant::Grant;
-use crate::stop::Stop;
-use crate::write::{Addition, Change, Given, Write};
 use policy::Right;
 use protocol::name::{rdns, string_form};
 use protocol::{AddRequest, ResultCode};
+use state::grant::Grant;
+use state::stop::Stop;
+use state::values;
+use state::write::{Addition, Change, Given, Write};
 
 /// Resolves an add request; access is decided here, existence and classes in execution.
 pub(crate) fn resolve(
@@ -39,7 +40,7 @@ pub(crate) fn resolve(
         Ok(rdn) => rdn,
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
     };
-    passwords::refuse_in_name(&rdn, catalog.known.user_password.type_id)?;
+    state::passwords::refuse_in_name(&rdn, catalog.known.user_password.type_id)?;
     let mut attributes: Vec<Given> = Vec::with_capacity(request.attributes.len());
     let mut time_to_live = None;
     for attribute in &request.attributes {

@@ -5,9 +5,9 @@ mod regions;
 pub(crate) use regions::{Effort, regions};
 
 use crate::context::{Context, Place, VisibleEntry};
-use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::Name;
+use state::stop::Stop;
 
 /// Aliases that one name may lead through before it is a loop.
 const HOPS_MAX: usize = 32;

@@ -1,10 +1,10 @@
 //! Nothing without a bind, where `pandoRequireAuthentication` in `cn=config` says so. What a client
 //! needs in order to bind stays possible: Bind itself, StartTLS, "Who am I?", and the root DSE.
 
-use crate::catalog::Catalog;
-use crate::stop::Stop;
 use policy::Subject;
 use protocol::{Request, ResultCode, Scope, oid};
+use state::catalog::Catalog;
+use state::stop::Stop;
 
 /// Refuses with `strongerAuthRequired`, as slapd's `require authc` does, what an anonymous subject
 /// asks for. `request` is `None` for the next slice of a search.

@@ -8,12 +8,12 @@ use crate::operation::policed::{Case, Verdict};
 use crate::operation::sasl;
 use crate::paging::CookieKey;
 use crate::session::Peer;
-use crate::stop::Stop;
 use crate::writer::Writer;
 use policy::password::{self, Cost, Scheme};
 use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};
 use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
 use schema::Name;
+use state::stop::Stop;
 use store::EntryId;
 
 /// How a bind goes on.

@@ -6,18 +6,19 @@
 
 use super::controls::Controls;
 use super::extended::write_success;
+use crate::bundle::Bundle;
 use crate::context::Context;
 use crate::dispatch::resolve_update;
 use crate::flow::Reply;
 use crate::session::{Peer, Session};
-use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
-use crate::write::{Bundle, Write};
 use protocol::extended::{
     BulkOperation, BulkUpdateRequest, BulkUpdateResponse, EndBulkUpdateRequest,
     StartBulkUpdateRequest, StartBulkUpdateResponse,
 };
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
+use state::stop::{Refusal, Stop};
+use state::write::Write;
 
 /// Updates in one request; the answer to the start says so.
 const OPERATIONS_MAX: u32 = 1_000;

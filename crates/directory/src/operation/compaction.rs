@@ -4,9 +4,9 @@
 use crate::compact::online;
 use crate::context::Context;
 use crate::operation::extended::write_success;
-use crate::stop::Stop;
 use crate::worker::Parts;
 use protocol::{MessageId, ResultCode, oid};
+use state::stop::Stop;
 
 const REFUSED: &str = "only the administrator may compact the database";
 

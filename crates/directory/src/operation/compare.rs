@@ -6,17 +6,20 @@ use super::bind::{self, Desk, Tried};
 use super::controls::Controls;
 use super::policed::{Case, Judgement};
 use super::search::Needs;
-use super::{assertion, passwords, referral, values, virtual_search};
-use crate::catalog::Catalog;
-use crate::config::DYNAMIC_GROUP_CLASS;
+use super::{passwords, virtual_search};
 use crate::context::{Context, Place};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
-use crate::stop::Stop;
-use crate::virtual_entry::VirtualEntry;
 use policy::{Right, Tag};
 use protocol::{CompareRequest, OwnedControl, ResultCode};
 use schema::{Description, Name, Truth, ValueSource};
+use state::assertion;
+use state::catalog::Catalog;
+use state::config::DYNAMIC_GROUP_CLASS;
+use state::referral;
+use state::stop::Stop;
+use state::values;
+use state::virtual_entry::VirtualEntry;
 
 /// How a compare goes on.
 pub(crate) enum Outcome {

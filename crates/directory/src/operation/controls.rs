@@ -7,11 +7,11 @@ pub(crate) use search::SearchControls;
 use crate::context::Context;
 use crate::flow::Reply;
 use crate::operation::{assurance, position};
-use crate::stop::Stop;
-use crate::write::WriteOptions;
 use policy::{Right, Subject};
 use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;
+use state::stop::Stop;
+use state::write::WriteOptions;
 
 /// The controls this server supports, as the root DSE lists them.
 pub(crate) const SUPPORTED: &[&str] = &[

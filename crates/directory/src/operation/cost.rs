@@ -1,11 +1,11 @@
 //! Searches that cost much are noted for those who watch, and for the adviser on indexes.
 
-use crate::advice;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
 use crate::monitor::{Costs, shape};
 use crate::operation::search::Needs;
-use crate::stop::Stop;
+use state::advice;
+use state::stop::Stop;
 use store::Candidates;
 
 /// A search that looks at fewer entries is cheap, whatever its filter.

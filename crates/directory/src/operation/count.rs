@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
-use crate::stop::Stop;
 use protocol::control::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};
 use protocol::{OwnedControl, oid};
+use state::stop::Stop;
 use store::EntryId;
 
 /// Entries being counted.

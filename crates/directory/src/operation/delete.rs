@@ -2,11 +2,11 @@
 
 use super::controls::Controls;
 use crate::context::Context;
-use crate::grant::Grant;
-use crate::stop::Stop;
-use crate::write::{Change, Write};
 use policy::Right;
 use protocol::{DeleteRequest, ResultCode};
+use state::grant::Grant;
+use state::stop::Stop;
+use state::write::{Change, Write};
 
 /// Resolves a delete request; whether the entry is a leaf is left to execution.
 pub(crate) fn resolve(

@@ -1,16 +1,16 @@
 //! Dereference (draft-masarati-ldap-deref-00): attributes of the entries that values name, in a
 //! control beside the entry that holds the values.
 
-use crate::catalog::Catalog;
 use crate::context::{Context, Place, VisibleEntry};
-use crate::selected::Selected;
-use crate::stop::Stop;
 use policy::Right;
 use protocol::ber::{self, put_nested};
 use protocol::control::{DereferenceRequest, put_dereference_result};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::{AttributeNumber, Description, Schema, TypeId};
 use smallvec::SmallVec;
+use state::catalog::Catalog;
+use state::selected::Selected;
+use state::stop::Stop;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use store::EntryId;

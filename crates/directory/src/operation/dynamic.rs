@@ -4,29 +4,23 @@
 //! lasts; entryTtl is computed from it when it is read. The end is part of the write that adds or
 //! refreshes the entry: execution reads no clock.
 
-use crate::catalog::Catalog;
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::context::Context;
 use crate::flow::Reply;
-use crate::grant::Grant;
-use crate::stop::{Refusal, Stop};
-use crate::write::{Change, Given, Modification, Write};
 use policy::{Right, TimeToLive};
 use protocol::extended::{RefreshRequest, RefreshResponse};
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode, oid, response};
 use schema::Description;
+use state::catalog::Catalog;
+use state::grant::Grant;
+use state::stop::{Refusal, Stop};
+use state::time;
+use state::write::{Change, Given, Modification, Write};
 
-/// The class that makes an entry dynamic.
-pub(crate) const CLASS: &str = "dynamicObject";
 /// The longest time a client may ask for: one year (RFC 2589 §4.1).
 const TTL_S_MAX: u32 = 31_557_600;
 /// A longer wish may be shortened to no less than a day (RFC 2589 §4.2).
 const SHORTENED_S_MIN: u32 = 86_400;
-
-/// Whether an entry of these classes is dynamic.
-pub(crate) fn is_dynamic<'v>(mut classes: impl Iterator<Item = &'v [u8]>) -> bool {
-    classes.any(|it| it.eq_ignore_ascii_case(CLASS.as_bytes()))
-}
 
 /// The time to live that an add asks for.
 pub(crate) fn asked(given: &Given) -> Result<u32, Stop> {
@@ -56,7 +50,7 @@ pub(crate) fn complete(
         .iter()
         .filter(|it| it.description.type_id == object_class);
     let classes = classes.next().map_or(&[][..], |it| it.values.as_slice());
-    if !is_dynamic(classes.iter().map(Vec::as_slice)) {
+    if !state::execute::is_dynamic(classes.iter().map(Vec::as_slice)) {
         if asked.is_none() && !given_end {
             return Ok(());
         }
@@ -131,7 +125,7 @@ fn end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Given {
     let end_us = now_us.next_multiple_of(1_000_000) + u64::from(ttl_s) * 1_000_000;
     Given {
         description: Description::of_type(catalog.computed.entry_end),
-        values: vec![clock::generalized_time(end_us).into_bytes()],
+        values: vec![time::generalized_time(end_us).into_bytes()],
     }
 }
 

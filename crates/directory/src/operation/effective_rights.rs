@@ -7,11 +7,11 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::operation::proxy;
-use crate::stop::Stop;
 use policy::{Access, Right, Subject, Target};
 use protocol::control::EffectiveRightsRequest;
 use protocol::{ResultCode, SearchRequest, ber};
 use schema::{Name, TypeId};
+use state::stop::Stop;
 
 /// The rights of an attribute, with the letters of 389 Directory Server.
 const ATTRIBUTE_RIGHTS: [(Right, &str, &str); 4] = [

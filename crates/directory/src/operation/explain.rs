@@ -3,14 +3,14 @@
 //! The search runs as it would without the control, also in an order and in pages; only, what it
 //! finds is counted and not sent.
 
-use crate::advice;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
 use crate::operation::controls::SearchControls;
-use crate::stop::Stop;
 use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
 use protocol::{OwnedControl, ResultCode, oid};
+use state::advice;
+use state::stop::Stop;
 use store::FilterPart;
 
 /// What is known of a search that is explained.

@@ -2,10 +2,10 @@
 //! told?
 
 use crate::context::Context;
-use crate::stop::Stop;
 use protocol::{
     DecodeError, ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response,
 };
+use state::stop::Stop;
 
 /// The extended operations this server supports, as the root DSE lists them.
 pub(crate) const SUPPORTED: [&str; 13] = [

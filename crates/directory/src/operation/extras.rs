@@ -1,22 +1,22 @@
 //! What controls add to a search: which values and which entries it shows, and what comes with
 //! each entry and with the result. A search without such controls has none of this.
 
-use crate::catalog::Catalog;
 use crate::context::{Context, VisibleEntry};
 use crate::operation::account_usability;
-use crate::operation::class_filter;
 use crate::operation::controls::SearchControls;
 use crate::operation::count::Counting;
 use crate::operation::dereference::{Follow, Progress};
 use crate::operation::effective_rights::EffectiveRights;
 use crate::operation::explain::Explaining;
-use crate::operation::matched_values::MatchedValues;
 use crate::operation::position;
 use crate::operation::sorted::Sorted;
-use crate::stop::Stop;
 use protocol::control::{Position, Subentries};
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
+use state::catalog::Catalog;
+use state::knowledge::class_filter;
+use state::matched_values::MatchedValues;
+use state::stop::Stop;
 use std::borrow::Cow;
 use std::cell::RefCell;
 

@@ -11,13 +11,13 @@
 use crate::context::{Context, Described, EachMember, VisibleEntry};
 use crate::cursor::Cursor;
 use crate::operation::extras::Extras;
-use crate::operation::matched_values::MatchedValues;
 use crate::operation::search::{Needs, Step, park};
 use crate::operation::spool::{Spool, Spools};
-use crate::projection::Projection;
-use crate::stop::{Failure, Stop};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::{AttributeNumber, KnownAttribute, TypeId};
+use state::matched_values::MatchedValues;
+use state::projection::Projection;
+use state::stop::{Failure, Stop};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use store::{EntryId, LinkedSet, SetId};
@@ -109,7 +109,7 @@ pub(crate) fn begin(
         return Ok(None);
     }
     let wanted = (&cursor.projection, matched(cursor));
-    let Some(mut large) = selected(entry, cursor.id, wanted)? else {
+    let Some(mut large) = selected(context.spools, entry, cursor.id, wanted)? else {
         return Ok(None);
     };
     if let Some(extras) = extras {
@@ -121,16 +121,25 @@ pub(crate) fn begin(
 
 /// What is selected of an entry, on its way, if there are large attributes among it.
 fn selected(
+    spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
     (projection, matched): (&Projection, Option<&MatchedValues>),
 ) -> Result<Option<Box<Large>>, Stop> {
-    let Some(spools) = entry.spools() else {
+    let Some(spools) = spools else {
         return Ok(None);
     };
     let catalog = entry.catalog();
-    let mut sets = projection.large_sets(catalog, entry, LARGE_FROM)?;
-    sets.extend(projection.described(catalog, entry)?);
+    let stored = projection.large_sets(catalog, entry, LARGE_FROM)?;
+    let mut sets: Vec<LargeSet> = (stored.into_iter())
+        .map(|(known, set)| LargeSet::new(known, set))
+        .collect();
+    if let Some(described) = projection.described(catalog, entry)? {
+        let member = catalog.computed.member;
+        let text = catalog.schema.type_of(member).name();
+        let searches = LargeSet::of_searches((member, text), described, projection.is_types_only());
+        sets.push(searches);
+    }
     if let Some(matched) = matched {
         // Single values are looked up.
         sets.retain(|it| {
@@ -151,12 +160,13 @@ fn selected(
 
 /// Begins with an entry of a search that stays, if it is large.
 pub(crate) fn followed(
+    spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
     projection: &Projection,
     controls: &[OwnedControl],
 ) -> Result<Option<Box<Large>>, Stop> {
-    let mut large = selected(entry, message, (projection, None))?;
+    let mut large = selected(spools, entry, message, (projection, None))?;
     if let Some(large) = &mut large {
         large.controls = controls.to_vec();
     }
@@ -229,21 +239,6 @@ impl LargeSet {
             even_empty: type_only,
             type_only,
         }
-    }
-
-    /// Whether it has more values than this, found by looking.
-    pub fn has_more_than(mut self, context: &Context<'_>, most: u64) -> Result<bool, Stop> {
-        let (mut values, mut all) = (0, false);
-        while !all && values <= most {
-            all = self.walk(context, EntryId::ROOT, &mut |_, value| {
-                values += u64::from(value.is_some());
-                match values > most {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
-            })?;
-        }
-        Ok(values > most)
     }
 
     fn is_shown(&self) -> bool {

@@ -1,9 +1,9 @@
 //! The name that the last search or compare of a thread was about. Clients name the same one again
 //! and again, or entries of the same container, and resolving a name is a tenth of a search.
 
-use crate::catalog::Catalog;
-use crate::stop::Stop;
 use schema::{Name, Schema, TypeId};
+use state::catalog::Catalog;
+use state::stop::Stop;
 
 #[derive(Default)]
 pub(crate) struct LastName {

@@ -2,11 +2,11 @@
 
 use crate::context::{Context, Place};
 use crate::cursor::SearchLimits;
-use crate::stop::Stop;
 use crate::worker::Parts;
 use policy::{LimitSettings, Limits, Subject, Whose};
 use protocol::SearchRequest;
 use schema::{Name, Truth};
+use state::stop::Stop;
 
 /// The limits of the subject that has just authenticated. Groups are looked at now, not at each
 /// operation: a new member has its limits from its next bind on.

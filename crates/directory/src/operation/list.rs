@@ -14,8 +14,8 @@ pub(crate) use sorter::{Merge, Sorter};
 
 use crate::context::Context;
 use crate::operation::search::Needs;
-use crate::stop::{Failure, Stop};
 use coded::Writer;
+use state::stop::{Failure, Stop};
 use std::sync::Arc;
 
 /// A finished list.

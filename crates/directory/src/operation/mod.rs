@@ -3,7 +3,6 @@
 pub(crate) mod account_usability;
 pub(crate) mod add;
 pub(crate) mod alias;
-pub(crate) mod assertion;
 pub(crate) mod assurance;
 pub(crate) mod authentication;
 pub(crate) mod bind;
@@ -21,14 +20,11 @@ pub(crate) mod explain;
 pub(crate) mod extended;
 pub(crate) mod extras;
 pub(crate) mod follow;
-pub(crate) mod heavy;
 pub(crate) mod kept;
 pub(crate) mod large;
 pub(crate) mod last_name;
 pub(crate) mod limits;
-pub(crate) mod links;
 pub(crate) mod list;
-pub(crate) mod matched_values;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod must_change;
@@ -40,8 +36,7 @@ pub(crate) mod placed;
 pub(crate) mod policed;
 pub(crate) mod position;
 pub(crate) mod proxy;
-pub(crate) mod read_entry;
-pub(crate) mod referral;
+pub(crate) mod reference;
 pub(crate) mod reload;
 pub(crate) mod root_dse;
 pub(crate) mod sasl;
@@ -57,15 +52,15 @@ pub(crate) mod spool;
 pub(crate) mod subschema;
 pub(crate) mod transaction;
 pub(crate) mod unindexed;
-pub(crate) mod values;
 pub(crate) mod view;
 pub(crate) mod virtual_list;
 pub(crate) mod virtual_search;
 
-use crate::catalog::Catalog;
-use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{Name, Schema};
+use state::catalog::Catalog;
+use state::referral;
+use state::stop::Stop;
 
 /// A DN as sent by a client, under the schema; `invalidDNSyntax` says what is wrong with it.
 pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
@@ -89,12 +84,4 @@ pub(crate) fn refuse_unheld(catalog: &Catalog, name: &Name, spelled: &str) -> Re
         );
     }
     referral::refer_upwards(catalog, name, spelled, None)
-}
-
-/// The filter `(objectClass=class)`.
-pub(crate) fn class_filter(schema: &Schema, class: &str) -> schema::Filter {
-    schema.resolve_filter(&protocol::Filter::Equality {
-        attribute: "objectClass",
-        value: class.as_bytes(),
-    })
 }

@@ -1,13 +1,14 @@
 //! Modify (RFC 4511 §4.6, with increment, RFC 4525): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::{placed, values};
+use super::placed;
 use crate::context::Context;
-use crate::grant::Grant;
-use crate::stop::Stop;
-use crate::write::{Change, Given, Modification, Write};
 use policy::Right;
 use protocol::{ChangeOperation, ModifyRequest, ResultCode};
+use state::grant::Grant;
+use state::stop::Stop;
+use state::values;
+use state::write::{Change, Given, Modification, Write};
 
 /// Resolves a modify request; access is decided here, the values' presence in execution.
 pub(crate) fn resolve(

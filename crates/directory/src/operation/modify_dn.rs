@@ -1,14 +1,14 @@
 //! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
 
 use super::controls::Controls;
-use super::{passwords, values};
 use crate::context::Context;
-use crate::grant::Grant;
-use crate::stop::Stop;
-use crate::write::{Change, Renaming, Write};
 use policy::Right;
 use protocol::name::string_form;
 use protocol::{ModifyDnRequest, ResultCode};
+use state::grant::Grant;
+use state::stop::Stop;
+use state::values;
+use state::write::{Change, Renaming, Write};
 
 /// Resolves a modify DN request; whether the new name is free is left to execution.
 pub(crate) fn resolve(
@@ -35,7 +35,7 @@ pub(crate) fn resolve(
             return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, text);
         }
     };
-    passwords::refuse_in_name(&rdn, context.catalog.known.user_password.type_id)?;
+    state::passwords::refuse_in_name(&rdn, context.catalog.known.user_password.type_id)?;
     for (description, value) in &rdn.values {
         values::refuse_unmodifiable(schema, description, false)?;
         values::check(

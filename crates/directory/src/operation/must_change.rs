@@ -1,14 +1,15 @@
 //! A password that somebody else has set must be changed first: until then a session that was bound
 //! with it may do nothing else (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
 
-use super::{policed, values};
+use super::policed;
 use crate::context::Place;
 use crate::session::Session;
-use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use policy::Standing;
 use protocol::control::PasswordPolicyError;
 use protocol::{ModifyRequest, Request, ResultCode, oid};
+use state::stop::{Refusal, Stop};
+use state::values;
 
 /// Refuses what is neither a change of the password nor about the connection itself. Once the
 /// password is changed the session is free.
@@ -59,7 +60,7 @@ fn still_must(parts: &Parts<'_>, session: &Session) -> Result<bool, Stop> {
         return Ok(true);
     };
     let account = policed::account(&context, &parts.shared.writer, id)?;
-    let standing = account.map(|it| it.standing(parts.clock.now_us()));
+    let standing = account.map(|it| it.standing(parts.lent.clock.now_us()));
     // Locked meanwhile, it still has to be changed afterwards.
     Ok(matches!(
         standing,

@@ -4,17 +4,17 @@
 //! Policies bind the owners of passwords. The administrator may set any password of anybody.
 
 use super::{passwords, policed};
-use crate::account::Account;
 use crate::context::{Context, Place};
 use crate::session::Peer;
-use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
-use crate::write::{Change, Former, Given, Write};
 use policy::PasswordPolicy;
 use policy::password::{self, Cost};
 use protocol::control::PasswordPolicyError;
 use protocol::{ChangeOperation, ResultCode};
 use schema::Name;
+use state::account::Account;
+use state::stop::{Refusal, Stop};
+use state::write::{Change, Former, Given, Write};
 use store::EntryId;
 
 /// Refuses a write whose passwords nobody may store, or that the policy for its entry forbids; what
@@ -47,7 +47,7 @@ pub(crate) fn check(
         &account,
         &stored,
         proved || given.brings_old,
-        parts.clock.now_us(),
+        parts.lent.clock.now_us(),
     )?;
     for value in &given.new {
         refuse_quality(&account.policy, value)?;
@@ -63,8 +63,8 @@ pub(crate) fn check(
         wants_old: account.policy.safe_modify && !proved,
     };
     // Fast ones are looked at here, slow ones where passwords are hashed.
-    if former.is_fast() {
-        return former.apply(&mut write.change, password_type);
+    if is_fast(&former) {
+        return apply(&former, &mut write.change, password_type);
     }
     write.options.get_or_insert_default().former = Some(Box::new(former));
     Ok(())
@@ -179,45 +179,47 @@ fn refuse<T>(
     Err(Refusal::new(code, text).of_policy(error).into())
 }
 
-impl Former {
-    /// Whether looking at every value takes no time.
-    fn is_fast(&self) -> bool {
-        let mut all = self.stored.iter().chain(&self.history);
-        all.all(|it| password::cost(it) == Cost::Fast)
-    }
+/// Whether looking at every value takes no time.
+fn is_fast(former: &Former) -> bool {
+    let mut all = former.stored.iter().chain(&former.history);
+    all.all(|it| password::cost(it) == Cost::Fast)
+}
 
-    /// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
-    /// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
-    /// where the policy wants it.
-    pub fn apply(&self, change: &mut Change, password_type: schema::TypeId) -> Result<(), Stop> {
-        let Change::Modify(changes) = change else {
-            return Ok(());
-        };
-        let mine = |it: &Given| it.description.type_id == password_type;
-        let mut brings_old = false;
-        for change in changes.iter_mut().filter(|it| mine(&it.given)) {
-            for value in &mut change.given.values {
-                if change.operation == ChangeOperation::Delete {
-                    let old = self.stored.iter().find(|it| password::verify(it, value));
-                    if let Some(old) = old {
-                        value.clone_from(old);
-                        brings_old = true;
-                    }
-                } else if self.keeps_history && self.has_had(value) {
-                    let text = "the password was used before";
-                    let error = PasswordPolicyError::PasswordInHistory;
-                    return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
+/// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
+/// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
+/// where the policy wants it.
+pub(crate) fn apply(
+    former: &Former,
+    change: &mut Change,
+    password_type: schema::TypeId,
+) -> Result<(), Stop> {
+    let Change::Modify(changes) = change else {
+        return Ok(());
+    };
+    let mine = |it: &Given| it.description.type_id == password_type;
+    let mut brings_old = false;
+    for change in changes.iter_mut().filter(|it| mine(&it.given)) {
+        for value in &mut change.given.values {
+            if change.operation == ChangeOperation::Delete {
+                let old = former.stored.iter().find(|it| password::verify(it, value));
+                if let Some(old) = old {
+                    value.clone_from(old);
+                    brings_old = true;
                 }
+            } else if former.keeps_history && has_had(former, value) {
+                let text = "the password was used before";
+                let error = PasswordPolicyError::PasswordInHistory;
+                return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
             }
         }
-        match self.wants_old && !self.stored.is_empty() && !brings_old {
-            true => without_old(),
-            false => Ok(()),
-        }
     }
+    match former.wants_old && !former.stored.is_empty() && !brings_old {
+        true => without_old(),
+        false => Ok(()),
+    }
+}
 
-    fn has_had(&self, value: &[u8]) -> bool {
-        let mut all = self.stored.iter().chain(&self.history);
-        all.any(|it| password::verify(it, value))
-    }
+fn has_had(former: &Former, value: &[u8]) -> bool {
+    let mut all = former.stored.iter().chain(&former.history);
+    all.any(|it| password::verify(it, value))
 }

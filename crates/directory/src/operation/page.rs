@@ -2,10 +2,10 @@
 
 use crate::operation::controls::Controls;
 use crate::paging::{CookieKey, PagePosition};
-use crate::stop::Stop;
 use policy::Subject;
 use protocol::control::{PagedResults, SortRequest};
 use protocol::{OwnedControl, SearchRequest, oid};
+use state::stop::Stop;
 use std::borrow::Cow;
 use store::EntryId;
 use xxhash_rust::xxh3::Xxh3;

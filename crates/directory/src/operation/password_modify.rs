@@ -5,14 +5,14 @@ use super::controls::Controls;
 use super::proxy;
 use crate::context::{Context, Place};
 use crate::flow::Reply;
-use crate::grant::Grant;
-use crate::stop::Stop;
-use crate::write::{Change, Given, Modification, Write};
 use policy::Right;
 use policy::password::{self, Cost};
 use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};
 use protocol::{ChangeOperation, ResultCode};
 use schema::{Description, Name};
+use state::grant::Grant;
+use state::stop::Stop;
+use state::write::{Change, Given, Modification, Write};
 use store::EntryId;
 
 /// The length of a generated password: 20 characters of 62 are 119 bits.

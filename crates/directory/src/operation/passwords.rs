@@ -2,15 +2,12 @@
 //! long, and how much work their verification may be. Policies are looked at elsewhere.
 
 use crate::session::Peer;
-use crate::stop::Stop;
-use crate::write::{Change, Given, Write};
 use policy::password;
 use protocol::{ChangeOperation, ResultCode};
-use schema::{ResolvedRdn, TypeId};
-
-/// Values of userPassword in one entry, those with options included, and new ones in one request.
-/// Each may be a verification of its own when somebody binds.
-pub(crate) const VALUES_MAX: usize = 8;
+use schema::TypeId;
+use state::passwords::refuse_many;
+use state::stop::Stop;
+use state::write::{Change, Given, Write};
 
 /// Refuses a password that somebody on the way could read, unless the settings allow it.
 pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
@@ -58,30 +55,6 @@ pub(crate) fn check(
         options.counts_passwords = true;
     }
     Ok(())
-}
-
-/// Refuses a password in a name: names are for everybody, and their values are stored as they are
-/// spelled, neither checked nor hashed.
-pub(crate) fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), Stop> {
-    let mut types = rdn.values.iter().map(|(it, _)| it.type_id);
-    match types.any(|it| it == password_type) {
-        false => Ok(()),
-        true => Stop::refuse(
-            ResultCode::NAMING_VIOLATION,
-            "userPassword: expected another attribute in a name, which everybody may read",
-        ),
-    }
-}
-
-/// Refuses more than [`VALUES_MAX`] values.
-pub(crate) fn refuse_many(count: usize) -> Result<(), Stop> {
-    if count <= VALUES_MAX {
-        return Ok(());
-    }
-    Stop::refuse(
-        ResultCode::CONSTRAINT_VIOLATION,
-        format!("userPassword: expected at most {VALUES_MAX} values, got {count}"),
-    )
 }
 
 /// The values a change brings, and whether they are to be stored.

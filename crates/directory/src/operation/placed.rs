@@ -1,12 +1,12 @@
 //! Definitions are read from entries directly below their container. Anywhere else below
 //! `cn=config` they would be stored and do nothing, which an answer of success must not hide.
 
-use crate::catalog::Catalog;
-use crate::config::{INDEXES_NAME, SCHEMA_NAME};
-use crate::rules::RULES_NAME;
-use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{Name, TypeId};
+use state::catalog::Catalog;
+use state::config::{INDEXES_NAME, SCHEMA_NAME};
+use state::rules::RULES_NAME;
+use state::stop::Stop;
 
 /// What is read from the entries directly below a container.
 const DEFINING: [(&str, &[&str]); 3] = [

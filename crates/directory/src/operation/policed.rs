@@ -5,15 +5,15 @@
 //! An answer never waits for a note. Until a note stands in the store it is laid over what the
 //! snapshot says, so that nobody gets more guesses by being quick.
 
-use crate::account::Account;
 use crate::context::Context;
 use crate::operation::bind::Desk;
-use crate::stop::Stop;
 use crate::writer::{Notes, Writer};
 use policy::{Attempt, AttemptKind, Standing, Subject, Tag};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 use protocol::{Control, LdapResult, OwnedControl, ResultCode, oid};
 use schema::Name;
+use state::account::Account;
+use state::stop::Stop;
 use store::EntryId;
 
 /// How a bind ended.

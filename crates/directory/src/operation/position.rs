@@ -5,10 +5,10 @@
 //! lies ahead is one that this server will not get from anybody: it is refused, not waited for.
 
 use crate::context::Context;
-use crate::stop::Stop;
 use crate::worker::Parts;
 use protocol::control::Position;
 use protocol::{OwnedControl, ResultCode, oid};
+use state::stop::Stop;
 
 /// What a client asks.
 #[derive(Debug, Clone, Copy)]

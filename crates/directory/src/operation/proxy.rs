@@ -1,11 +1,12 @@
 //! Proxied authorization (RFC 4370): the subject that an operation is executed as.
 
 use crate::context::{Context, Place};
-use crate::stop::{Refusal, Stop};
 use crate::worker::Parts;
 use policy::Subject;
 use protocol::{Filter, ResultCode};
 use schema::Truth;
+use state::stop::{Refusal, Stop};
+use state::view::View;
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{EntryId, Region, RegionScope};
@@ -72,7 +73,7 @@ pub(crate) fn subject(
 }
 
 /// The subject that an authzId names; `None` when it names nobody, or not exactly one.
-pub(crate) fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
+pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
     let own = context.subject;
     let anonymous = Subject::anonymous(own.address, own.secure);
     if identity.is_empty() {
@@ -109,7 +110,7 @@ pub(crate) fn named(context: &Context<'_>, identity: &str) -> Result<Option<Subj
     }
 }
 
-fn of_entry(context: &Context<'_>, entry: EntryId) -> Result<Subject, Stop> {
+fn of_entry(context: &View<'_>, entry: EntryId) -> Result<Subject, Stop> {
     let own = context.subject;
     let spelled = context.spelled_name(entry)?;
     let name = super::resolve_name(&context.catalog.schema, &spelled)?;
@@ -117,7 +118,7 @@ fn of_entry(context: &Context<'_>, entry: EntryId) -> Result<Subject, Stop> {
 }
 
 /// The one entry with this `uid`.
-fn by_user_id(context: &Context<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
+fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
     let schema = &context.catalog.schema;
     let filter = schema.resolve_filter(&Filter::Equality {
         attribute: "uid",

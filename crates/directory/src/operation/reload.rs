@@ -3,9 +3,9 @@
 
 use crate::context::Context;
 use crate::operation::extended::write_success;
-use crate::stop::Stop;
 use crate::worker::Parts;
 use protocol::{MessageId, ResultCode, oid};
+use state::stop::Stop;
 
 /// Has who listens for clients read its settings again.
 pub(crate) fn reload(

@@ -1,11 +1,11 @@
 //! The root DSE (RFC 4512 §5.1).
 
 use super::{controls, extended, sasl};
-use crate::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use crate::session::Peer;
-use crate::virtual_entry::VirtualEntry;
 use policy::password::Scheme;
 use protocol::oid;
+use state::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
+use state::virtual_entry::VirtualEntry;
 
 /// The features this server supports beyond controls and extended operations.
 const FEATURES: [&str; 10] = [

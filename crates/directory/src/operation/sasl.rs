@@ -10,12 +10,12 @@ use super::policed::Verdict;
 use super::proxy;
 use crate::context::Context;
 use crate::session::Peer;
-use crate::stop::Stop;
 use policy::password::Scheme;
 use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use protocol::sasl::Plain;
 use schema::Name;
+use state::stop::Stop;
 
 const EXTERNAL: &str = "EXTERNAL";
 const PLAIN: &str = "PLAIN";

@@ -15,6 +15,7 @@ pub(super) use later::wants;
 use crate::clock::Clock;
 use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use crate::cursor::{Area, AreaKind, Cursor, Page};
+use crate::effort;
 use crate::memory::Hold;
 use crate::open::Shared;
 use crate::operation::alias::Effort;
@@ -25,18 +26,21 @@ use crate::operation::last_name::LastName;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{self, Begun};
 use crate::operation::{
-    assertion, cost, count, explain, heavy, large, links, page, position, referral, unindexed,
-    virtual_search,
+    cost, count, explain, large, page, position, reference, unindexed, virtual_search,
 };
 use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
-use crate::projection::Projection;
 use crate::session::Peer;
-use crate::stop::Stop;
 use policy::{LimitSettings, Limits, Whose};
 use protocol::control::PagedResults;
 use protocol::{MessageId, SearchRequest, response};
 use schema::Truth;
+use state::assertion;
+use state::heavy;
+use state::links;
+use state::projection::Projection;
+use state::referral;
+use state::stop::Stop;
 use std::cell::RefCell;
 use store::EntryId;
 
@@ -121,8 +125,8 @@ pub(crate) fn search(
     if let Some(asked) = asked.and_then(|it| it.subentries) {
         filter = extras::narrowed(catalog, filter, asked);
     }
-    context.limit_walks(&needs.shared.unindexed, needs.limits);
-    links::follow(context, &mut filter, areas.iter())?;
+    context.limit_walks(|| effort::Effort::boxed(&needs.shared.unindexed, needs.limits));
+    links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
     let mut cursor = Cursor {
         id,
         whole_bytes_max: whole_bytes_max(filter.weight()),
@@ -394,7 +398,7 @@ fn offer(
             return Ok(Some(End::PageFull));
         }
         if is_reference {
-            referral::write_reference(entry, cursor.id, area.region.scope, out)?;
+            reference::write_reference(entry, cursor.id, area.region.scope, out)?;
             context.count_reference();
         }
         return Ok(None);

@@ -1,14 +1,14 @@
 //! How much of a long search is done before other connections get their turn.
 
+use state::view::SLICE_US;
 use std::time::{Duration, Instant};
 
 /// A slice ends when it has put this many bytes into the output …
 const BYTES: usize = 256 * 1024;
 /// … or looked at this many entries or changes …
 pub(crate) const TURNS: u32 = 2_048;
-/// … or taken this long: so long may a short request wait behind each slice, and a slice costs some
-/// microseconds by itself.
-pub(crate) const TIME: Duration = Duration::from_micros(150);
+/// … or taken this long.
+pub(crate) const TIME: Duration = Duration::from_micros(SLICE_US);
 /// Entries between two looks at the clock. Most take less than a microsecond, and none takes long:
 /// one that would is evaluated in slices of its own.
 const TURNS_PER_LOOK: u32 = 8;

@@ -7,7 +7,7 @@ use crate::operation::search::Needs;
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{Goal, Phase, Progress, Sorted, leave_for_later};
 use crate::operation::view::NoView;
-use crate::stop::Stop;
+use state::stop::Stop;
 use std::sync::Arc;
 
 /// A part of a list that is being sent.

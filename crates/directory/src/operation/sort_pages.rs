@@ -3,8 +3,8 @@
 
 use crate::operation::page;
 use crate::paging::{CookieKey, SortedPosition};
-use crate::stop::Stop;
 use protocol::control::PagedResults;
+use state::stop::Stop;
 
 /// The page asked for.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 use crate::operation::controls::SearchControls;
 use crate::operation::sort_key::{Order, Unsorted};
 use crate::operation::view::NoView;
-use crate::stop::Stop;
 use protocol::control::{SortRequest, SortResponse};
 use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid, response};
 use schema::Schema;
+use state::stop::Stop;
 
 /// What the controls of a search lead to.
 pub(super) enum Asked<'s, 'r> {

@@ -7,9 +7,9 @@ use crate::operation::search::{self, Needs};
 use crate::operation::slice::Slice;
 use crate::operation::sorted::{Ended, Goal, Phase, Progress, Sorted, leave_for_later};
 use crate::operation::unindexed;
-use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::AttributeNumber;
+use state::stop::Stop;
 use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
 /// A walk over an ordering index.

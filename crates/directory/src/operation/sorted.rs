@@ -22,8 +22,8 @@ use crate::operation::sort_result::{Asked, Failure};
 use crate::operation::sort_walk::{self, Walk};
 use crate::operation::view::{NoView, View};
 use crate::operation::{explain, limits, page, sort_pages, sort_result, unindexed};
-use crate::stop::Stop;
 use protocol::{ResultCode, SearchRequest};
+use state::stop::Stop;
 use std::collections::VecDeque;
 use store::{Candidates, EntryId, Region};
 

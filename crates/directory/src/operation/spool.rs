@@ -5,9 +5,9 @@
 //! them together may take so much, and leave some room on the file system.
 
 use crate::memory::{Budget, Portion};
-use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
 use rustix::io::Errno;
+use state::stop::{Failure, Refusal, Stop};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

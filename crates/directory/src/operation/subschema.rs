@@ -1,7 +1,7 @@
 //! The subschema subentry (RFC 4512 §4.2).
 
-use crate::catalog::{Catalog, SUBSCHEMA_NAME};
-use crate::virtual_entry::VirtualEntry;
+use state::catalog::{Catalog, SUBSCHEMA_NAME};
+use state::virtual_entry::VirtualEntry;
 
 /// Makes the subschema subentry of the schema in force.
 pub(crate) fn subschema(catalog: &Catalog) -> VirtualEntry {

@@ -3,18 +3,19 @@
 //! An update is resolved when it comes, so that what is wrong with it is said at once, and waits in
 //! the session. The end hands all updates of the transaction to the writer as one unit.
 
+use crate::bundle::Bundle;
 use crate::flow::{PasswordChange, Reply, Settled};
 use crate::operation::controls::Controls;
 use crate::operation::extended::write_success;
 use crate::session::Session;
-use crate::stop::Stop;
 use crate::worker::{Parts, write_response};
-use crate::write::{Bundle, Write};
 use policy::Subject;
 use protocol::extended::{EndTransactionRequest, EndTransactionResponse, UpdateControls};
 use protocol::{
     Control, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid, response,
 };
+use state::stop::Stop;
+use state::write::Write;
 use std::rc::Rc;
 
 /// Start Transaction (RFC 5805 §2.1). A value is the identifier that the client wants.

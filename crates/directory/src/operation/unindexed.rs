@@ -1,15 +1,16 @@
 //! May a search look at entries that no index has chosen? Its client may not want it to (reject and
 //! permit unindexed search, Ping Identity), and a subject may have only so many of them at a time.
 
-use crate::advice;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
 use crate::operation::search::Needs;
 use crate::operation::slice;
-use crate::stop::Stop;
 use policy::Whose;
 use protocol::ResultCode;
 use schema::Filter;
+use state::advice;
+use state::stop::Stop;
+use state::view::View;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -75,6 +76,8 @@ impl Running {
     }
 }
 
+impl state::view::Permit for Permit {}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut by_subject = self.running.by_subject();
@@ -111,7 +114,7 @@ pub(crate) fn admit(
 }
 
 /// Whether one slice can look at every entry.
-fn is_small(context: &Context<'_>) -> Result<bool, Stop> {
+fn is_small(context: &View<'_>) -> Result<bool, Stop> {
     Ok(context.entry_count()? <= slice::TURNS.into())
 }
 
@@ -131,7 +134,7 @@ impl Running {
     /// As [`permit`], for whom these limits are.
     pub fn place(
         self: &Arc<Self>,
-        context: &Context<'_>,
+        context: &View<'_>,
         filter: &Filter,
         (max, whose): (u32, Whose),
     ) -> Result<Option<Permit>, Stop> {

@@ -6,10 +6,10 @@
 
 use crate::operation::sort_key::Order;
 use crate::paging::CookieKey;
-use crate::stop::Stop;
 use protocol::control::{ViewTarget, VirtualListViewRequest, VirtualListViewResponse};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::Schema;
+use state::stop::Stop;
 use std::ops::Range;
 
 /// A view asked for.
@@ -187,7 +187,7 @@ fn response(position: u32, count: u32, code: ResultCode, context: Option<&[u8]>)
 
 impl From<NoView> for Stop {
     fn from(none: NoView) -> Stop {
-        crate::stop::Refusal::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, none.text).into()
+        state::stop::Refusal::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, none.text).into()
     }
 }
 

@@ -10,9 +10,9 @@ use crate::operation::sort_key::{Order, Scratch};
 use crate::operation::sort_result::{self, Asked, Failure};
 use crate::operation::view::{NoView, View};
 use crate::paging::PagePosition;
-use crate::stop::Stop;
 use protocol::control::PagedResults;
 use protocol::{OwnedControl, SearchRequest};
+use state::stop::Stop;
 use store::EntryId;
 
 /// What comes of the entries that match, in its order, and the controls of the result.

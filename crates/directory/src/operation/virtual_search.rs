@@ -5,12 +5,13 @@ use crate::monitor::{self, Node};
 use crate::operation::controls::Controls;
 use crate::operation::extras::{self, Extras};
 use crate::operation::search::Needs;
-use crate::operation::{count, heavy, root_dse, subschema, virtual_list};
-use crate::projection::Projection;
-use crate::stop::{Refusal, Stop};
-use crate::virtual_entry::VirtualEntry;
+use crate::operation::{count, root_dse, subschema, virtual_list};
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, Scope, SearchRequest, response};
 use schema::{Name, Truth};
+use state::heavy;
+use state::projection::Projection;
+use state::stop::{Refusal, Stop};
+use state::virtual_entry::VirtualEntry;
 
 /// The entry that a name as spelled is of, if that one is not stored.
 pub(crate) fn entry(
@@ -118,7 +119,7 @@ fn monitor_nodes(
         return Ok(nodes);
     }
     let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
-    refusal.matched = crate::catalog::MONITOR_NAME.to_owned();
+    refusal.matched = state::catalog::MONITOR_NAME.to_owned();
     Err(refusal.into())
 }
 

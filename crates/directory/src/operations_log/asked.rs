@@ -1,9 +1,9 @@
 //! A request in words for the operations log: bounded in length, without the values of secret
 //! attributes.
 
-use crate::catalog::Catalog;
 use protocol::sasl::Plain;
 use protocol::{Authentication, ChangeOperation, Filter, Message, Request, Scope, oid};
+use state::catalog::Catalog;
 use std::fmt::{self, Write};
 
 /// The longest text of a client in one field, in octets.

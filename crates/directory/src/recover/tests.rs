@@ -3,13 +3,13 @@
 
 use super::*;
 use crate::clock::{Clock, SystemClock};
-use crate::execute::Done;
-use crate::grant::Grant;
 use crate::open::{self, Directory, InitOptions};
-use crate::rules::ready;
-use crate::write::{Change, Given, Modification, Renaming, Write, WriteOptions};
 use protocol::control::ReadEntryRequest;
 use protocol::{ChangeOperation, ResultCode, parse_filter};
+use state::execute::Done;
+use state::grant::Grant;
+use state::rules::ready;
+use state::write::{Change, Given, Modification, Renaming, Write, WriteOptions};
 use tempfile::TempDir;
 
 mod packing;

@@ -2,17 +2,18 @@
 //! what they were given for, and hashed ones let the writes go on that waited for them.
 
 use super::Worker;
+use crate::bundle::{Bundle, Submission};
 use crate::dispatch;
 use crate::flow::{
-    CheckPurpose, Completion, Finished, Flow, Outcome, PasswordChange, PasswordChecked, Reply,
+    CheckPurpose, Completion, Finished, Flow, PasswordChange, PasswordChecked, Reply,
 };
 use crate::hashing::Work;
 use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, policed, transaction};
 use crate::session::Session;
-use crate::stop::Stop;
-use crate::write::{Bundle, Submission};
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
+use state::execute::Outcome;
+use state::stop::Stop;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use store::EntryId;

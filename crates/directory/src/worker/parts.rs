@@ -1,23 +1,22 @@
 //! What one operation works with: a snapshot, the rules that hold for it, and the ways to those who
 //! go on with it, the writer, the hashing threads and the feed.
 
-use crate::catalog::Catalog;
-use crate::clock::Clock;
-use crate::context::Context;
+use crate::bundle::{Bundle, Submission};
+use crate::context::{Context, Lent};
 use crate::feed::Listener;
 use crate::flow::{Flow, Mailbox, Reply};
 use crate::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
-use crate::monitor::Counters;
 use crate::open::Shared;
 use crate::operation::bind;
 use crate::operation::last_name::LastName;
 use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
-use crate::stop::Stop;
-use crate::write::{Bundle, Change, Submission, Write};
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
+use state::catalog::Catalog;
+use state::stop::Stop;
+use state::write::{Change, Write};
 use std::cell::RefCell;
 use std::sync::Arc;
 use store::Snapshot;
@@ -26,13 +25,12 @@ use store::Snapshot;
 pub(crate) struct Parts<'p> {
     pub snapshot: &'p Snapshot<'p>,
     pub catalog: &'p Catalog,
-    pub clock: &'p dyn Clock,
+    pub lent: Lent<'p>,
     pub verified: &'p VerifiedCache,
     pub cookie_key: &'p CookieKey,
     pub tls: bool,
     pub last_name: &'p RefCell<LastName>,
     pub scratch: &'p RefCell<Vec<u8>>,
-    pub counters: &'p Counters,
     pub shared: &'p Shared,
     pub(super) mailbox: &'p Arc<dyn Mailbox>,
     pub(super) hashes: &'p HashPool,
@@ -44,10 +42,7 @@ impl Parts<'_> {
     #[inline]
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
         let (snapshot, catalog) = (self.snapshot, self.catalog);
-        let mut context =
-            Context::of_request(snapshot, catalog, subject, self.clock, self.counters);
-        context.spools = Some(&self.shared.spools);
-        context
+        Context::of_request(snapshot, catalog, subject, &self.lent)
     }
 
     /// A place among the followers for a search of the session.
@@ -82,7 +77,7 @@ impl Parts<'_> {
             scheme: self.shared.scheme,
             tells_locks: self.shared.tells_locks,
             cookie_key: self.cookie_key,
-            now_us: self.clock.now_us(),
+            now_us: self.lent.clock.now_us(),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Telling clients what came of their writes: each serving thread gets everything of a group that
 //! concerns it at once.
 
-use crate::execute::Done;
+use crate::bundle::{Bundle, Submission};
 use crate::flow::{Completion, Finished, Mailbox, Settled};
 use crate::operation::position;
-use crate::write::{Bundle, Submission};
 use protocol::ResultCode;
 use protocol::control::Position;
+use state::execute::Done;
 use std::collections::HashMap;
 use std::sync::Arc;
 

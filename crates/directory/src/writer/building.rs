@@ -1,8 +1,8 @@
 //! Building indexes, slice by slice, between other writes and while there are none.
 
 use super::{COMMIT_CHURN_BYTES, Desk, WRITE_CHURN_BYTES};
-use crate::catalog::{self, Catalog};
-use crate::stop::Failure;
+use state::catalog::{self, Catalog};
+use state::stop::Failure;
 use store::{IndexSet, IndexState, Progress, SliceLimits};
 
 impl Desk {

@@ -9,7 +9,7 @@
 use super::{Desk, Queue};
 use crate::compact::online::{Ready, Work, start};
 use crate::compact::{Stage, Verdict};
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{IndexSet, Retired};

@@ -6,13 +6,14 @@
 //! Invariant: all attempts have different times, in ascending order.
 
 use super::reclaim::Nobody;
-use crate::catalog::CONFIG_NAME;
+use crate::bundle::{Bundle, Submission};
 use crate::flow::{Mailbox, Reply};
-use crate::grant::Grant;
-use crate::write::{Bundle, Change, Submission, Write};
 use policy::{Attempt, AttemptKind};
 use protocol::ResultKind;
 use schema::Name;
+use state::catalog::CONFIG_NAME;
+use state::grant::Grant;
+use state::write::{Change, Write};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::EntryId;

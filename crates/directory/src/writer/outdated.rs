@@ -5,10 +5,10 @@
 
 use super::Desk;
 use super::answer::answer;
-use crate::execute::Done;
-use crate::write::Submission;
+use crate::bundle::Submission;
 use protocol::{LdapResult, ResultCode};
 use schema::{Schema, TypeId};
+use state::execute::Done;
 
 impl Desk {
     /// Orders, executes, commits and answers those of a group whose values mean what they meant;

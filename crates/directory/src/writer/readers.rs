@@ -2,7 +2,7 @@
 //! being used again: those of processes that died are forgotten, the others are warned of.
 
 use super::Desk;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::time::{Duration, Instant};
 
 /// Time between two looks at the least. A look costs a system call for each process that reads.

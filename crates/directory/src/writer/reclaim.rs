@@ -7,13 +7,14 @@
 //! restart, and after a crash the work goes on where the log ends.
 
 use super::Desk;
-use crate::execute::META_TOURS;
+use crate::bundle::{Bundle, Submission};
 use crate::flow::{Completion, Mailbox, Reply};
-use crate::grant::Grant;
-use crate::stop::Failure;
-use crate::write::{Bundle, Change, Submission, Write};
 use protocol::{ResultCode, ResultKind};
 use schema::Name;
+use state::execute::META_TOURS;
+use state::grant::Grant;
+use state::stop::Failure;
+use state::write::{Change, Write};
 use std::sync::Arc;
 use std::time::Instant;
 

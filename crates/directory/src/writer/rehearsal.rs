@@ -2,12 +2,12 @@
 //! of their own, which is dropped. They get no place in the order and reach no log.
 
 use super::Desk;
-use crate::apply::{Occasion, apply};
-use crate::commit::Record;
-use crate::execute::Done;
-use crate::stop::Failure;
-use crate::write::Write;
 use protocol::{LdapResult, ResultCode};
+use state::apply::{Occasion, apply};
+use state::execute::Done;
+use state::stop::Failure;
+use state::write::Record;
+use state::write::Write;
 
 impl Desk {
     /// What the write would be answered with, `noOperation` standing for success.

@@ -5,7 +5,7 @@ use crate::import::aside::Aside;
 use crate::import::links;
 use crate::import::rejects::Rejects;
 use crate::import::table::NameTable;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use store::{EntryId, FieldReader, Fields};

@@ -1,12 +1,12 @@
 //! Rules for values, in the order of the import: who holds a value, and which numbers are given.
 
 use super::{Sequencer, Work};
-use crate::execute::held;
 use crate::import::aside::Waiting;
 use crate::import::holders::Given;
 use crate::import::rulebook::{Claim, Rulebook};
-use crate::stop::Failure;
 use schema::Schema;
+use state::execute::held;
+use state::stop::Failure;
 use store::{EntryBuilder, EntryId, EntryView, Place};
 
 /// A piece whose entries have places, but are not appended yet.

@@ -1,8 +1,8 @@
 //! Streams of add requests in BER.
 
-use crate::stop::Failure;
 use protocol::ber::{OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
 use protocol::{AddRequest, DecodeError, DecodeLimits, Message, Request};
+use state::stop::Failure;
 use std::io::Read;
 
 /// A request of more bytes ends its stream, as a record of LDIF does.

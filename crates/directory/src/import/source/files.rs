@@ -4,7 +4,7 @@ use super::lanes::Lanes;
 use super::open::STANDARD_INPUT;
 use super::{Format, Piece, Source};
 use crate::import::Meter;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use super::open::Input;
 use super::{Format, Piece};
 use crate::import::Meter;
-use crate::stop::Failure;
+use state::stop::Failure;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -2,10 +2,10 @@
 
 use super::ber::{ADD_REQUEST, BerPiece, BerPieces};
 use super::{Content, Format, Piece};
-use crate::stop::Failure;
 use flate2::read::MultiGzDecoder;
 use protocol::ber::SEQUENCE;
 use protocol::ldif::LdifChunks;
+use state::stop::Failure;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;

@@ -6,8 +6,8 @@ use crate::import::rejects;
 use crate::import::sink::Sink;
 use crate::import::source::{Content, Piece, after_element, read_request};
 use crate::import::work::{Kind, Rejected, Text};
-use crate::stop::Failure;
 use protocol::ldif::{LdifAttribute, LdifRecord, parse_record, split_records};
+use state::stop::Failure;
 use std::borrow::Cow;
 
 /// Where given entries come from, where their piece begins, and their text.

@@ -127,10 +127,10 @@ fn has_value<'v>(
         return true;
     }
     let (mut form, mut other) = (Vec::new(), Vec::new());
-    crate::operation::values::normal(schema, type_id, wanted, &mut form);
+    state::values::normal(schema, type_id, wanted, &mut form);
     let mut values = values;
     values.any(|it| {
-        crate::operation::values::normal(schema, type_id, it, &mut other);
+        state::values::normal(schema, type_id, it, &mut other);
         other == form
     })
 }

@@ -9,10 +9,10 @@ use crate::context::{Context, Place};
 use crate::cursor::SearchLimits;
 use crate::operation::limits;
 use crate::operation::search::Needs;
-use crate::stop::Stop;
 use protocol::{ResultCode, SearchRequest};
 use schema::Filter;
 use smallvec::SmallVec;
+use state::stop::Stop;
 use std::collections::HashSet;
 use store::{EntryId, Region, RegionScope};
 
@@ -62,7 +62,7 @@ pub(crate) fn regions(
         context,
         needs,
         effort,
-        filter: crate::operation::class_filter(&context.catalog.schema, "alias"),
+        filter: state::knowledge::class_filter(&context.catalog.schema, "alias"),
         own,
         goes_deep: scope != Some(RegionScope::OneLevel),
         targets: Vec::new(),

@@ -1,12 +1,12 @@
 //! The controls that change what a search finds, in which order, and what comes with it.
 
 use super::{decoded, once, without_value};
-use crate::stop::Stop;
 use protocol::control::{
     DereferenceRequest, EffectiveRightsRequest, MatchedValues, MatchingEntryCountRequest,
     SortRequest, Subentries, VirtualListViewRequest,
 };
 use protocol::{Control, ResultCode, oid};
+use state::stop::Stop;
 
 /// The decoded search controls of one request.
 #[derive(Debug, Default)]

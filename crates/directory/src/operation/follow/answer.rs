@@ -3,13 +3,13 @@
 
 use super::{Follower, Kind, cookie};
 use crate::context::VisibleEntry;
-use crate::history::Moment;
 use crate::operation::large;
-use crate::stop::Stop;
 use protocol::control::{
     ChangeType, EntryChangeNotification, SyncDone, SyncInfo, SyncState, SyncStateValue,
 };
 use protocol::{LdapResult, OwnedControl, ResultKind, oid, response};
+use state::history::Moment;
+use state::stop::Stop;
 use std::borrow::Cow;
 
 /// Identifiers in one set: 4.5 KiB.
@@ -96,7 +96,13 @@ impl Follower {
     ) -> Result<(), Stop> {
         self.silent = 0;
         if entry.has_links() || entry.catalog().has_dynamic_groups {
-            self.large = large::followed(entry, self.id, &self.projection, controls)?;
+            self.large = large::followed(
+                self.spools.as_ref(),
+                entry,
+                self.id,
+                &self.projection,
+                controls,
+            )?;
             if self.large.is_some() {
                 return Ok(());
             }

@@ -3,11 +3,14 @@
 use super::cookie::{self, Held};
 use super::*;
 use crate::cursor::{Area, AreaKind};
+use crate::effort::Effort;
 use crate::operation::controls::Controls;
-use crate::operation::{heavy, links, search, unindexed};
+use crate::operation::{search, unindexed};
 use crate::worker::Parts;
 use protocol::control::{Assertion, SyncMode, SyncRequest};
 use protocol::{DerefAliases, Scope, SearchRequest};
+use state::heavy;
+use state::links;
 
 /// Begins the search that `controls` ask for. Nothing is said yet.
 pub(crate) fn begin(
@@ -49,6 +52,7 @@ pub(crate) fn begin(
         learned: Moment::default(),
         walk: None,
         lost: None,
+        spools: context.spools.cloned(),
         large: None,
         base_lost: None,
         gone: Vec::new(),
@@ -142,8 +146,8 @@ impl Follower {
             region: self.region,
             kind: AreaKind::Entries,
         };
-        context.limit_walks(&needs.shared.unindexed, needs.limits);
-        links::follow(context, &mut self.filter, std::iter::once(&area))?;
+        context.limit_walks(|| Effort::boxed(&needs.shared.unindexed, needs.limits));
+        links::follow(context, &mut self.filter, std::iter::once(&area.region))?;
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
         self.projection.leave_out_computed();

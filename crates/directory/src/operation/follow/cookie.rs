@@ -4,7 +4,7 @@
 //! A consumer reads `csn` as the state it has (it keeps it as `contextCSN`, and skips messages
 //! whose cookie is not newer), so a cookie is the change sequence number of the last change told.
 
-use crate::history::Moment;
+use state::history::Moment;
 
 /// What a client says it has.
 #[derive(Debug, PartialEq, Eq)]

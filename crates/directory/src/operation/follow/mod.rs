@@ -22,14 +22,12 @@ pub(crate) use begin::begin;
 
 use crate::context::{Context, VisibleEntry, Walks};
 use crate::feed::Listener;
-use crate::history::{Change, Detail, Extent, Moment, Occasion};
 use crate::operation::large::{Gone as Progress, Large};
 use crate::operation::search::Needs;
 use crate::operation::slice::Slice;
+use crate::operation::spool::Spools;
 use crate::operation::unindexed::Permit;
-use crate::projection::Projection;
 use crate::session::Session;
-use crate::stop::Stop;
 use ahead::Ahead;
 use answer::Gone;
 use policy::Subject;
@@ -37,7 +35,11 @@ use protocol::control::{ChangeType, PersistentSearch};
 use protocol::{LdapResult, MessageId, ResultCode};
 use roaring::RoaringTreemap;
 use schema::{Name, Truth};
+use state::history::{Change, Detail, Extent, Moment, Occasion};
+use state::projection::Projection;
+use state::stop::Stop;
 use std::rc::Rc;
+use std::sync::Arc;
 use store::{Candidates, EntryId, Region, RegionScope};
 use subtree::Lost;
 
@@ -67,6 +69,8 @@ pub struct Follower {
     walk: Option<Walk>,
     /// Entries of a deleted subtree, still to be told.
     lost: Option<Lost>,
+    /// Where entries are kept that are too large for the output.
+    spools: Option<Arc<Spools>>,
     /// An entry that is being sent in parts: nothing can be told before the end of it.
     large: Option<Box<Large>>,
     /// How the base went, told after that entry.

@@ -3,8 +3,8 @@
 //! is whole, so that reading can begin there.
 
 use crate::operation::spool::{Spool, Spools};
-use crate::stop::{Failure, Refusal, Stop};
 use protocol::ResultCode;
+use state::stop::{Failure, Refusal, Stop};
 use std::sync::Arc;
 
 /// Keys of a group.

@@ -3,7 +3,7 @@
 
 use super::coded::{Coded, Place, Writer};
 use crate::operation::spool::Spools;
-use crate::stop::{Failure, Stop};
+use state::stop::{Failure, Stop};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;

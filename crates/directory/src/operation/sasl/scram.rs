@@ -7,13 +7,14 @@
 use super::{Given, acts_as_itself, named};
 use crate::context::Context;
 use crate::operation::bind::{self, Desk, Outcome};
-use crate::operation::{proxy, values};
-use crate::stop::Stop;
+use crate::operation::proxy;
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
 use protocol::base64;
 use protocol::sasl::{ClientFinal, ClientFirst};
 use protocol::{DecodeError, ResultCode};
+use state::stop::Stop;
+use state::values;
 use store::EntryId;
 
 /// The mechanisms and their digests.

@@ -6,11 +6,13 @@ use crate::monitor::Node;
 use crate::operation::alias::{self, Effort};
 use crate::operation::controls::Controls;
 use crate::operation::search::Needs;
-use crate::operation::{assertion, referral, resolve_name, virtual_search};
-use crate::stop::Stop;
+use crate::operation::{resolve_name, virtual_search};
 use policy::Right;
 use protocol::{DerefAliases, Scope, SearchRequest};
 use smallvec::{SmallVec, smallvec};
+use state::assertion;
+use state::referral;
+use state::stop::Stop;
 use store::{EntryId, Region, RegionScope};
 
 /// What the base of a search leads to.

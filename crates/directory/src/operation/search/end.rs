@@ -2,12 +2,12 @@
 //! controls.
 
 use super::{Needs, Step};
-use crate::advice;
 use crate::context::{Context, VisibleEntry};
 use crate::cursor::Cursor;
 use crate::operation::{limits, page};
-use crate::stop::Stop;
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
+use state::advice;
+use state::stop::Stop;
 
 /// How a slice ended.
 pub(super) enum Ran {

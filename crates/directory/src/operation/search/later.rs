@@ -5,9 +5,9 @@ use super::{Needs, Step, is_wanted, park};
 use crate::context::{Context, VisibleEntry};
 use crate::cursor::{Areas, Cursor};
 use crate::operation::limits;
-use crate::projection::Projection;
-use crate::stop::Stop;
 use protocol::{Message, SearchRequest};
+use state::projection::Projection;
+use state::stop::Stop;
 use store::{EntryId, Region};
 
 /// A search that begins once more in its next slice, since walks over groups that it needs before

@@ -1,0 +1,4 @@
+//! Tests of the history as followers read it.
+
+mod following;
+mod subtrees;

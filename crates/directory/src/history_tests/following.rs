@@ -1,0 +1,349 @@
+//! Followers that were away, or behind, for longer than the history reaches.
+
+use crate::{
+    Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
+    Worker,
+};
+use policy::password::Scheme;
+use protocol::control::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};
+use protocol::{
+    AddRequest, Authentication, BindRequest, DecodeLimits, DeleteRequest, DerefAliases, Filter,
+    Message, ModifyDnRequest, OwnedControl, PartialAttribute, Request, Response, ResponseMessage,
+    ResultCode, Scope, SearchRequest, frame, oid, put_partial_attribute, write_request,
+};
+use state::bounds::Bounds;
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use tempfile::TempDir;
+
+pub(super) const SUFFIX: &str = "dc=example,dc=com";
+
+#[derive(Default)]
+struct Inbox {
+    arrived: Mutex<Vec<Completion>>,
+    wake: Condvar,
+}
+
+impl Mailbox for Inbox {
+    fn deliver(&self, completions: Vec<Completion>) {
+        self.arrived.lock().expect("no panic").extend(completions);
+        self.wake.notify_one();
+    }
+}
+
+/// One client of a directory.
+pub(super) struct World {
+    pub directory: Directory,
+    worker: Worker,
+    session: Session,
+    inbox: Arc<Inbox>,
+    follower: Option<Box<Follower>>,
+}
+
+impl World {
+    pub fn create(folder: &Path) -> World {
+        let password = policy::password::hash(Scheme::Ssha, b"secret").expect("hashes");
+        Directory::create(folder, &InitOptions::new(SUFFIX, password)).expect("created");
+        World::open(folder)
+    }
+
+    pub fn open(folder: &Path) -> World {
+        let directory = Directory::open(folder, &Options::default()).expect("opens");
+        let inbox = Arc::new(Inbox::default());
+        let mailbox: Arc<dyn Mailbox> = inbox.clone();
+        let mut worker = directory.worker(mailbox).expect("a reader");
+        let session = worker.open_session(1, Peer::default());
+        let mut world = World {
+            directory,
+            worker,
+            session,
+            inbox,
+            follower: None,
+        };
+        let bind = BindRequest {
+            version: 3,
+            name: "cn=admin,dc=example,dc=com",
+            authentication: Authentication::Simple(b"secret"),
+        };
+        world.call(&Request::Bind(bind), &[]);
+        world
+    }
+
+    fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, 1, request, controls);
+        let message = Message::decode(&bytes, &DecodeLimits::default()).expect("decodes");
+        let mut out = Vec::new();
+        match self.worker.execute(&mut self.session, &message, &mut out) {
+            Flow::Waiting => {
+                let mut arrived = self.inbox.arrived.lock().expect("no panic");
+                while arrived.iter().all(|it| it.news().is_some()) {
+                    arrived = self.inbox.wake.wait(arrived).expect("no panic");
+                }
+                let completions = std::mem::take(&mut *arrived);
+                drop(arrived);
+                for it in completions {
+                    self.worker.complete(&mut self.session, it, &mut out);
+                }
+            }
+            Flow::Follow(follower) => {
+                self.follower = Some(follower);
+                self.go_on(&mut out);
+            }
+            _ => {}
+        }
+        self.worker.sleep();
+        out
+    }
+
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Followed {
+        let follower = self.follower.as_mut().expect("a search stays");
+        loop {
+            match self.worker.follow(&self.session, follower, out) {
+                Followed::More | Followed::Inside => {}
+                end => return end,
+            }
+        }
+    }
+
+    pub fn sync(&mut self, mode: SyncMode, cookie: Option<&str>, base: &str) -> Vec<String> {
+        let mut value = Vec::new();
+        let cookie = cookie.map(str::as_bytes);
+        let reload_hint = false;
+        SyncRequest {
+            mode,
+            cookie,
+            reload_hint,
+        }
+        .encode(&mut value);
+        let control = OwnedControl {
+            oid: Cow::Borrowed(oid::SYNC_REQUEST),
+            critical: true,
+            value: Some(value),
+        };
+        let search = SearchRequest {
+            base,
+            scope: Scope::WholeSubtree,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter: Filter::Present("objectClass"),
+            attributes: vec!["1.1"],
+        };
+        said(&self.call(&Request::Search(search), &[control]))
+    }
+
+    pub fn news(&mut self) -> (Vec<String>, Followed) {
+        let mut out = Vec::new();
+        let followed = self.go_on(&mut out);
+        self.worker.sleep();
+        (said(&out), followed)
+    }
+
+    pub fn add(&mut self, ou: &str, below: &str) {
+        let entry = format!("ou={ou},{below}");
+        let mut attributes = [Vec::new(), Vec::new()];
+        let class: &[u8] = b"organizationalUnit";
+        put_partial_attribute(&mut attributes[0], "objectClass", std::iter::once(class));
+        put_partial_attribute(&mut attributes[1], "ou", std::iter::once(ou.as_bytes()));
+        let attributes = attributes.iter().map(|it| {
+            let mut reader = protocol::ber::Reader::new(it);
+            PartialAttribute::decode(&mut reader).expect("just encoded")
+        });
+        let request = AddRequest {
+            entry: &entry,
+            attributes: attributes.collect(),
+        };
+        success(&self.call(&Request::Add(request), &[]));
+    }
+
+    pub fn delete(&mut self, entry: &str) {
+        success(&self.call(&Request::Delete(DeleteRequest { entry }), &[]));
+    }
+
+    /// Deletes an entry with everything below it.
+    pub fn delete_tree(&mut self, entry: &str) {
+        let control = OwnedControl::new(oid::TREE_DELETE, true);
+        success(&self.call(&Request::Delete(DeleteRequest { entry }), &[control]));
+    }
+
+    /// Lets the writer remove what is left of deleted subtrees.
+    pub fn await_reclaim(&self) {
+        while self.directory.status().expect("readable").deleted_subtrees > 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Changes enough for everything before to be forgotten.
+    pub fn make_forget(&mut self) {
+        for _ in 0..=Bounds::SMALL.history_changes / 2 {
+            self.add("passing", SUFFIX);
+            self.delete(&format!("ou=passing,{SUFFIX}"));
+        }
+    }
+}
+
+fn success(out: &[u8]) {
+    assert_eq!(said(out), ["success"]);
+}
+
+/// Each message in a few words; cookies are the last word.
+fn said(mut out: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Ok(Some(length)) = frame(out, usize::MAX) {
+        let message = ResponseMessage::decode(&out[..length]).expect("decodes");
+        out = &out[length..];
+        let control = message.controls.first().and_then(|it| it.value);
+        let text = |cookie: Option<&[u8]>| {
+            cookie.map_or_else(String::new, |it| String::from_utf8_lossy(it).into_owned())
+        };
+        all.push(match message.response {
+            Response::SearchEntry { name, .. } => {
+                let value = SyncStateValue::decode(control.expect("a state")).expect("decodes");
+                let state = match value.state {
+                    SyncState::Add => "add",
+                    SyncState::Modify => "modify",
+                    SyncState::Delete => "delete",
+                    SyncState::Present => "present",
+                };
+                format!("{state} {}", name.split(',').next().unwrap_or_default())
+            }
+            Response::Intermediate { value, .. } => {
+                match SyncInfo::decode(value.expect("a value")).expect("decodes") {
+                    SyncInfo::NewCookie(it) => format!("cookie {}", text(Some(it))),
+                    SyncInfo::RefreshDelete { cookie, .. } => format!("deleted {}", text(cookie)),
+                    SyncInfo::RefreshPresent { cookie, .. } => format!("present {}", text(cookie)),
+                    SyncInfo::IdSet {
+                        entry_uuids,
+                        refresh_deletes,
+                        ..
+                    } => format!("ids {refresh_deletes} {}", entry_uuids.len()),
+                }
+            }
+            Response::SearchDone(result) | Response::Add(result) | Response::Delete(result) => {
+                let done = control.map(|it| SyncDone::decode(it).expect("decodes"));
+                match done {
+                    Some(it) => format!("{} {}", result.code.name(), text(it.cookie)),
+                    None => result.code.name().to_owned(),
+                }
+            }
+            Response::ModifyDn(result) => result.code.name().to_owned(),
+            other => panic!("{other:?}"),
+        });
+    }
+    all
+}
+
+/// The cookie said last, cut off from what was said.
+pub(super) fn cookie(said: &mut [String]) -> String {
+    let last = said.last_mut().expect("something was said");
+    let (word, cookie) = last.split_once(' ').expect("a cookie");
+    let (word, cookie) = (word.to_owned(), cookie.to_owned());
+    *last = word;
+    cookie
+}
+
+#[test]
+fn who_was_away_for_long_is_told_what_is_unchanged() {
+    let folder = TempDir::new().expect("a folder");
+    let mut world = World::create(folder.path());
+    for ou in ["a", "b", "c"] {
+        world.add(ou, SUFFIX);
+    }
+    let mut first = world.sync(SyncMode::RefreshOnly, None, SUFFIX);
+    let held = cookie(&mut first);
+    assert_eq!(
+        first,
+        [
+            "add dc=example",
+            "add ou=a",
+            "add ou=b",
+            "add ou=c",
+            "success"
+        ]
+    );
+    world.delete("ou=b,dc=example,dc=com");
+    world.add("d", SUFFIX);
+    world.make_forget();
+    world.directory.shutdown();
+    drop(world);
+    let mut world = World::open(folder.path());
+    let mut later = world.sync(SyncMode::RefreshAndPersist, Some(&held), SUFFIX);
+    cookie(&mut later);
+    assert_eq!(later, ["add ou=d", "ids false 3", "present"]);
+    world.delete("ou=a,dc=example,dc=com");
+    assert_eq!(
+        world.news(),
+        (vec!["delete ou=a".to_owned()], Followed::CaughtUp)
+    );
+}
+
+#[test]
+fn entries_that_moved_unchanged_are_not_taken_for_known() {
+    let folder = TempDir::new().expect("a folder");
+    let mut world = World::create(folder.path());
+    for ou in ["inside", "outside"] {
+        world.add(ou, SUFFIX);
+    }
+    world.add("top", "ou=outside,dc=example,dc=com");
+    world.add("leaf", "ou=top,ou=outside,dc=example,dc=com");
+    let inside = "ou=inside,dc=example,dc=com";
+    let mut first = world.sync(SyncMode::RefreshOnly, None, inside);
+    let held = cookie(&mut first);
+    let request = ModifyDnRequest {
+        entry: "ou=top,ou=outside,dc=example,dc=com",
+        new_rdn: "ou=top",
+        delete_old_rdn: false,
+        new_superior: Some(inside),
+    };
+    success(&world.call(&Request::ModifyDn(request), &[]));
+    let known = world.sync(SyncMode::RefreshOnly, Some(&held), inside);
+    assert_eq!(known[..2], ["add ou=top", "add ou=leaf"]);
+    world.make_forget();
+    let refused = world.sync(SyncMode::RefreshOnly, Some(&held), inside);
+    assert_eq!(refused, ["e-syncRefreshRequired"]);
+}
+
+#[test]
+fn who_falls_behind_is_told_to_refresh() {
+    let folder = TempDir::new().expect("a folder");
+    let mut world = World::create(folder.path());
+    world.sync(SyncMode::RefreshAndPersist, None, SUFFIX);
+    world.add("a", SUFFIX);
+    world.make_forget();
+    let (mut said, followed) = world.news();
+    let held = cookie(&mut said);
+    assert_eq!(said, ["e-syncRefreshRequired"]);
+    assert_eq!(followed, Followed::Ended);
+    // The cookie leads on.
+    let mut said = world.sync(SyncMode::RefreshOnly, Some(&held), SUFFIX);
+    cookie(&mut said);
+    assert_eq!(said, ["add ou=a", "ids false 1", "success"]);
+}
+
+#[test]
+fn silence_gets_a_cookie_now_and_then() {
+    let folder = TempDir::new().expect("a folder");
+    let mut world = World::create(folder.path());
+    world.add("quiet", SUFFIX);
+    let mut said = world.sync(
+        SyncMode::RefreshAndPersist,
+        None,
+        "ou=quiet,dc=example,dc=com",
+    );
+    cookie(&mut said);
+    let mut heard = Vec::new();
+    for _ in 0..501 {
+        world.add("passing", SUFFIX);
+        world.delete(&format!("ou=passing,{SUFFIX}"));
+        heard.extend(world.news().0);
+    }
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(heard[0].starts_with("cookie rid=000,csn="), "{heard:?}");
+    assert_eq!(
+        ResultCode::E_SYNC_REFRESH_REQUIRED.name(),
+        "e-syncRefreshRequired"
+    );
+}

@@ -1,0 +1,257 @@
+//! Entries as accounts: which password policy is for an entry, and what it keeps of its password.
+//!
+//! A policy is an entry of the class `pwdPolicy`: the one that the entry names in its
+//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. It is read where it is
+//! needed, from the same state as the account, so that nothing can be out of date.
+
+use crate::time;
+use policy::{AccountState, Attempt, Lock, PasswordPolicy, Standing};
+use schema::{AttributeNumber, Description, Name, Schema, TypeId};
+use store::{EntryView, Lookup, Snapshot};
+
+/// The class of policies.
+const POLICY_CLASS: &[u8] = b"pwdPolicy";
+/// The one attribute that policies are for.
+const PASSWORD_NAMES: [&str; 2] = ["userPassword", "2.5.4.35"];
+/// The lock that only an administrator ends (§5.3.3).
+const FOR_GOOD: &str = "000001010000Z";
+
+/// The types of what accounts keep.
+#[derive(Debug, Clone)]
+pub struct AccountTypes {
+    /// `pwdPolicySubentry`: the policy of the entry.
+    pub subentry: TypeId,
+    /// `pwdChangedTime`.
+    pub changed: TypeId,
+    /// `pwdAccountLockedTime`.
+    pub locked: TypeId,
+    /// `pwdFailureTime`.
+    pub failures: TypeId,
+    /// `pwdGraceUseTime`.
+    pub grace_uses: TypeId,
+    /// `pwdReset`.
+    pub reset: TypeId,
+    /// `pwdLastSuccess`.
+    pub last_success: TypeId,
+    /// `pwdStartTime`.
+    pub start: TypeId,
+    /// `pwdEndTime`.
+    pub end: TypeId,
+    /// `pwdHistory`.
+    pub history: TypeId,
+}
+
+/// What an operation needs to know to find the policy of an entry.
+#[derive(Debug, Clone)]
+pub struct Policing {
+    /// The attribute types that keep the state of accounts.
+    pub types: AccountTypes,
+    /// The policy of all entries that name none.
+    pub default: Option<Name>,
+}
+
+/// An entry with a policy.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The policy that holds for the account.
+    pub policy: PasswordPolicy,
+    /// The state that the entry keeps.
+    pub state: AccountState,
+}
+
+impl Account {
+    /// Applies attempts that the state may not know of.
+    pub fn lay_over(&mut self, attempts: &[Attempt]) {
+        for attempt in attempts {
+            self.policy.note(&mut self.state, *attempt);
+        }
+    }
+
+    /// What a right password is good for.
+    pub fn standing(&self, now_us: u64) -> Standing {
+        self.policy.standing(&self.state, now_us)
+    }
+}
+
+impl Policing {
+    /// Looks the types up. `None` when the schema lacks one.
+    pub fn of(schema: &Schema, default: Option<Name>) -> Option<Policing> {
+        let find = |name| schema.attribute_type(name);
+        let types = AccountTypes {
+            subentry: find("pwdPolicySubentry")?,
+            changed: find("pwdChangedTime")?,
+            locked: find("pwdAccountLockedTime")?,
+            failures: find("pwdFailureTime")?,
+            grace_uses: find("pwdGraceUseTime")?,
+            reset: find("pwdReset")?,
+            last_success: find("pwdLastSuccess")?,
+            start: find("pwdStartTime")?,
+            end: find("pwdEndTime")?,
+            history: find("pwdHistory")?,
+        };
+        Some(Policing { types, default })
+    }
+
+    /// The account an entry is; `None` when no policy is for it.
+    #[inline]
+    pub fn account(
+        &self,
+        snapshot: &Snapshot<'_>,
+        schema: &Schema,
+        view: &EntryView<'_>,
+    ) -> Result<Option<Account>, store::Error> {
+        if self.is_idle(schema) {
+            return Ok(None);
+        }
+        let values = |type_id| values_of(schema, view, type_id);
+        let named = values(self.types.subentry).into_iter().next();
+        let Some(policy) = self.policy(snapshot, schema, named)? else {
+            return Ok(None);
+        };
+        let state = self.types.state(&values);
+        Ok(Some(Account { policy, state }))
+    }
+
+    /// The former passwords that an entry keeps. What is not of the form of §5.3.5 is none.
+    pub fn former_passwords(&self, schema: &Schema, view: &EntryView<'_>) -> Vec<Vec<u8>> {
+        let values = values_of(schema, view, self.types.history).into_iter();
+        // time "#" syntax "#" length "#" data
+        let data = |value: &[u8]| value.splitn(4, |it| *it == b'#').nth(3).map(<[u8]>::to_vec);
+        values.filter_map(data).collect()
+    }
+
+    /// No entry of this database has a policy.
+    #[inline]
+    pub fn is_idle(&self, schema: &Schema) -> bool {
+        self.default.is_none() && schema.numbers_of(self.types.subentry).is_empty()
+    }
+
+    /// The policy of an entry with this `pwdPolicySubentry`: none if that leads to no policy.
+    pub fn policy(
+        &self,
+        snapshot: &Snapshot<'_>,
+        schema: &Schema,
+        named: Option<&[u8]>,
+    ) -> Result<Option<PasswordPolicy>, store::Error> {
+        if let Some(named) = named {
+            let name = std::str::from_utf8(named).ok();
+            let name = name.and_then(|it| schema.resolve_name(it).ok());
+            return name.map_or(Ok(None), |it| policy_at(snapshot, schema, &it));
+        }
+        match &self.default {
+            Some(name) => policy_at(snapshot, schema, name),
+            None => Ok(None),
+        }
+    }
+}
+
+impl AccountTypes {
+    /// What the values of an entry say.
+    pub fn state<'v>(&self, values: &dyn Fn(TypeId) -> Vec<&'v [u8]>) -> AccountState {
+        let first = |type_id| values(type_id).into_iter().next();
+        let second = |type_id| first(type_id).and_then(seconds_of);
+        let moments = |type_id| {
+            let values = values(type_id).into_iter();
+            let mut moments: Vec<u64> = values.filter_map(time::micros_of).collect();
+            moments.sort_unstable();
+            moments
+        };
+        AccountState {
+            changed_s: second(self.changed),
+            locked: first(self.locked).map(lock_of),
+            failures_us: moments(self.failures),
+            grace_uses_us: moments(self.grace_uses),
+            reset: first(self.reset).is_some_and(|it| it.eq_ignore_ascii_case(b"TRUE")),
+            last_success_s: second(self.last_success),
+            // What cannot be read locks.
+            start_s: first(self.start).map(|it| seconds_of(it).unwrap_or(u64::MAX)),
+            end_s: first(self.end).map(|it| seconds_of(it).unwrap_or(0)),
+        }
+    }
+}
+
+/// A state as values, each attribute with all of them.
+pub fn values_of_state(types: &AccountTypes, state: &AccountState) -> [Stated; 6] {
+    let second = |it: Option<u64>| -> Vec<Vec<u8>> {
+        let texts = it.map(|it| time::generalized_time(it.saturating_mul(1_000_000)));
+        texts.into_iter().map(String::into_bytes).collect()
+    };
+    let moments = |it: &[u64]| -> Vec<Vec<u8>> {
+        let texts = it.iter().map(|it| time::exact_time(*it));
+        texts.map(String::into_bytes).collect()
+    };
+    let locked = match state.locked {
+        None => Vec::new(),
+        Some(Lock::ForGood) => vec![FOR_GOOD.as_bytes().to_vec()],
+        Some(Lock::Since(since_s)) => second(Some(since_s)),
+    };
+    let reset = match state.reset {
+        true => vec![b"TRUE".to_vec()],
+        false => Vec::new(),
+    };
+    [
+        (types.changed, second(state.changed_s)),
+        (types.locked, locked),
+        (types.failures, moments(&state.failures_us)),
+        (types.grace_uses, moments(&state.grace_uses_us)),
+        (types.reset, reset),
+        (types.last_success, second(state.last_success_s)),
+    ]
+}
+
+/// An attribute of a state with its values.
+pub type Stated = (TypeId, Vec<Vec<u8>>);
+
+fn policy_at(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    name: &Name,
+) -> Result<Option<PasswordPolicy>, store::Error> {
+    let Lookup::Found(id) = snapshot.find(name)? else {
+        return Ok(None);
+    };
+    let Some(view) = snapshot.entry(id)? else {
+        return Ok(None);
+    };
+    let mut policy = PasswordPolicy::default();
+    let (mut is_policy, mut is_ours) = (false, false);
+    for stored in view.attributes() {
+        let Some(known) = schema.known(stored.number) else {
+            continue;
+        };
+        let name = schema.type_of(known.type_id).name();
+        for value in stored.values() {
+            let text = String::from_utf8_lossy(value);
+            match name {
+                "objectClass" => is_policy |= value.eq_ignore_ascii_case(POLICY_CLASS),
+                "pwdAttribute" => {
+                    is_ours |= PASSWORD_NAMES
+                        .iter()
+                        .any(|it| it.eq_ignore_ascii_case(&text));
+                }
+                setting => policy.set(setting, &text),
+            }
+        }
+    }
+    Ok((is_policy && is_ours).then_some(policy))
+}
+
+/// The number of a type without options; `None` before its first use in this database.
+pub fn number_of(schema: &Schema, type_id: TypeId) -> Option<AttributeNumber> {
+    schema.number(&Description::of_type(type_id))
+}
+
+fn values_of<'v>(schema: &Schema, view: &EntryView<'v>, type_id: TypeId) -> Vec<&'v [u8]> {
+    let number = number_of(schema, type_id);
+    let attribute = number.and_then(|it| view.attribute(it));
+    attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect())
+}
+
+/// The year 0 is before 1970 in any form, and so for good, as is what cannot be read.
+fn lock_of(value: &[u8]) -> Lock {
+    seconds_of(value).map_or(Lock::ForGood, Lock::Since)
+}
+
+fn seconds_of(value: &[u8]) -> Option<u64> {
+    time::micros_of(value).map(|it| it / 1_000_000)
+}

@@ -1,0 +1,39 @@
+//! Which index would help a search, in the words of `pando index add`.
+
+use crate::stop::Stop;
+use crate::view::View;
+use store::{Advice, IndexKind};
+
+/// The indexes that would find the entries of a filter, by attribute; none if there is one already,
+/// or none can help.
+pub fn indexes(
+    context: &View<'_>,
+    filter: &schema::Filter,
+) -> Result<Vec<(String, IndexKind)>, Stop> {
+    let schema = &context.catalog.schema;
+    let Advice::Add(indexes) = context.advise(filter)? else {
+        return Ok(Vec::new());
+    };
+    let name = |type_id| schema.type_of(type_id).name().to_owned();
+    let named = indexes.into_iter().map(|(it, kind)| (name(it), kind));
+    Ok(named.collect())
+}
+
+/// The same as texts.
+pub fn texts(context: &View<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
+    let text = |(attribute, kind): &(String, IndexKind)| format!("{attribute} {}", kind.name());
+    Ok(indexes(context, filter)?.iter().map(text).collect())
+}
+
+/// A sentence for a diagnostic, nothing when no index can help.
+pub fn sentence(context: &View<'_>, filter: &schema::Filter) -> Result<String, Stop> {
+    let texts = texts(context, filter)?;
+    if texts.is_empty() {
+        return Ok(String::new());
+    }
+    let each: Vec<String> = texts
+        .iter()
+        .map(|it| format!("\"pando index add DIR {it}\""))
+        .collect();
+    Ok(format!("; {} would help", each.join(" and ")))
+}

@@ -1,0 +1,158 @@
+//! Executing one record inside one transaction, the same way for the writer and after a crash.
+
+use crate::catalog::Catalog;
+use crate::config;
+use crate::execute::{Done, Execution, Noticed};
+use crate::rules::ready;
+use crate::schema_change;
+use crate::stop::{Failure, Refusal, Stop};
+use crate::write::Record;
+use protocol::ResultCode;
+use schema::Schema;
+use store::{Batch, EntryId};
+
+/// What a record did inside a transaction that is not committed yet.
+pub struct Applied {
+    /// One for each unit.
+    pub results: Vec<Done>,
+    /// Writes that changed something; with none the transaction is to be dropped.
+    pub changed: u32,
+    /// What readers of the new state must know, if it differs: to be published before the commit.
+    pub catalog: Option<Catalog>,
+    /// Dynamic entries that were written, and when they end.
+    pub ending: Vec<(u64, EntryId)>,
+    /// Something was left to later writes.
+    pub left_work: bool,
+    /// An entry was deleted or renamed, or its password or lock was changed, or the configuration.
+    pub accounts: bool,
+    /// Entries of detached subtrees that were removed.
+    pub reclaimed: u32,
+}
+
+/// Whether a record that changes the configuration has its place in the order for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// Not yet: it is taken back when this node would have to wait for an index, or to look at very
+    /// many entries.
+    First,
+    /// It was executed before, here or elsewhere. What that cost does not matter any more.
+    Again,
+}
+
+/// Executes a record. A failure leaves a transaction that can only be dropped.
+pub fn apply(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    record: &Record<'_>,
+    occasion: Occasion,
+) -> Result<Applied, Failure> {
+    let mut results = Vec::with_capacity(record.units.len());
+    let mut execution = Execution::new(batch, before, record);
+    for unit in &record.units {
+        results.push(match execution.execute_unit(unit) {
+            Ok(done) => done,
+            Err(broken) => match broken.stop {
+                Stop::Refused(refusal) => Done {
+                    at: Some(broken.at),
+                    ..Done::from(refusal.into_result())
+                },
+                Stop::Failed(failure) => return Err(failure),
+            },
+        });
+    }
+    let mut noticed = execution.finish()?;
+    let ending = std::mem::take(&mut noticed.ending);
+    let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
+    let accounts = noticed.accounts || noticed.configuration;
+    if changed == 0 {
+        return Ok(Applied {
+            results,
+            changed,
+            catalog: None,
+            ending,
+            left_work,
+            accounts,
+            reclaimed,
+        });
+    }
+    match next_catalog(batch, before, noticed, occasion) {
+        Ok(catalog) => {
+            if let (Occasion::First, Some(next)) = (occasion, &catalog)
+                && let Err(refusal) = ready::require_indexes_of(before, next)
+            {
+                return Ok(taken_back(record, refusal));
+            }
+            Ok(Applied {
+                results,
+                changed,
+                catalog,
+                ending,
+                left_work,
+                accounts,
+                reclaimed,
+            })
+        }
+        // A configuration that cannot be used is the client's mistake, and taken back whole.
+        Err(Failure::Configuration(text)) => {
+            let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
+            Ok(taken_back(record, refusal))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Nothing of a record was done, for this reason.
+fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
+    Applied {
+        results: vec![Done::from(refusal.into_result()); record.units.len()],
+        changed: 0,
+        catalog: None,
+        ending: Vec::new(),
+        left_work: false,
+        accounts: false,
+        reclaimed: 0,
+    }
+}
+
+fn next_catalog(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    noticed: Noticed,
+    occasion: Occasion,
+) -> Result<Option<Catalog>, Failure> {
+    if noticed.configuration {
+        let mut next = reconfigure(batch, before, &noticed.schema, occasion)?;
+        next.limits = before.limits.clone();
+        next.bounds = before.bounds;
+        next.least_version = before.least_version;
+        return Ok(Some(next));
+    }
+    if !noticed.new_knowledge {
+        return Ok(None);
+    }
+    let mut next = before.clone().with_schema(noticed.schema);
+    next.has_aliases |= noticed.aliases;
+    next.has_referrals |= noticed.referrals;
+    next.has_dynamic_groups |= noticed.dynamic_groups;
+    next.has_collective |= noticed.collective;
+    next.has_subentries |= noticed.subentries;
+    Ok(Some(next))
+}
+
+/// Reads the changed configuration and makes the indexes those that it asks for.
+fn reconfigure(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    schema: &Schema,
+    occasion: Occasion,
+) -> Result<Catalog, Failure> {
+    let next = config::load(&batch.snapshot(), schema)?;
+    let new_conflict = |it: &&String| !before.schema_conflicts.contains(it);
+    if let Some(conflict) = next.schema_conflicts.iter().find(new_conflict) {
+        return Err(Failure::Configuration(conflict.clone()));
+    }
+    schema_change::check(&batch.snapshot(), before, &next, occasion)?;
+    config::apply_indexes(batch, &next)?;
+    config::rebuild_indexes(batch, before, &next)?;
+    config::load(&batch.snapshot(), schema)
+}

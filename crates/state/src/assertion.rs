@@ -1,0 +1,104 @@
+//! The assertion control (RFC 4528): an operation goes on only if its target matches a filter.
+
+use crate::stop::{Refusal, Stop};
+use crate::view::View;
+use crate::virtual_entry::VirtualEntry;
+use crate::write::Write;
+use crate::{heavy, links};
+use protocol::{DecodeError, ResultCode, control};
+use schema::{Filter, Truth, ValueSource};
+use store::EntryId;
+
+/// Refuses with `assertionFailed` unless the entry matches the filter, a control value. `now_s` is
+/// asked only when the filter is about the present time.
+pub fn require(
+    context: &View<'_>,
+    id: EntryId,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<(), Stop> {
+    if context.is_served() {
+        require_light(condition)?;
+    }
+    match context.entry(id)? {
+        Some(entry) => {
+            let holds = require_of(context, &entry, condition, now_s);
+            context.evaluated(())?;
+            holds
+        }
+        None => Err(failed()),
+    }
+}
+
+/// Refuses a condition with too many assertions. Not asked in execution, which must find what it
+/// found before.
+pub fn require_light(condition: &[u8]) -> Result<(), Stop> {
+    match control::Assertion::decode(condition) {
+        Ok(decoded) => heavy::refuse_undivided(&decoded.filter),
+        Err(error) => Err(malformed(&error)),
+    }
+}
+
+/// Refuses a write whose assertion is too heavy, or about groups that no index leads to. Asked
+/// before the write has its place in the order: its execution looks at all entries instead, since
+/// it must not depend on how far indexes are built.
+pub fn require_indexes(context: &View<'_>, write: &Write) -> Result<(), Stop> {
+    let condition = write.options.as_deref();
+    let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
+        return Ok(());
+    };
+    require_light(condition)?;
+    links::require(context, &filter(context, condition, &|| 0)?)
+}
+
+/// The same for an entry at hand. What the subject may not see looks absent, as in the
+/// filter of a search (RFC 4528 §4).
+pub fn require_of(
+    context: &View<'_>,
+    entry: &impl ValueSource,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<(), Stop> {
+    let filter = filter(context, condition, now_s)?;
+    let mut scratch = Vec::new();
+    match filter.evaluate(&context.catalog.schema, entry, &mut scratch) {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => Err(failed()),
+    }
+}
+
+/// The assertion on an entry that is not stored.
+pub fn require_of_virtual(
+    context: &View<'_>,
+    entry: &VirtualEntry,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<(), Stop> {
+    let decoded = control::Assertion::decode(condition).map_err(|error| malformed(&error))?;
+    heavy::refuse_virtual(&decoded.filter)?;
+    require_of(context, entry, condition, now_s)
+}
+
+/// The filter in a control value, narrowed to what the subject may search.
+fn filter(context: &View<'_>, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
+    match control::Assertion::decode(condition) {
+        Ok(decoded) => {
+            let schema = &context.catalog.schema;
+            let mut filter = schema.resolve_filter_with(&decoded.filter, now_s);
+            context.narrow(&mut filter);
+            Ok(filter)
+        }
+        Err(error) => Err(malformed(&error)),
+    }
+}
+
+fn malformed(error: &DecodeError) -> Stop {
+    let text = format!("assertion control: expected a filter: {error}");
+    Refusal::new(ResultCode::PROTOCOL_ERROR, text).into()
+}
+
+fn failed() -> Stop {
+    // One text for "false" and "nobody can say": a filter on what is hidden tells nothing.
+    let text = "the entry does not match the assertion";
+    Refusal::new(ResultCode::ASSERTION_FAILED, text).into()
+}

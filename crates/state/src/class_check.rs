@@ -1,0 +1,77 @@
+//! Proof that each entry says the structural object class that its object classes make.
+
+use crate::catalog::Catalog;
+use crate::stop::{Failure, Stop};
+use crate::view::View;
+use policy::Subject;
+use schema::Schema;
+use std::collections::HashMap;
+use store::{EntryId, Snapshot};
+
+/// Class lists remembered at most; real directories have some dozens.
+const REMEMBERED_MAX: usize = 10_000;
+
+/// Says to `problem` which entries have another `structuralObjectClass`, and which stored
+/// definitions are not in force. Entries whose classes make none were imported unchecked and are
+/// left out.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn check(
+    snapshot: &Snapshot<'_>,
+    catalog: &Catalog,
+    problem: &mut dyn FnMut(String),
+) -> Result<(), Failure> {
+    for conflict in &catalog.schema_conflicts {
+        problem(format!("{conflict}; the definition is not in force"));
+    }
+    let known = &catalog.known;
+    let server = Subject::server();
+    let context = View::new(snapshot, catalog, &server);
+    let mut remembered: HashMap<Vec<u8>, Option<String>> = HashMap::new();
+    let mut key = Vec::new();
+    for row in snapshot.entries_after(EntryId::ROOT) {
+        let (id, view) = match row {
+            // That the entry is damaged is told where rows are compared.
+            Err(store::Error::DamagedEntry { .. }) => continue,
+            row => row?,
+        };
+        let class = view.attribute(known.structural_object_class.number);
+        let class = class.and_then(|it| it.values().into_iter().next());
+        let classes = view.attribute(known.object_class.number);
+        let (Some(class), Some(classes)) = (class, classes) else {
+            continue;
+        };
+        key.clear();
+        for value in classes.values() {
+            key.extend_from_slice(value);
+            key.push(b'$');
+        }
+        if !remembered.contains_key(&key) {
+            if remembered.len() == REMEMBERED_MAX {
+                remembered.clear();
+            }
+            let values: Vec<&[u8]> = classes.values().into_iter().collect();
+            remembered.insert(key.clone(), structural(&catalog.schema, &values));
+        }
+        let Some(Some(made)) = remembered.get(&key) else {
+            continue;
+        };
+        if !class.eq_ignore_ascii_case(made.as_bytes()) {
+            let name = context.spelled_name(id).map_err(|stop| match stop {
+                Stop::Failed(failure) => failure,
+                Stop::Refused(refusal) => Failure::Configuration(refusal.diagnostic),
+            })?;
+            problem(format!(
+                "\"{name}\": structuralObjectClass is {}, the object classes make it {made}",
+                String::from_utf8_lossy(class)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn structural(schema: &Schema, classes: &[&[u8]]) -> Option<String> {
+    let class = schema.structural_class_of(classes).ok()?;
+    Some(schema.class_of(class).name().to_owned())
+}

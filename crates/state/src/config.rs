@@ -1,0 +1,516 @@
+//! The configuration kept in the directory, below `cn=config`: what must be the same on every
+//! node. Read from a snapshot into a [`Catalog`].
+//!
+//! | entry | what it holds |
+//! |---|---|
+//! | `cn=config` | the naming contexts, who may act as others, the password policy, secrets |
+//! | `cn=administrator,cn=config` | who may do everything, and the password |
+//! | `cn=…,cn=indexes,cn=config` | one index each |
+//! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
+//! | `cn=…,cn=rules,cn=config` | values no two entries share, numbers new entries get |
+
+use crate::account::Policing;
+use crate::bounds::Bounds;
+use crate::catalog::{
+    Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
+    hidden_numbers,
+};
+use crate::execute::{DeletedMembers, META_ALIASES, META_REFERRALS, META_SUBENTRIES};
+use crate::knowledge::{Computed, Knowledge, Known};
+use crate::rules::{RULES_NAME, Rules};
+use crate::stop::Failure;
+use crate::view::COLLECTIVE_CLASS;
+use policy::{Access, LimitSettings};
+use protocol::url::LdapUrl;
+use schema::{Definition, DefinitionKind, Name, Schema, SchemaError, TypeId, parse_definition};
+use smallvec::SmallVec;
+use store::{
+    Batch, EntryId, EntryView, IndexKinds, IndexSet, IndexState, Lookup, Region, RegionScope,
+    Snapshot,
+};
+
+/// The class of groups whose members a search finds.
+pub const DYNAMIC_GROUP_CLASS: &str = "groupOfURLs";
+/// The container of index definitions.
+pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
+/// The container of schema definitions.
+pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
+/// The entry that keeps the administrator's name and password.
+pub const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
+
+/// Reads the catalog of a snapshot. `schema` is any schema of this database: its dictionary is
+/// used, which inside a transaction is newer than the stored one, and what was resolved under it
+/// means the same under the new one.
+///
+/// # Errors
+/// `Failure::Configuration` says which entry cannot be used and why.
+pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+    let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
+    let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
+    let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
+    let schema = read.with_handles_of(schema).map_err(unusable)?;
+    let known = Knowledge::of(&schema).ok_or_else(|| {
+        Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
+    })?;
+    let computed = Computed::of(&schema).ok_or_else(|| {
+        Failure::Configuration("the schema lacks entryDN or one of its kind".to_owned())
+    })?;
+    let config = well_known(&schema, CONFIG_NAME);
+    let subschema = well_known(&schema, SUBSCHEMA_NAME);
+    let monitor = well_known(&schema, MONITOR_NAME);
+    let states = snapshot.index_states()?;
+    let indexes = IndexSet::from_states(schema.clone(), &states);
+    let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
+    let proxies = load_proxies(snapshot, &schema, &config)?;
+    let secrets = load_secrets(snapshot, &schema, &config)?;
+    let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
+    Ok(Catalog {
+        hidden: hidden_numbers(&access, &schema),
+        has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
+        // Lenders are subentries: where there are none, nothing needs to be looked for, which
+        // without an index on objectClass would be a look at every entry by every search.
+        has_collective: has_subentries && may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
+        shown_memberships: shown_memberships(
+            &schema,
+            &computed,
+            &config_texts(snapshot, &schema, &config, "pandoShownMembership")?,
+        )?,
+        deleted_members: deleted_members(&config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoDeletedMember",
+        )?)?,
+        superior_referrals: superior_referrals(config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoSuperiorReferral",
+        )?)?,
+        contexts: load_contexts(snapshot, &schema, &known, &config)?,
+        administrator: load_administrator(snapshot, &schema, &known)?,
+        access,
+        requires_authentication: requires_authentication(&config_texts(
+            snapshot,
+            &schema,
+            &config,
+            "pandoRequireAuthentication",
+        )?),
+        limits: LimitSettings::default(),
+        bounds: Bounds::default(),
+        has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
+        has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
+        has_subentries,
+        rules: load_rules(snapshot, &schema, &known)?,
+        policing: load_policing(snapshot, &schema, &config)?,
+        indexes,
+        indexing: states.iter().any(IndexState::has_work),
+        index_marks: index_marks(snapshot, &schema, &known)?,
+        least_version: 0,
+        known,
+        computed,
+        config,
+        subschema,
+        monitor,
+        schema,
+        schema_conflicts,
+    })
+}
+
+/// Whether there may be entries of a class: what the index says.
+fn may_have_class(
+    snapshot: &Snapshot<'_>,
+    indexes: &IndexSet,
+    class: &str,
+) -> Result<bool, Failure> {
+    let filter = crate::knowledge::class_filter(&indexes.schema, class);
+    let everywhere = Region {
+        base: EntryId::ROOT,
+        scope: RegionScope::Subtree,
+    };
+    Ok(store::plan(snapshot, indexes, &filter, &everywhere)?.estimate() > 0)
+}
+
+/// The values of a setting that `cn=config` holds in an attribute of its own.
+fn config_texts(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+    attribute: &str,
+) -> Result<Vec<String>, Failure> {
+    let Lookup::Found(id) = snapshot.find(config)? else {
+        return Ok(Vec::new());
+    };
+    let view = snapshot.entry(id)?;
+    Ok(view.map_or_else(Vec::new, |view| texts_of(schema, &view, attribute)))
+}
+
+/// The values of an attribute that need not have been used in this database yet.
+pub fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
+    let setting = schema.attribute_type(attribute);
+    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
+    let stored = numbers.iter().filter_map(|it| view.attribute(*it));
+    let values = stored.flat_map(|it| it.values().into_iter());
+    values
+        .map(|value| String::from_utf8_lossy(value).into_owned())
+        .collect()
+}
+
+/// `pandoDeletedMember`: `remove`, `keep` or `refuse`; `remove` without it.
+fn deleted_members(texts: &[String]) -> Result<DeletedMembers, Failure> {
+    match texts.first().map(|it| it.to_ascii_lowercase()).as_deref() {
+        None | Some("remove") => Ok(DeletedMembers::Remove),
+        Some("keep") => Ok(DeletedMembers::Keep),
+        Some("refuse") => Ok(DeletedMembers::Refuse),
+        Some(other) => Err(Failure::Configuration(format!(
+            "pandoDeletedMember: expected remove, keep or refuse, got {other}"
+        ))),
+    }
+}
+
+/// `pandoRequireAuthentication`: `TRUE` or `FALSE`; `FALSE` without it.
+fn requires_authentication(texts: &[String]) -> bool {
+    texts.iter().any(|it| it.eq_ignore_ascii_case("TRUE"))
+}
+
+/// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.
+fn shown_memberships(
+    schema: &Schema,
+    computed: &Computed,
+    texts: &[String],
+) -> Result<SmallVec<[TypeId; 2]>, Failure> {
+    if texts.is_empty() {
+        return Ok(SmallVec::from_slice(&[
+            computed.member_of,
+            computed.is_member_of,
+        ]));
+    }
+    let mut shown = SmallVec::new();
+    for text in texts.iter().filter(|it| !it.eq_ignore_ascii_case("none")) {
+        match schema.attribute_type(text) {
+            Some(type_id) if computed.is_membership(type_id) => shown.push(type_id),
+            _ => {
+                return Err(Failure::Configuration(format!(
+                    "pandoShownMembership: expected memberOf, isMemberOf or none, got {text}"
+                )));
+            }
+        }
+    }
+    Ok(shown)
+}
+
+/// `pandoSuperiorReferral`: LDAP URLs of servers.
+fn superior_referrals(texts: Vec<String>) -> Result<Vec<String>, Failure> {
+    for text in &texts {
+        if let Err(error) = LdapUrl::parse(text) {
+            return Err(Failure::Configuration(format!(
+                "pandoSuperiorReferral: expected an LDAP URL, got \"{text}\": {error}"
+            )));
+        }
+    }
+    Ok(texts)
+}
+
+/// The schema and dictionary of a database that is being opened.
+pub fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failure> {
+    Schema::standard()
+        .with_dictionary(&snapshot.dictionary()?)
+        .map_err(|error| Failure::Configuration(error.to_string()))
+}
+
+fn well_known(schema: &Schema, name: &str) -> Name {
+    schema
+        .resolve_name(name)
+        .expect("the standard schema resolves the names of this program")
+}
+
+/// The entries directly below a container, none if there is no container.
+fn children<'s>(
+    snapshot: &'s Snapshot<'s>,
+    container: &Name,
+) -> Result<Vec<(EntryId, EntryView<'s>)>, Failure> {
+    let Lookup::Found(container) = snapshot.find(container)? else {
+        return Ok(Vec::new());
+    };
+    let mut entries = Vec::new();
+    for id in snapshot.children(container) {
+        let id = id?;
+        if let Some(view) = snapshot.entry(id)? {
+            entries.push((id, view));
+        }
+    }
+    // By id, the order of their making.
+    entries.sort_by_key(|(id, _)| *id);
+    Ok(entries)
+}
+
+/// The values of one attribute as text.
+fn texts(view: &EntryView<'_>, known: &Known) -> Vec<String> {
+    view.attribute(known.number)
+        .map_or_else(Vec::new, |attribute| {
+            let values = attribute.values().into_iter();
+            values
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect()
+        })
+}
+
+/// The schema with all stored definitions, and those of them that contradict it, in words.
+fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<(Schema, Vec<String>), Failure> {
+    let Some(known) = Knowledge::of(&base) else {
+        return Ok((base, Vec::new()));
+    };
+    let mut definitions: Vec<Definition> = Vec::new();
+    for (_, view) in children(snapshot, &well_known(&base, SCHEMA_NAME))? {
+        let kinds = [
+            (&known.schema_attribute_types, DefinitionKind::AttributeType),
+            (&known.schema_object_classes, DefinitionKind::ObjectClass),
+        ];
+        for (attribute, kind) in kinds {
+            for text in texts(&view, attribute) {
+                let definition = parse_definition(kind, &text).map_err(|error| {
+                    Failure::Configuration(format!("{},{SCHEMA_NAME}: {error}", view.rdn()))
+                })?;
+                definitions.push(definition);
+            }
+        }
+    }
+    // All at once, so that one file may use names of another, whichever was added first.
+    let (schema, kept) = base
+        .extended_keeping(&definitions)
+        .map_err(|error| Failure::Configuration(error.to_string()))?;
+    Ok((schema, kept.iter().map(SchemaError::to_string).collect()))
+}
+
+fn load_contexts(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+    config: &Name,
+) -> Result<Vec<NamingContext>, Failure> {
+    let mut contexts = Vec::new();
+    if let Lookup::Found(id) = snapshot.find(config)?
+        && let Some(view) = snapshot.entry(id)?
+    {
+        for spelled in texts(&view, &known.naming_context) {
+            let name = schema.resolve_name(&spelled).map_err(|error| {
+                Failure::Configuration(format!("naming context \"{spelled}\": {error}"))
+            })?;
+            contexts.push(NamingContext { name, spelled });
+        }
+    }
+    contexts.push(NamingContext {
+        name: config.clone(),
+        spelled: CONFIG_NAME.to_owned(),
+    });
+    Ok(contexts)
+}
+
+/// `pandoPasswordPolicy`: the policy of all entries that name none.
+fn load_policing(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Policing, Failure> {
+    let spelled = config_texts(snapshot, schema, config, "pandoPasswordPolicy")?;
+    let default = match spelled.first() {
+        None => None,
+        Some(spelled) => Some(schema.resolve_name(spelled).map_err(|error| {
+            Failure::Configuration(format!("pandoPasswordPolicy \"{spelled}\": {error}"))
+        })?),
+    };
+    Policing::of(schema, default).ok_or_else(|| {
+        Failure::Configuration("the schema lacks the attributes of password policies".to_owned())
+    })
+}
+
+/// The entries that may act as others (RFC 4370).
+fn load_proxies(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Vec<Name>, Failure> {
+    let spelled = config_texts(snapshot, schema, config, "pandoProxy")?;
+    let names = spelled.iter().map(|spelled| {
+        schema
+            .resolve_name(spelled)
+            .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
+    });
+    names.collect()
+}
+
+/// `pandoSecretAttribute`: attribute types that are secret beside those of the schema.
+fn load_secrets(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    config: &Name,
+) -> Result<Vec<TypeId>, Failure> {
+    let named = config_texts(snapshot, schema, config, "pandoSecretAttribute")?;
+    let types = named.iter().map(|text| match schema.attribute_type(text) {
+        None => Err(Failure::Configuration(format!(
+            "pandoSecretAttribute: expected an attribute type of the schema, got {text}"
+        ))),
+        Some(type_id) if schema.type_of(type_id).name() == "objectClass" => {
+            Err(Failure::Configuration(
+                "pandoSecretAttribute: objectClass cannot be secret, every search is about it"
+                    .to_owned(),
+            ))
+        }
+        Some(type_id) => Ok(type_id),
+    });
+    types.collect()
+}
+
+/// The rules for values. What they need an index for must be among the wanted ones.
+fn load_rules(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Rules, Failure> {
+    let entries = children(snapshot, &well_known(schema, RULES_NAME))?;
+    if entries.is_empty() {
+        return Ok(Rules::default());
+    }
+    let views: Vec<EntryView<'_>> = entries.into_iter().map(|(_, view)| view).collect();
+    let wanted = wanted_indexes(snapshot, schema, known)?;
+    let indexed = |type_id: TypeId| {
+        let name = schema.type_of(type_id).name();
+        wanted
+            .iter()
+            .any(|(attribute, kinds)| attribute == name && kinds.equality)
+    };
+    Rules::read(schema, &views, &indexed)
+}
+
+fn load_administrator(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Option<Administrator>, Failure> {
+    let Lookup::Found(entry) = snapshot.find(&well_known(schema, ADMINISTRATOR_NAME))? else {
+        return Ok(None);
+    };
+    let Some(view) = snapshot.entry(entry)? else {
+        return Ok(None);
+    };
+    let Some(spelled) = texts(&view, &known.administrator_name).into_iter().next() else {
+        return Ok(None);
+    };
+    let name = schema.resolve_name(&spelled).map_err(|error| {
+        Failure::Configuration(format!("{ADMINISTRATOR_NAME}: \"{spelled}\": {error}"))
+    })?;
+    Ok(Some(Administrator {
+        name,
+        spelled,
+        entry,
+    }))
+}
+
+/// The indexes that the configuration asks for; whether they are built is for the store to say.
+pub fn wanted_indexes(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Vec<(String, IndexKinds)>, Failure> {
+    let mut wanted: Vec<(String, IndexKinds)> = Vec::new();
+    for (_, view) in children(snapshot, &well_known(schema, INDEXES_NAME))? {
+        let kinds = kinds(&view, known)?;
+        for attribute in texts(&view, &known.index_attribute) {
+            let Some(type_id) = schema.attribute_type(&attribute) else {
+                let text = format!("{}: no attribute type {attribute}", view.rdn());
+                return Err(Failure::Configuration(text));
+            };
+            let attribute = schema.type_of(type_id).name().to_owned();
+            if Computed::of(schema).is_some_and(|it| it.is_computed(type_id)) {
+                let text = format!(
+                    "{}: {attribute} is computed and cannot be indexed",
+                    view.rdn()
+                );
+                return Err(Failure::Configuration(text));
+            }
+            if wanted.iter().any(|(other, _)| *other == attribute) {
+                let text = format!("{}: {attribute} has an index entry already", view.rdn());
+                return Err(Failure::Configuration(text));
+            }
+            wanted.push((attribute, kinds));
+        }
+    }
+    Ok(wanted)
+}
+
+/// `pandoIndexRebuild` of each index that has it.
+fn index_marks(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+    known: &Knowledge,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut marks = Vec::new();
+    for (_, view) in children(snapshot, &well_known(schema, INDEXES_NAME))? {
+        let types = texts(&view, &known.index_attribute).into_iter();
+        for type_id in types.filter_map(|it| schema.attribute_type(&it)) {
+            let attribute = schema.type_of(type_id).name();
+            let given = texts_of(schema, &view, "pandoIndexRebuild").into_iter();
+            marks.extend(given.map(|mark| (attribute.to_owned(), mark)));
+        }
+    }
+    Ok(marks)
+}
+
+fn kinds(view: &EntryView<'_>, known: &Knowledge) -> Result<IndexKinds, Failure> {
+    let mut kinds = IndexKinds::default();
+    for text in texts(view, &known.index_kind) {
+        match text.to_ascii_lowercase().as_str() {
+            "equality" => kinds.equality = true,
+            "presence" => kinds.presence = true,
+            "substring" => kinds.substring = true,
+            "ordering" => kinds.ordering = true,
+            "approximate" => kinds.approximate = true,
+            other => {
+                return Err(Failure::Configuration(format!(
+                    "{}: expected equality, presence, substring, ordering or approximate, \
+                     got {other}",
+                    view.rdn()
+                )));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+/// Has the indexes built anew that have another mark than before.
+pub fn rebuild_indexes(
+    batch: &mut Batch<'_>,
+    before: &Catalog,
+    next: &Catalog,
+) -> Result<(), Failure> {
+    let new = |it: &&(String, String)| !before.index_marks.contains(it);
+    for (attribute, _) in next.index_marks.iter().filter(new) {
+        batch.rebuild_index(attribute)?;
+    }
+    Ok(())
+}
+
+/// Makes the store's indexes those that the configuration asks for. New ones are built in the
+/// background; the store keeps what both have.
+pub fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(), Failure> {
+    batch.set_schema(next.schema.clone());
+    let (wanted, states) = {
+        let snapshot = batch.snapshot();
+        (
+            wanted_indexes(&snapshot, &next.schema, &next.known)?,
+            snapshot.index_states()?,
+        )
+    };
+    for state in states {
+        if !wanted
+            .iter()
+            .any(|(attribute, _)| *attribute == state.attribute)
+        {
+            batch.drop_index(&state.attribute)?;
+        }
+    }
+    for (attribute, kinds) in wanted {
+        batch.set_index(&attribute, kinds)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! What execution keeps of accounts (draft-behera-ldap-password-policy): attempts on a password,
+//! and what a change of the password does to the state. Times come with the record.
+
+use super::Execution;
+use super::draft::Draft;
+use crate::account::{self, Account};
+use crate::passwords;
+use crate::stop::Stop;
+use crate::time;
+use crate::write::Write;
+use policy::{AccountState, Attempt, Lock, PasswordPolicy};
+use protocol::ResultCode;
+use schema::{AttributeNumber, Description, TypeId};
+use std::borrow::Cow;
+use store::EntryView;
+
+/// The syntax under which pwdHistory keeps former values: octet strings.
+const HISTORY_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.40";
+
+/// The numbers of the attributes of a state.
+pub(super) type Numbers = Vec<(TypeId, AttributeNumber)>;
+
+impl Execution<'_, '_> {
+    /// Notes attempts on the password of an entry. The entry's modifiersName and modifyTimestamp
+    /// stay: nobody changed it.
+    pub(super) fn note_attempts(
+        &mut self,
+        write: &Write,
+        attempts: &[Attempt],
+    ) -> Result<(), Stop> {
+        let id = self.locate(write)?;
+        let numbers = self.account_numbers()?;
+        let edits;
+        let bytes = {
+            let snapshot = self.batch.snapshot();
+            let Some(view) = snapshot.entry(id)? else {
+                return Err(super::missing_row(id));
+            };
+            let policing = &self.catalog.policing;
+            let account = policing.account(&snapshot, &self.schema, &view)?;
+            let Some(Account { policy, state }) = account else {
+                return nothing_to_note();
+            };
+            let mut after = state.clone();
+            attempts.iter().for_each(|it| policy.note(&mut after, *it));
+            if after == state {
+                return nothing_to_note();
+            }
+            let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
+            self.put_state(&mut draft, &after, &numbers);
+            draft.drop_empty();
+            let csn = self.change_sequence_number();
+            let known = &self.catalog.known;
+            draft.stamp(&self.schema, known.entry_csn.number, csn.into_bytes());
+            let bytes = draft.encode(&self.schema, self.position);
+            edits = draft.links;
+            bytes
+        };
+        self.batch.update(id, &bytes)?;
+        self.store_links(id, edits)?;
+        self.history.modified(id);
+        Ok(())
+    }
+
+    /// The numbers of a state's attributes, if a change of these ones concerns an account.
+    pub(super) fn account_concerned(
+        &mut self,
+        changed: &[AttributeNumber],
+    ) -> Result<Option<Numbers>, Stop> {
+        let policing = &self.catalog.policing;
+        if policing.is_idle(&self.schema) {
+            return Ok(None);
+        }
+        let password = self.catalog.known.user_password.number;
+        let lock = account::number_of(&self.schema, policing.types.locked);
+        if !changed.contains(&password) && !lock.is_some_and(|it| changed.contains(&it)) {
+            return Ok(None);
+        }
+        self.account_numbers().map(Some)
+    }
+
+    /// Brings the state of an account up to date with a change of its password or lock (§8.2.7).
+    /// What the change gives itself stays as given. Without numbers no account is concerned.
+    pub(super) fn follow_change(
+        &self,
+        write: &Write,
+        before: Option<&EntryView<'_>>,
+        draft: &mut Draft<'_>,
+        changed: &[AttributeNumber],
+        numbers: Option<&Numbers>,
+    ) -> Result<(), Stop> {
+        self.refuse_many_passwords(write, before, draft)?;
+        let Some(numbers) = numbers else {
+            return Ok(());
+        };
+        let (policing, known) = (&self.catalog.policing, &self.catalog.known);
+        let (policy, given) = {
+            let values = |type_id| values_in(draft, numbers, type_id);
+            let named = account::number_of(&self.schema, policing.types.subentry);
+            let named = named.and_then(|it| draft.find(it)?.values.iter().next());
+            let snapshot = self.batch.snapshot();
+            let policy = policing.policy(&snapshot, &self.schema, named)?;
+            (policy, policing.types.state(&values))
+        };
+        let Some(policy) = policy else {
+            return Ok(());
+        };
+        let types = &policing.types;
+        let is_given =
+            |type_id| number_in(numbers, type_id).is_some_and(|it| changed.contains(&it));
+        // Another server has made of it what there is to make, and says so.
+        let told = [types.changed, types.history, types.failures, types.reset];
+        if write.has(|options| options.relaxed) && told.into_iter().any(is_given) {
+            return Ok(());
+        }
+        let has_password = draft.find(known.user_password.number).is_some();
+        let mut state = given.clone();
+        if changed.contains(&known.user_password.number) {
+            if self.is_new_password(write, before, draft)? || !has_password {
+                self.password_changed(write, &policy, &mut state, has_password);
+            }
+            if let Some(view) = before {
+                self.keep_former(view, &policy, draft, numbers);
+            }
+        } else if state.locked.is_none() {
+            // Unlocked by hand: the failures that locked it must not do so again.
+            state.failures_us.clear();
+        }
+        if is_given(types.changed) {
+            state.changed_s = given.changed_s;
+        }
+        if is_given(types.locked) {
+            state.locked = given.locked;
+        }
+        if is_given(types.reset) {
+            state.reset = given.reset;
+        }
+        if is_given(types.failures) {
+            state.failures_us = given.failures_us;
+        }
+        if is_given(types.grace_uses) {
+            state.grace_uses_us = given.grace_uses_us;
+        }
+        if is_given(types.last_success) {
+            state.last_success_s = given.last_success_s;
+        }
+        self.put_state(draft, &state, numbers);
+        draft.drop_empty();
+        Ok(())
+    }
+
+    /// Refuses more values of userPassword, with options or without, than an entry may have. One
+    /// that has more may lose some.
+    fn refuse_many_passwords(
+        &self,
+        write: &Write,
+        before: Option<&EntryView<'_>>,
+        draft: &Draft<'_>,
+    ) -> Result<(), Stop> {
+        if !write.has(|it| it.counts_passwords) {
+            return Ok(());
+        }
+        let password_type = self.catalog.known.user_password.type_id;
+        let count = |draft: &Draft<'_>| -> usize {
+            let all = draft.attributes.iter();
+            let passwords = all.filter(|it| it.type_id == password_type);
+            passwords.map(|it| it.values.iter().count()).sum()
+        };
+        let now = count(draft);
+        let had = before.map_or(0, |view| count(&Draft::of(view, &self.schema)));
+        match now > had {
+            true => passwords::refuse_many(now),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a change of userPassword brings a value that was not there: taking others away makes
+    /// no password newer. Refuses a second value beside a new one: age, history and the duty to
+    /// change are of one password (§8.2).
+    fn is_new_password(
+        &self,
+        write: &Write,
+        before: Option<&EntryView<'_>>,
+        draft: &Draft<'_>,
+    ) -> Result<bool, Stop> {
+        if !write.has(|it| it.counts_passwords) {
+            return Ok(true);
+        }
+        let number = self.catalog.known.user_password.number;
+        let values = draft.find(number).map(|it| &it.values);
+        let values: Vec<&[u8]> = values.map_or_else(Vec::new, |it| it.iter().collect());
+        let had = before.and_then(|it| it.attribute(number));
+        let had =
+            |value: &[u8]| had.is_some_and(|it| it.values().into_iter().any(|it| it == value));
+        let is_new = values.iter().any(|value| !had(value));
+        if is_new && values.len() > 1 {
+            let count = values.len();
+            let text = format!("userPassword: expected one value under a policy, got {count}");
+            return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+        }
+        Ok(is_new)
+    }
+
+    fn password_changed(
+        &self,
+        write: &Write,
+        policy: &PasswordPolicy,
+        state: &mut AccountState,
+        has_password: bool,
+    ) {
+        let by = self.schema.resolve_name(write.by());
+        let by_owner = by.is_ok_and(|it| it == *write.name());
+        state.changed_s = has_password.then_some(self.time_us / 1_000_000);
+        state.reset = policy.must_change && !by_owner && has_password;
+        if !by_owner || state.locked != Some(Lock::ForGood) {
+            state.locked = None;
+        }
+        state.failures_us.clear();
+        state.grace_uses_us.clear();
+        state.last_success_s = None;
+    }
+
+    /// Adds the former password to pwdHistory; the oldest make room.
+    fn keep_former(
+        &self,
+        before: &EntryView<'_>,
+        policy: &PasswordPolicy,
+        draft: &mut Draft<'_>,
+        numbers: &Numbers,
+    ) {
+        let Some(history) = number_in(numbers, self.catalog.policing.types.history) else {
+            return;
+        };
+        let former = before.attribute(self.catalog.known.user_password.number);
+        let Some(former) = former.filter(|_| policy.in_history > 0) else {
+            return;
+        };
+        // Exact: passwords may follow each other within a second.
+        let time = time::exact_time(self.time_us);
+        let kept = draft.values_mut(&self.schema, history);
+        for value in former.values() {
+            let head = format!("{time}#{HISTORY_SYNTAX}#{}#", value.len());
+            kept.push(Cow::Owned([head.as_bytes(), value].concat()));
+        }
+        // Each begins with its time.
+        kept.sort();
+        let most = usize::try_from(policy.in_history).unwrap_or(usize::MAX);
+        let excess = kept.len().saturating_sub(most);
+        kept.drain(..excess);
+    }
+
+    fn put_state(&self, draft: &mut Draft<'_>, state: &AccountState, numbers: &Numbers) {
+        let types = &self.catalog.policing.types;
+        for (type_id, values) in account::values_of_state(types, state) {
+            if let Some(number) = number_in(numbers, type_id) {
+                let place = draft.values_mut(&self.schema, number);
+                place.clear();
+                place.extend(values.into_iter().map(Cow::Owned));
+            }
+        }
+    }
+
+    /// The numbers of a state's attributes, assigned when this is their first use.
+    pub(super) fn account_numbers(&mut self) -> Result<Numbers, Stop> {
+        let types = &self.catalog.policing.types;
+        let all = [
+            types.changed,
+            types.locked,
+            types.failures,
+            types.grace_uses,
+            types.reset,
+            types.last_success,
+            types.history,
+        ];
+        let mut numbers = Vec::with_capacity(all.len());
+        for type_id in all {
+            let number = self.number(&Description::of_type(type_id))?;
+            numbers.push((type_id, number));
+        }
+        Ok(numbers)
+    }
+}
+
+fn number_in(numbers: &Numbers, type_id: TypeId) -> Option<AttributeNumber> {
+    let found = numbers.iter().find(|(it, _)| *it == type_id);
+    found.map(|(_, number)| *number)
+}
+
+fn values_in<'d>(draft: &'d Draft<'_>, numbers: &Numbers, type_id: TypeId) -> Vec<&'d [u8]> {
+    let attribute = number_in(numbers, type_id).and_then(|it| draft.find(it));
+    attribute.map_or_else(Vec::new, |it| it.values.iter().collect())
+}
+
+fn nothing_to_note<T>() -> Result<T, Stop> {
+    let text = "nothing of the account changes";
+    Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
+}

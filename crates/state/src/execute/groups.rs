@@ -1,0 +1,238 @@
+//! Groups are changed when their members get other names or go: they show other values then, though
+//! only the member was written. Each gets the stamps of a change and a place in the history.
+//!
+//! A rename looks at as many groups and entries below it as other writes may wait for. What is left
+//! is stored as a [`Tour`] and done by later writes, which the writer makes for as long as there is
+//! one (docs/adr/0046).
+
+use super::Execution;
+use super::draft::Draft;
+use crate::history::Moment;
+use crate::stop::Stop;
+use store::{EntryId, EntryView, Holder, SetId, Snapshot, TreeWalk};
+
+/// Entries that are looked at in the time that the change of a group takes.
+const LOOKS_FOR_CHANGE: u32 = 8;
+/// The names of stored tours begin so; then come the position of the rename's record and the number
+/// of changes before it in its record, big-endian.
+pub const META_TOURS: &[u8] = b"tour/";
+
+const VERSION: u8 = 1;
+const HEADER_BYTES: usize = 1 + 5 * 8;
+
+/// The way to all groups that have an entry, or an entry below it, as a member.
+#[derive(Debug, Clone)]
+struct Tour {
+    /// The record of the rename: groups that a later one has changed show the new names already.
+    position: u64,
+    time_us: u64,
+    /// The entry that was renamed. Its own groups come first.
+    top: EntryId,
+    /// The member whose groups are being looked at, and the last of its sets that was.
+    member: Option<EntryId>,
+    after: SetId,
+    walk: TreeWalk,
+}
+
+impl Tour {
+    fn of(top: EntryId, position: u64, time_us: u64) -> Tour {
+        Tour {
+            position,
+            time_us,
+            top,
+            member: Some(top),
+            after: SetId(EntryId::ROOT),
+            walk: TreeWalk::of(top),
+        }
+    }
+
+    /// Encoding as docs/formats/database.md describes it.
+    fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        let member = self.member.unwrap_or(EntryId::ROOT);
+        for number in [
+            self.position,
+            self.time_us,
+            self.top.0,
+            member.0,
+            self.after.0.0,
+        ] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        self.walk.encode(&mut out);
+        out
+    }
+
+    /// `None` if the bytes are not of a tour.
+    fn decode(bytes: &[u8]) -> Option<Tour> {
+        let (header, walk) = bytes.split_at_checked(HEADER_BYTES)?;
+        let (version, numbers) = header.split_first()?;
+        let (numbers, _) = numbers.as_chunks::<8>();
+        let [position, time_us, top, member, after] = numbers else {
+            return None;
+        };
+        let id = |it: &[u8; 8]| EntryId(u64::from_le_bytes(*it));
+        (*version == VERSION).then_some(Tour {
+            position: u64::from_le_bytes(*position),
+            time_us: u64::from_le_bytes(*time_us),
+            top: id(top),
+            member: Some(id(member)).filter(|it| !it.is_root()),
+            after: SetId(id(after)),
+            walk: TreeWalk::decode(walk)?,
+        })
+    }
+
+    /// The next holders of links to a member, at most so many; `None` at the end. It may be none of
+    /// them for one member.
+    fn next(&mut self, snapshot: &Snapshot<'_>, most: usize) -> Result<Option<Vec<Holder>>, Stop> {
+        if self.member.is_none() {
+            match self.walk.next(snapshot)? {
+                // The walk ends with the top.
+                Some((id, _)) if id != self.top => self.member = Some(id),
+                _ => return Ok(None),
+            }
+        }
+        let Some(member) = self.member else {
+            return Ok(None);
+        };
+        let (holders, last) = snapshot.holders_after(member, self.after, most)?;
+        if last.is_none() {
+            self.member = None;
+        }
+        self.after = last.unwrap_or(SetId(EntryId::ROOT));
+        Ok(Some(holders))
+    }
+}
+
+impl Execution<'_, '_> {
+    /// The groups of an entry that the write has stamped, and of everything below it, show another
+    /// name from now on.
+    pub(super) fn change_groups_of(&mut self, top: EntryId) -> Result<(), Stop> {
+        let mut tour = Tour::of(top, self.position, self.time_us);
+        let mut budget = self.catalog.bounds.renamed_entries;
+        if self.go_on(&mut tour, &mut budget)? {
+            let mut key = META_TOURS.to_vec();
+            key.extend_from_slice(&self.position.to_be_bytes());
+            key.extend_from_slice(&self.history.count().to_be_bytes());
+            self.batch.put_meta(&key, &tour.encode())?;
+            self.noticed.left_work = true;
+        }
+        // It may be a member of itself.
+        self.changed_groups.remove(&top);
+        Ok(())
+    }
+
+    /// Goes on with stored tours for as long as a budget lasts; whether there was one.
+    pub(super) fn go_on_with_tours(&mut self, mut budget: u32) -> Result<bool, Stop> {
+        let mut was_one = false;
+        while budget > 0 {
+            let (key, mut tour) = match self.batch.snapshot().first_meta(META_TOURS)? {
+                Some((key, value)) => (key.to_vec(), Tour::decode(value).ok_or_else(damaged)?),
+                None => break,
+            };
+            was_one = true;
+            if self.go_on(&mut tour, &mut budget)? {
+                self.batch.put_meta(&key, &tour.encode())?;
+            } else {
+                self.batch.delete_meta(&key)?;
+            }
+        }
+        Ok(was_one)
+    }
+
+    /// Goes on for as long as a budget lasts; whether something is left.
+    fn go_on(&mut self, tour: &mut Tour, budget: &mut u32) -> Result<bool, Stop> {
+        while *budget > 0 {
+            let most = budget.div_ceil(LOOKS_FOR_CHANGE);
+            let Some(holders) = tour.next(&self.batch.snapshot(), most as usize)? else {
+                return Ok(false);
+            };
+            *budget = budget.saturating_sub(1);
+            for holder in holders {
+                let cost = match self.shows_old(holder.id, tour)? {
+                    true if self.changed_groups.insert(holder.id) => LOOKS_FOR_CHANGE,
+                    _ => 1,
+                };
+                *budget = budget.saturating_sub(cost);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the last change of a group is from before the rename, or was executed with it: who
+    /// read the group then has read old names.
+    fn shows_old(&self, group: EntryId, tour: &Tour) -> Result<bool, Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(group)? else {
+            return Ok(false);
+        };
+        let csn = view.attribute(self.catalog.known.entry_csn.number);
+        let csn = csn.and_then(|it| {
+            let first = it.values().into_iter().next()?;
+            Moment::from_csn(std::str::from_utf8(first).ok()?)
+        });
+        // Both: somebody may have given the group an entryCSN of the future, and counting failed
+        // binds writes an entry without changing it.
+        let later =
+            view.position() > tour.position && csn.is_some_and(|it| it.time_us > tour.time_us);
+        Ok(!later)
+    }
+
+    /// Gives the groups that the write has changed their stamps.
+    pub(super) fn stamp_groups(&mut self) -> Result<(), Stop> {
+        for group in std::mem::take(&mut self.changed_groups) {
+            let bytes = {
+                let snapshot = self.batch.snapshot();
+                let Some(view) = snapshot.entry(group)? else {
+                    continue;
+                };
+                self.stamped(group, &view, &snapshot)?
+            };
+            self.batch.update(group, &bytes)?;
+            self.history.modified(group);
+            self.noticed.changed += 1;
+        }
+        Ok(())
+    }
+
+    /// A group as it is, with the stamps of a change by nobody: `modifiersName` stays.
+    fn stamped(
+        &self,
+        group: EntryId,
+        view: &EntryView<'_>,
+        snapshot: &Snapshot<'_>,
+    ) -> Result<Vec<u8>, Stop> {
+        let mut draft = Draft::whole(group, view, snapshot, &self.schema)?;
+        self.stamp(&mut draft, "", &[self.catalog.known.modifiers_name.number]);
+        Ok(draft.encode(&self.schema, self.position))
+    }
+}
+
+fn damaged() -> Stop {
+    store::Error::Corrupt {
+        table: "meta",
+        detail: "the way to groups whose members were renamed cannot be read".to_owned(),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tour_is_stored_and_read() {
+        let mut tour = Tour::of(EntryId(7), 5, 1_000);
+        for member in [None, Some(EntryId(9))] {
+            tour.member = member;
+            tour.after = SetId(EntryId(11));
+            let bytes = tour.encode();
+            let read = Tour::decode(&bytes).expect("just written");
+            assert_eq!(format!("{read:?}"), format!("{tour:?}"));
+            for length in 0..bytes.len() {
+                let cut = Tour::decode(&bytes[..length]);
+                assert!(cut.is_none_or(|it| it.encode().len() == length), "{length}");
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Who holds a value: a look into the directory as it is at this place of the order.
+
+use super::Execution;
+use crate::stop::Stop;
+use crate::view::View;
+use policy::Subject;
+use schema::{Filter, Truth};
+use store::{EntryId, Region, RegionScope};
+
+impl Execution<'_, '_> {
+    /// See [`other_match`]. Everything counts, whoever may see it.
+    pub(super) fn other_match(
+        &self,
+        filter: &Filter,
+        bases: &[EntryId],
+        own: Option<EntryId>,
+    ) -> Result<Option<EntryId>, Stop> {
+        let catalog = self.catalog_now();
+        let (snapshot, server) = (self.batch.snapshot(), Subject::server());
+        let context = View::new(&snapshot, &catalog, &server);
+        other_match(&context, filter, bases, own)
+    }
+}
+
+/// Another entry that the filter matches, at or below one of the bases.
+pub fn other_match(
+    context: &View<'_>,
+    filter: &Filter,
+    bases: &[EntryId],
+    own: Option<EntryId>,
+) -> Result<Option<EntryId>, Stop> {
+    let mut scratch = Vec::new();
+    for base in bases {
+        let region = Region {
+            base: *base,
+            scope: RegionScope::Subtree,
+        };
+        let plan = context.plan(filter, &region)?;
+        let candidates = context.candidates(&plan, EntryId::ROOT)?;
+        for entry in context.entries(&candidates, EntryId::ROOT) {
+            let entry = entry?;
+            if Some(entry.id) != own
+                && filter.evaluate(&context.catalog.schema, &entry, &mut scratch) == Truth::True
+                && context.in_region(&entry, &region)?
+            {
+                return Ok(Some(entry.id));
+            }
+        }
+    }
+    Ok(None)
+}

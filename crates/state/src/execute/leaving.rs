@@ -1,0 +1,159 @@
+//! What becomes of values that name an entry which is deleted: as its id, or as a text that it came
+//! to be named by when something above it was moved.
+
+use super::Execution;
+use crate::stop::{Refusal, Stop};
+use crate::values::normal;
+use protocol::ResultCode;
+use store::{EntryId, SetId};
+
+/// Before the first set of a member.
+const FIRST: SetId = SetId(EntryId::ROOT);
+
+impl Execution<'_, '_> {
+    /// Whether entries are in more sets of groups, taken together, than one write may change.
+    pub(super) fn are_in_many_groups(
+        &self,
+        ids: impl Iterator<Item = EntryId>,
+    ) -> Result<bool, Stop> {
+        let mut sets = 0;
+        for id in ids {
+            let (holders, more) =
+                self.batch
+                    .snapshot()
+                    .holders_after(id, FIRST, self.catalog.bounds.left_groups)?;
+            sets += holders.len();
+            if more.is_some() || sets >= self.catalog.bounds.left_groups {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a deleted entry out of groups, at most so many, or leaves its name there. Returns how
+    /// many they were, and whether it may be in more.
+    pub(super) fn leave_groups(
+        &mut self,
+        id: EntryId,
+        spelled: &str,
+        most: usize,
+    ) -> Result<(usize, bool), Stop> {
+        let heir = match self.catalog.deleted_members {
+            DeletedMembers::Keep => self.heir(id, spelled, most)?,
+            DeletedMembers::Remove | DeletedMembers::Refuse => None,
+        };
+        let (holders, more) = self.batch.replace_member(id, heir, most)?;
+        if heir.is_none() {
+            self.changed_groups.extend(holders.iter().map(|it| it.id));
+        }
+        Ok((holders.len(), more))
+    }
+
+    /// The member that takes the place of a deleted entry in the next of its groups, as the setting
+    /// says; `None` if none of them is anybody's.
+    fn heir(&mut self, id: EntryId, spelled: &str, most: usize) -> Result<Option<EntryId>, Stop> {
+        let (holders, _) = self.batch.snapshot().holders_after(id, FIRST, most)?;
+        if holders.is_empty() {
+            return Ok(None);
+        }
+        let form = self.member_name(spelled);
+        // An entry may bear the name again when a detached one is cleared away.
+        let mut named = self.batch.snapshot().members_named(&form)?;
+        Ok(Some(match named.find(|it| *it != id) {
+            Some(known) => known,
+            None => self.batch.text_member(spelled.as_bytes(), &form)?,
+        }))
+    }
+
+    /// Takes out of groups the text that the name of an entry is, which is deleted now: the entry
+    /// came to be named by it when something above it was moved.
+    pub(super) fn leave_texts(&mut self, spelled: &str) -> Result<(), Stop> {
+        if self.catalog.deleted_members == DeletedMembers::Keep {
+            return Ok(());
+        }
+        let form = self.member_name(spelled);
+        let Some(text) = self.batch.snapshot().text_id(&form)? else {
+            return Ok(());
+        };
+        let (holders, _) = self.batch.replace_member(text, None, usize::MAX)?;
+        self.changed_groups.extend(holders.iter().map(|it| it.id));
+        Ok(())
+    }
+
+    /// Refuses to delete an entry, or something below it, that groups beside it name, if the
+    /// setting says so.
+    pub(super) fn refuse_members(&self, top: EntryId, tree: bool) -> Result<(), Stop> {
+        if self.catalog.deleted_members != DeletedMembers::Refuse {
+            return Ok(());
+        }
+        let mut waiting = vec![top];
+        while let Some(id) = waiting.pop() {
+            self.refuse_member(id, top)?;
+            if tree {
+                for child in self.batch.snapshot().children(id) {
+                    waiting.push(child?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_member(&self, id: EntryId, top: EntryId) -> Result<(), Stop> {
+        let snapshot = self.batch.snapshot();
+        let form = self.member_name(&self.spelled_name(id)?);
+        let text = snapshot.text_id(&form)?;
+        for member in std::iter::once(id).chain(text) {
+            let mut after = FIRST;
+            loop {
+                let (holders, last) =
+                    snapshot.holders_after(member, after, self.catalog.bounds.left_groups)?;
+                for holder in holders {
+                    self.refuse_member_of(holder.id, id, top)?;
+                }
+                match last {
+                    Some(last) => after = last,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to delete an entry that a group names which is not deleted with it.
+    fn refuse_member_of(&self, group: EntryId, id: EntryId, top: EntryId) -> Result<(), Stop> {
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(group)? else {
+            return Ok(());
+        };
+        if group == top || snapshot.is_at_or_below(view.parent(), top)? {
+            return Ok(());
+        }
+        let text = format!(
+            "\"{}\" is a member of \"{}\", and pandoDeletedMember keeps members from being \
+             deleted",
+            self.spelled_name(id)?,
+            self.spelled_name(group)?
+        );
+        Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
+    }
+
+    /// The form under which an entry of this name is a member.
+    fn member_name(&self, spelled: &str) -> Vec<u8> {
+        let mut form = Vec::new();
+        let member = self.catalog.computed.member;
+        normal(&self.schema, member, spelled.as_bytes(), &mut form);
+        form
+    }
+}
+
+/// What becomes of values that name an entry which is deleted: `pandoDeletedMember`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeletedMembers {
+    /// They go with it.
+    #[default]
+    Remove,
+    /// They stay, as text.
+    Keep,
+    /// The entry is not deleted.
+    Refuse,
+}

@@ -1,0 +1,344 @@
+//! Execution on links: values of `member` and `uniqueMember`, and many of `memberUid`, which are
+//! ids in sets outside the entry (docs/adr/0021, docs/adr/0026).
+//!
+//! A change is worked out first, on an [`Edit`], and carried out when nothing can be refused any
+//! more: what a client gave becomes the id of the entry it names, or of a text.
+
+use super::Execution;
+use super::draft::{Draft, DraftValues};
+use crate::stop::Stop;
+use crate::values::member_form;
+use crate::write::Modification;
+use protocol::name::parse_name;
+use protocol::{ChangeOperation, ResultCode};
+use schema::{AttributeNumber, Name, Schema, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use store::{EntryId, EntryView, LinkedSet, SetId, Snapshot, becomes_links, is_linked_type};
+
+/// The set of one attribute, being changed.
+#[derive(Debug, Clone)]
+pub(super) struct Edit {
+    pub number: AttributeNumber,
+    pub type_id: TypeId,
+    /// The set as it is, unless it is being replaced.
+    base: Option<SetId>,
+    /// There was a set, which goes.
+    replaces: bool,
+    /// Members with ids: whether they are in the set afterwards.
+    members: BTreeMap<EntryId, bool>,
+    /// Texts that have no id yet, by normal form.
+    texts: HashMap<Vec<u8>, Vec<u8>>,
+    /// How many members there are afterwards.
+    count: u64,
+}
+
+impl Edit {
+    /// A set as it is.
+    pub fn of(set: &LinkedSet, type_id: TypeId) -> Edit {
+        Edit {
+            base: Some(set.set),
+            count: set.count,
+            ..Edit::empty(set.number, type_id)
+        }
+    }
+
+    fn empty(number: AttributeNumber, type_id: TypeId) -> Edit {
+        Edit {
+            number,
+            type_id,
+            base: None,
+            replaces: false,
+            members: BTreeMap::new(),
+            texts: HashMap::new(),
+            count: 0,
+        }
+    }
+
+    /// How many members there are afterwards.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn clear(&mut self) {
+        self.replaces |= self.base.take().is_some();
+        self.members.clear();
+        self.texts.clear();
+        self.count = 0;
+    }
+
+    /// Makes a value a member; false if it was one.
+    fn add(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
+        let (form, ids) = given.resolve(self.type_id, value)?;
+        for id in &ids {
+            if self.is_member(given, *id)? {
+                return Ok(false);
+            }
+        }
+        if self.texts.contains_key(&form) {
+            return Ok(false);
+        }
+        match ids.first() {
+            Some(id) => drop(self.members.insert(*id, true)),
+            None => drop(self.texts.insert(form, value.to_vec())),
+        }
+        self.count += 1;
+        Ok(true)
+    }
+
+    /// Takes a value out; false if it was not in. It may be in as an entry and as a text.
+    fn remove(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
+        let (form, ids) = given.resolve(self.type_id, value)?;
+        let mut removed = u64::from(self.texts.remove(&form).is_some());
+        for id in ids {
+            if self.is_member(given, id)? {
+                self.members.insert(id, false);
+                removed += 1;
+            }
+        }
+        self.count = self.count.saturating_sub(removed);
+        Ok(removed > 0)
+    }
+
+    fn is_member(&self, given: &Given<'_, '_>, id: EntryId) -> Result<bool, Stop> {
+        Ok(match (self.members.get(&id), self.base) {
+            (Some(present), _) => *present,
+            (None, Some(set)) => given.snapshot.has_member(set, id)?,
+            (None, None) => false,
+        })
+    }
+}
+
+/// The state that values are resolved against.
+pub(super) struct Given<'g, 'a> {
+    pub snapshot: &'g Snapshot<'a>,
+    pub schema: &'g Schema,
+}
+
+impl Given<'_, '_> {
+    /// The normal form of a value, and the ids it may be a member under.
+    fn resolve(&self, type_id: TypeId, value: &[u8]) -> Result<(Vec<u8>, Vec<EntryId>), Stop> {
+        let mut form = Vec::new();
+        member_form(self.schema, type_id, value, &mut form);
+        let ids = self.snapshot.members_named(&form)?.collect();
+        Ok((form, ids))
+    }
+}
+
+/// Whether values of a description may be kept as links in an entry of this name.
+fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
+    let Some(known) = schema.known(number) else {
+        return false;
+    };
+    is_linked_type(schema, known.type_id)
+        && known.base == number
+        && !is_naming(schema, rdn, known.type_id)
+}
+
+/// Whether a type has a value in a name's first RDN: such values stand in the row.
+fn is_naming(schema: &Schema, rdn: &str, type_id: TypeId) -> bool {
+    let Ok(name) = parse_name(rdn) else {
+        return false;
+    };
+    let values = name.rdns.first().map(|it| it.values.iter());
+    values.into_iter().flatten().any(|it| {
+        let described = schema.describe(it.attribute);
+        described.is_ok_and(|it| it.type_id == type_id)
+    })
+}
+
+impl<'e> Draft<'e> {
+    /// A draft of an entry as it is, with its sets.
+    pub fn whole(
+        id: EntryId,
+        view: &EntryView<'e>,
+        snapshot: &Snapshot<'_>,
+        schema: &Schema,
+    ) -> Result<Draft<'e>, Stop> {
+        let mut draft = Draft::of(view, schema);
+        if view.has_links() {
+            for set in snapshot.linked_sets(id)? {
+                let known = schema.known(set.number);
+                let type_id = known.expect("the dictionary names what is stored").type_id;
+                draft.links.push(Edit::of(&set, type_id));
+            }
+        }
+        Ok(draft)
+    }
+
+    /// The set of an attribute whose values are links in this entry, to be changed: with the values
+    /// that the row has of it, from before there were links or while there were few. `more` values
+    /// are about to be added.
+    fn edit(
+        &mut self,
+        given: &Given<'_, '_>,
+        number: AttributeNumber,
+        more: usize,
+    ) -> Result<Option<&mut Edit>, Stop> {
+        if let Some(at) = self.links.iter().position(|it| it.number == number) {
+            return Ok(Some(&mut self.links[at]));
+        }
+        if !is_linked(given.schema, number, &self.rdn) {
+            return Ok(None);
+        }
+        let known = given.schema.known(number);
+        let type_id = known.expect("the number was just looked up").type_id;
+        let stored = self.attributes.iter().position(|it| it.number == number);
+        let count = stored.map_or(0, |at| self.attributes[at].values.iter().count());
+        if !becomes_links(given.schema, type_id, count + more) {
+            return Ok(None);
+        }
+        let mut edit = Edit::empty(number, type_id);
+        if let Some(at) = stored {
+            let stored = self.attributes.remove(at);
+            for value in stored.values.iter() {
+                edit.add(given, value)?;
+            }
+        }
+        self.links.push(edit);
+        Ok(self.links.last_mut())
+    }
+
+    /// The attributes that have links, by number.
+    pub fn linked_types(&self) -> Vec<AttributeNumber> {
+        let linked = self.links.iter().filter(|it| it.count() > 0);
+        linked.map(|it| it.number).collect()
+    }
+
+    /// Whether an attribute has links.
+    pub fn is_linked(&self, number: AttributeNumber) -> bool {
+        self.links
+            .iter()
+            .any(|it| it.number == number && it.count() > 0)
+    }
+
+    /// Makes links of all values that are to be links. Nothing is refused.
+    pub fn link_values(&mut self, given: &Given<'_, '_>) -> Result<(), Stop> {
+        let changed = self.attributes.iter().filter(|it| match it.values {
+            DraftValues::Owned(_) => is_linked(given.schema, it.number, &self.rdn),
+            DraftValues::Stored(_) => false,
+        });
+        let numbers: Vec<AttributeNumber> = changed.map(|it| it.number).collect();
+        for number in numbers {
+            self.edit(given, number, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Applies a change, if it is one of links; false if it is not.
+pub(super) fn apply(
+    given: &Given<'_, '_>,
+    draft: &mut Draft<'_>,
+    change: &Modification,
+    number: AttributeNumber,
+    permissive: bool,
+) -> Result<bool, Stop> {
+    let more = match change.operation {
+        ChangeOperation::Add | ChangeOperation::Replace => change.given.values.len(),
+        ChangeOperation::Delete | ChangeOperation::Increment => 0,
+    };
+    let Some(edit) = draft.edit(given, number, more)? else {
+        return Ok(false);
+    };
+    let text = || given.schema.spelled(&change.given.description);
+    let refuse = |code, said: &str| Stop::refuse(code, format!("{}{said}", text()));
+    match change.operation {
+        ChangeOperation::Increment => {
+            refuse(ResultCode::CONSTRAINT_VIOLATION, " is not an integer")?;
+        }
+        ChangeOperation::Add | ChangeOperation::Replace => {
+            if change.operation == ChangeOperation::Replace {
+                edit.clear();
+            }
+            for value in &change.given.values {
+                if !edit.add(given, value)? && !permissive {
+                    let said = ": the value exists already";
+                    refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, said)?;
+                }
+            }
+        }
+        ChangeOperation::Delete => {
+            if edit.count() == 0 && !permissive {
+                let text = format!("the entry has no {}", text());
+                return Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text);
+            }
+            if change.given.values.is_empty() {
+                edit.clear();
+            }
+            for value in &change.given.values {
+                if !edit.remove(given, value)? && !permissive {
+                    refuse(ResultCode::NO_SUCH_ATTRIBUTE, " has no such value")?;
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+impl Execution<'_, '_> {
+    /// Carries changes of links out, once the entry is stored. What comes is stored first: a text
+    /// goes with the last set it is in, and may move from one attribute to another.
+    pub(super) fn store_links(&mut self, id: EntryId, edits: Vec<Edit>) -> Result<(), Stop> {
+        let (mut leaving, mut replaced) = (Vec::new(), Vec::new());
+        for edit in edits {
+            if edit.replaces {
+                replaced.extend(self.batch.detach_links(id, edit.number)?);
+            }
+            let members = edit.members.into_iter();
+            let (mut comes, goes): (Vec<_>, Vec<_>) = members.partition(|(_, present)| *present);
+            let mut texts: Vec<(Vec<u8>, Vec<u8>)> = edit.texts.into_iter().collect();
+            // In an order that is the same everywhere, since ids are given.
+            texts.sort_unstable();
+            for (form, text) in texts {
+                comes.push((self.batch.text_member(&text, &form)?, true));
+            }
+            if !comes.is_empty() {
+                self.batch.change_links(id, edit.number, &comes)?;
+            }
+            leaving.push((edit.number, goes));
+        }
+        for (number, goes) in leaving.into_iter().filter(|(_, goes)| !goes.is_empty()) {
+            self.batch.change_links(id, number, &goes)?;
+        }
+        for set in replaced {
+            self.noticed.left_work |= !self.batch.clear_small(&set)?;
+        }
+        Ok(())
+    }
+
+    /// The id of a new entry: that of the text which groups have of its name, so that they have the
+    /// entry from now on, however many they are. Also the text, if there was one.
+    pub(super) fn id_of_new(&mut self, name: &Name) -> Result<(EntryId, Option<Vec<u8>>), Stop> {
+        Ok(match self.batch.take_text(name.bytes())? {
+            Some((id, text)) => (id, Some(text)),
+            None => (self.batch.next_id(), None),
+        })
+    }
+
+    /// Gives an entry its place in groups that have its name as a text.
+    pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<(), Stop> {
+        if let Some(text) = self.batch.snapshot().text_id(name.bytes())? {
+            self.batch.replace_member(text, Some(id), usize::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses what unique values forbid among values that become links.
+    pub(super) fn refuse_held_links(
+        &self,
+        name: &Name,
+        draft: &Draft<'_>,
+        changes: &[Modification],
+        own: EntryId,
+    ) -> Result<(), Stop> {
+        for change in changes {
+            let type_id = change.given.description.type_id;
+            if change.operation != ChangeOperation::Delete
+                && draft.links.iter().any(|it| it.type_id == type_id)
+            {
+                self.refuse_held_values(name, type_id, &change.given.values, own)?;
+            }
+        }
+        Ok(())
+    }
+}

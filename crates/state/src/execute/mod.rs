@@ -1,0 +1,403 @@
+//! Execution: the only code that changes entries. A pure function of the state and the record.
+
+mod account;
+mod add;
+mod delete;
+mod draft;
+mod dynamic;
+mod free_number;
+mod groups;
+mod holder;
+mod leaving;
+mod links;
+mod many;
+mod modify;
+mod numbers;
+mod options;
+mod relaxed;
+mod rename;
+mod unique;
+mod unit;
+
+use crate::catalog::Catalog;
+use crate::config;
+use crate::history::Recorder;
+use crate::referral;
+use crate::stop::{Failure, Refusal, Stop};
+use crate::time;
+use crate::view::COLLECTIVE_CLASS;
+use crate::write::Record;
+use crate::write::{Change, Write};
+use protocol::{OwnedControl, ResultCode};
+use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
+use std::collections::BTreeSet;
+use store::{Batch, EntryId, EntryView, Lookup};
+
+pub use dynamic::{DYNAMIC_CLASS, is_dynamic};
+pub use groups::META_TOURS;
+pub use holder::other_match;
+pub use leaving::DeletedMembers;
+pub use numbers::{GivenNumber, counter_key, exhausted};
+pub use options::name_afterwards;
+pub use unique::held;
+pub use unit::{Broken, Done, Outcome};
+
+/// One record being executed inside one transaction.
+pub struct Execution<'x, 'b> {
+    batch: &'x mut Batch<'b>,
+    catalog: &'x Catalog,
+    schema: Schema,
+    position: u64,
+    time_us: u64,
+    /// The record's time as operational attributes carry it.
+    timestamp: String,
+    /// The changes executed so far; their number is the counter of change sequence numbers.
+    history: Recorder,
+    noticed: Noticed,
+    /// What the unit being executed was given so far.
+    given: Vec<GivenNumber>,
+    /// The attributes for which the write being executed needs numbers.
+    numbered: Numbered,
+    /// Groups that show other members since the write being executed.
+    changed_groups: BTreeSet<EntryId>,
+}
+
+/// Attribute numbers that a write was given. They are kept when it succeeds: one that is refused
+/// must leave nothing behind, whatever else is in its record.
+#[derive(Default)]
+struct Numbered {
+    rows: Vec<DictionaryRow>,
+    /// The schema before the first of them, and whether there was new knowledge already.
+    before: Option<(Schema, bool)>,
+}
+
+/// What the record did that others must know before it becomes visible.
+#[derive(Debug, Clone)]
+pub struct Noticed {
+    /// The schema with every attribute number that is now in use.
+    pub schema: Schema,
+    /// Writes that changed something; what a write of many entries does counts for each of them.
+    pub changed: u32,
+    /// Attribute numbers were assigned, or the first alias, referral or subentry was stored.
+    pub new_knowledge: bool,
+    /// An alias was added.
+    pub aliases: bool,
+    /// A referral object was added.
+    pub referrals: bool,
+    /// A dynamic group was added.
+    pub dynamic_groups: bool,
+    /// A subentry with collective attributes was added.
+    pub collective: bool,
+    /// A subentry was added.
+    pub subentries: bool,
+    /// An entry below `cn=config` changed.
+    pub configuration: bool,
+    /// An entry was deleted or renamed, or its password or lock was changed.
+    pub accounts: bool,
+    /// Dynamic entries that were written, with the second since 1970 in which each ends.
+    pub ending: Vec<(u64, EntryId)>,
+    /// Something was left to later writes: a subtree or links to remove, or groups to change.
+    pub left_work: bool,
+    /// Entries of detached subtrees that were removed.
+    pub reclaimed: u32,
+}
+
+/// Meta keys of this layer.
+pub const META_ALIASES: &[u8] = b"aliases";
+/// Some entry is or was a referral object.
+pub const META_REFERRALS: &[u8] = b"referrals";
+/// Some entry is or was a subentry.
+pub const META_SUBENTRIES: &[u8] = b"subentries";
+/// The time of the last record, microseconds since 1970, big-endian.
+pub const META_TIME: &[u8] = b"time";
+
+impl<'x, 'b> Execution<'x, 'b> {
+    /// Begins the execution of a record in the transaction of a batch.
+    pub fn new(batch: &'x mut Batch<'b>, catalog: &'x Catalog, record: &Record<'_>) -> Self {
+        Execution {
+            batch,
+            catalog,
+            schema: catalog.schema.clone(),
+            position: record.position,
+            time_us: record.time_us,
+            timestamp: time::generalized_time(record.time_us),
+            history: Recorder::default(),
+            noticed: Noticed {
+                schema: catalog.schema.clone(),
+                changed: 0,
+                new_knowledge: false,
+                aliases: false,
+                referrals: false,
+                dynamic_groups: false,
+                collective: false,
+                subentries: false,
+                configuration: false,
+                accounts: false,
+                ending: Vec::new(),
+                left_work: false,
+                reclaimed: 0,
+            },
+            given: Vec::new(),
+            numbered: Numbered::default(),
+            changed_groups: BTreeSet::new(),
+        }
+    }
+
+    /// Executes one write, and returns the response controls it asked for. A refusal has changed
+    /// nothing.
+    pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        let done = self.change(write);
+        let numbered = std::mem::take(&mut self.numbered);
+        match done {
+            Ok(_) => self.batch.put_dictionary(&numbered.rows)?,
+            Err(_) => {
+                if let Some((schema, new_knowledge)) = numbered.before {
+                    self.batch.set_schema(schema.clone());
+                    self.schema = schema;
+                    self.noticed.new_knowledge = new_knowledge;
+                }
+            }
+        }
+        done
+    }
+
+    fn change(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        let mut controls = Vec::new();
+        self.changed_groups.clear();
+        if let Some(options) = &write.options {
+            self.before(write, options, &mut controls)?;
+        }
+        match &write.change {
+            Change::Add(addition) => self.add(write, addition)?,
+            Change::Modify(changes) => self.modify(write, changes)?,
+            Change::Delete => self.delete(write)?,
+            Change::Rename(renaming) => self.rename(write, renaming)?,
+            Change::Reclaim(most) => self.reclaim(*most)?,
+            Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
+        }
+        self.stamp_groups()?;
+        self.noticed.changed += 1;
+        self.noticed.accounts |= self.concerns_accounts(&write.change);
+        self.noticed.configuration |= write.name().is_within(&self.catalog.config);
+        if let Some(options) = &write.options {
+            self.after(write, options, &mut controls)?;
+        }
+        Ok(controls)
+    }
+
+    /// Whether a change may end what connections of an account may do.
+    fn concerns_accounts(&self, change: &Change) -> bool {
+        let password = self.catalog.known.user_password.type_id;
+        let lock = self.catalog.policing.types.locked;
+        match change {
+            Change::Delete | Change::Rename(_) => true,
+            Change::Modify(changes) => {
+                let mut types = changes.iter().map(|it| it.given.description.type_id);
+                types.any(|it| it == password || it == lock)
+            }
+            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
+        }
+    }
+
+    /// Stores what belongs to the record as a whole.
+    pub fn finish(mut self) -> Result<Noticed, Failure> {
+        if self.noticed.changed > 0 {
+            self.batch.set_position(self.position);
+            self.history.store(
+                self.batch,
+                (self.position, self.time_us),
+                self.catalog.bounds.history_changes,
+            )?;
+            self.batch
+                .put_meta(META_TIME, &self.time_us.to_be_bytes())?;
+        }
+        self.noticed.schema = self.schema;
+        Ok(self.noticed)
+    }
+
+    /// The change sequence number of the write being executed.
+    fn change_sequence_number(&self) -> String {
+        time::change_sequence_number(self.time_us, self.history.count(), 0)
+    }
+
+    /// The number of a description; assigned now, for as long as the write is not refused, if this
+    /// is its first use in this database.
+    fn number(&mut self, description: &Description) -> Result<AttributeNumber, Stop> {
+        if let Some(number) = self.schema.number(description) {
+            return Ok(number);
+        }
+        // Without a copy in the batch the dictionary is extended in its place: a copy for each new
+        // number of a write would be quadratic. The write's first number makes one copy.
+        self.batch.set_schema(self.catalog.schema.clone());
+        if self.numbered.before.is_none() {
+            self.numbered.before = Some((self.schema.clone(), self.noticed.new_knowledge));
+        }
+        let assigned = self.schema.add_number(description);
+        self.batch.set_schema(self.schema.clone());
+        let (number, rows) = match assigned {
+            Ok(assigned) => assigned,
+            Err(error) => {
+                let text = error.to_string();
+                return Stop::refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, text);
+            }
+        };
+        self.numbered.rows.extend(rows);
+        self.noticed.new_knowledge = true;
+        Ok(number)
+    }
+
+    /// The entry a write is about.
+    fn locate(&self, write: &Write) -> Result<EntryId, Stop> {
+        match self.batch.snapshot().find(write.name())? {
+            Lookup::Found(id) => {
+                self.refuse_if_referral(id, write, None)?;
+                Ok(id)
+            }
+            Lookup::Missing { matched, depth } => {
+                self.refuse_if_referral(matched, write, Some(depth))?;
+                Err(self.no_such_object(write, matched)?)
+            }
+        }
+    }
+
+    /// Refuses to put an entry below an alias, which is always a leaf (RFC 4512 §2.6).
+    fn refuse_below_alias(&self, parent: EntryId) -> Result<(), Stop> {
+        let aliases = self.catalog.has_aliases || self.noticed.aliases;
+        if !aliases || parent.0 == 0 || !self.has_class(parent, b"alias")? {
+            return Ok(());
+        }
+        let text = "the superior is an alias, which has nothing below it";
+        Stop::refuse(ResultCode::ALIAS_PROBLEM, text)
+    }
+
+    fn has_class(&self, id: EntryId, name: &[u8]) -> Result<bool, Stop> {
+        let snapshot = self.batch.snapshot();
+        let number = self.catalog.known.object_class.number;
+        let Some(view) = snapshot.entry(id)? else {
+            return Ok(false);
+        };
+        let Some(classes) = view.attribute(number) else {
+            return Ok(false);
+        };
+        let mut values = classes.values().into_iter();
+        Ok(values.any(|it| it.eq_ignore_ascii_case(name)))
+    }
+
+    /// Refuses with `referral` when the entry is a referral object (RFC 3296 §5). `depth` is how
+    /// many RDNs of the write's name lead to it when it is not the entry itself.
+    fn refuse_if_referral(
+        &self,
+        id: EntryId,
+        write: &Write,
+        depth: Option<usize>,
+    ) -> Result<(), Stop> {
+        let refers = self.catalog.has_referrals || self.noticed.referrals;
+        if !refers || write.manage_dsa_it || id.0 == 0 {
+            return Ok(());
+        }
+        let snapshot = self.batch.snapshot();
+        let Some(view) = snapshot.entry(id)? else {
+            return Ok(());
+        };
+        let known = &self.catalog.known;
+        if !is_referral(&view, known.object_class.number) {
+            return Ok(());
+        }
+        if !self.may_learn_of(write, id)? {
+            return Err(Refusal::new(ResultCode::NO_SUCH_OBJECT, "").into());
+        }
+        let matched = self.spelled_name(id)?;
+        let below = depth.map_or("", |depth| referral::leading_rdns(&write.spelled, depth));
+        let url = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text);
+            // What follows a space is a label (RFC 3296 §2.1).
+            referral::with_name(text.split(' ').next().unwrap_or(""), &matched, below, None)
+        };
+        let urls = view
+            .attribute(known.referral.number)
+            .map_or_else(Vec::new, |it| it.values().into_iter().map(url).collect());
+        Err(Stop::Refused(Refusal {
+            code: ResultCode::REFERRAL,
+            matched,
+            diagnostic: String::new(),
+            referrals: urls,
+            password_policy: None,
+        }))
+    }
+
+    /// `noSuchObject` with the name of the deepest entry that exists, if the write's subject may
+    /// learn of it.
+    fn no_such_object(&self, write: &Write, matched: EntryId) -> Result<Stop, Stop> {
+        let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
+        if matched.0 != 0 && self.may_learn_of(write, matched)? {
+            refusal.matched = self.spelled_name(matched)?;
+        }
+        Ok(Stop::Refused(refusal))
+    }
+
+    fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
+        let snapshot = self.batch.snapshot();
+        let mut name = Vec::new();
+        if let Some(view) = snapshot.entry(id)? {
+            snapshot.write_name(&view, &mut name)?;
+        }
+        Ok(String::from_utf8_lossy(&name).into_owned())
+    }
+
+    /// Remembers for good that there are aliases, referrals or subentries, from the first one on.
+    fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
+        for class in classes {
+            if class.eq_ignore_ascii_case(COLLECTIVE_CLASS.as_bytes())
+                && !self.catalog.has_collective
+            {
+                self.noticed.collective = true;
+                self.noticed.new_knowledge = true;
+            }
+            if class.eq_ignore_ascii_case(config::DYNAMIC_GROUP_CLASS.as_bytes())
+                && !self.catalog.has_dynamic_groups
+            {
+                self.noticed.dynamic_groups = true;
+                self.noticed.new_knowledge = true;
+            }
+            if class.eq_ignore_ascii_case(b"alias") && !self.catalog.has_aliases {
+                self.noticed.aliases = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_ALIASES, &[1])?;
+            }
+            if class.eq_ignore_ascii_case(b"referral") && !self.catalog.has_referrals {
+                self.noticed.referrals = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_REFERRALS, &[1])?;
+            }
+            if class.eq_ignore_ascii_case(b"subentry") && !self.catalog.has_subentries {
+                self.noticed.subentries = true;
+                self.noticed.new_knowledge = true;
+                self.batch.put_meta(META_SUBENTRIES, &[1])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry is a referral object (RFC 3296 §2).
+fn is_referral(view: &EntryView<'_>, object_class: AttributeNumber) -> bool {
+    view.attribute(object_class).is_some_and(|classes| {
+        let mut classes = classes.values().into_iter();
+        classes.any(|it| it.eq_ignore_ascii_case(b"referral"))
+    })
+}
+
+/// A name leads to an entry that is not there.
+fn missing_row(id: EntryId) -> Stop {
+    let detail = format!("entry {id:?} has a name but no row");
+    store::Error::Corrupt {
+        table: "entry",
+        detail,
+    }
+    .into()
+}
+
+/// The refusal for an entry that would break its object classes.
+fn violation(violation: &Violation) -> Stop {
+    Stop::Refused(Refusal::new(violation.result_code(), violation.to_string()))
+}

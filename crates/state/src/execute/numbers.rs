@@ -1,0 +1,203 @@
+//! Numbers for new entries (`uidNumber`, `gidNumber` …), given in the order of execution: no two
+//! entries ever get the same, also when the first is gone.
+
+use super::Execution;
+use super::draft::Draft;
+use super::free_number::free_number;
+use super::holder::other_match;
+use crate::rules::{NumberRange, Numbers};
+use crate::stop::Stop;
+use crate::view::View;
+use policy::Subject;
+use protocol::{Filter, ResultCode};
+use schema::{AttributeNumber, Name, Schema, TypeId};
+use store::EntryId;
+
+/// A rule that an entry falls under, with the number of its attribute.
+pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
+
+/// A type, and the entries at or below which values of it are looked for.
+type Look = (TypeId, Vec<EntryId>);
+
+/// How far a range is given away, to be kept when the write succeeds.
+pub(super) struct Counter {
+    key: Vec<u8>,
+    last: u128,
+    /// The attribute that got the last one, unless the range was only passed over.
+    given: Option<String>,
+    number: AttributeNumber,
+}
+
+impl Counter {
+    /// The attribute that got a number.
+    pub fn gave_to(&self) -> Option<AttributeNumber> {
+        self.given.is_some().then_some(self.number)
+    }
+}
+
+/// A number that an entry was given, which the request does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenNumber {
+    /// Which write of its unit, or of the whole record, gave it.
+    pub write: usize,
+    /// The attribute by its name.
+    pub attribute: String,
+    /// In digits.
+    pub value: String,
+}
+
+impl<'x> Execution<'x, '_> {
+    /// The rules for entries of this name.
+    pub(super) fn numbers_due(&mut self, name: &Name) -> Result<Vec<Due<'x>>, Stop> {
+        let rules = &self.catalog.rules.numbers;
+        let mut due = Vec::new();
+        for rule in rules.iter().filter(|rule| rule.place.covers(name)) {
+            let attribute = self.schema.type_of(rule.type_id).name().to_owned();
+            let Ok(description) = self.schema.describe(&attribute) else {
+                continue;
+            };
+            due.push((rule, self.number(&description)?));
+        }
+        Ok(due)
+    }
+
+    /// Gives a draft the numbers it asks for, with the rule's request or, when `missing` says so,
+    /// by having none.
+    pub(super) fn give_numbers(
+        &self,
+        due: &[Due<'x>],
+        name: &Name,
+        draft: &mut Draft<'_>,
+        missing: bool,
+    ) -> Result<Vec<Counter>, Stop> {
+        let mut counters = Vec::new();
+        for (rule, number) in due {
+            let asks = match draft.find(*number) {
+                None => missing,
+                Some(it) => {
+                    let request = rule.request.as_deref();
+                    request.is_some() && it.values.iter().eq(request)
+                }
+            };
+            if !asks || !self.is_of(rule, draft) {
+                continue;
+            }
+            let next = self.next_number((*rule, *number), name, &mut counters)?;
+            draft.stamp(&self.schema, *number, next.to_string().into_bytes());
+        }
+        Ok(counters)
+    }
+
+    /// Remembers what was given, with the write that it was given to.
+    pub(super) fn keep(&mut self, counters: &[Counter]) -> Result<(), Stop> {
+        for counter in counters {
+            self.batch
+                .put_meta(&counter.key, &counter.last.to_be_bytes())?;
+            self.given
+                .extend(counter.given.iter().map(|attribute| GivenNumber {
+                    write: 0,
+                    attribute: attribute.clone(),
+                    value: counter.last.to_string(),
+                }));
+        }
+        Ok(())
+    }
+
+    fn is_of(&self, rule: &Numbers, draft: &Draft<'_>) -> bool {
+        let classes = draft.find(self.catalog.known.object_class.number);
+        classes.is_some_and(|classes| {
+            classes.values.iter().any(|value| {
+                let text = std::str::from_utf8(value).unwrap_or_default();
+                let class = self.schema.object_class(text);
+                class.is_some_and(|class| self.schema.is_subclass(class, rule.class))
+            })
+        })
+    }
+
+    /// The next number of the ranges that was never given and that no entry holds, with what is to
+    /// be kept with it: how far its range is given away, and that those before it are.
+    fn next_number(
+        &self,
+        (rule, number): Due<'_>,
+        name: &Name,
+        counters: &mut Vec<Counter>,
+    ) -> Result<u128, Stop> {
+        let attribute = self.schema.type_of(rule.type_id).name();
+        let catalog = self.catalog_now();
+        let (snapshot, server) = (self.batch.snapshot(), Subject::server());
+        let context = View::new(&snapshot, &catalog, &server);
+        let looks = self.looks_for(rule, name)?;
+        let mut is_held = |number: u128| -> Result<bool, Stop> {
+            let value = number.to_string();
+            for (of, bases) in &looks {
+                let filter = self.schema.resolve_filter(&Filter::Equality {
+                    attribute: self.schema.type_of(*of).name(),
+                    value: value.as_bytes(),
+                });
+                if other_match(&context, &filter, bases, None)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        for range in &rule.ranges {
+            let key = counter_key(attribute, range);
+            let last = snapshot.meta(&key)?;
+            let last = last.and_then(|it| Some(u128::from_be_bytes(*it.first_chunk()?)));
+            let first = match last {
+                Some(last) if last >= range.high => continue,
+                Some(last) => range.low.max(last + 1),
+                None => range.low,
+            };
+            let found = free_number(first, range.high, &mut is_held)?;
+            // What has nothing left is not searched again by each write that comes.
+            let last = found.unwrap_or(range.high);
+            let given = found.map(|_| attribute.to_owned());
+            counters.push(Counter {
+                key,
+                last,
+                given,
+                number,
+            });
+            if let Some(found) = found {
+                return Ok(found);
+            }
+        }
+        Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            exhausted(&self.schema, rule),
+        )
+    }
+
+    /// Where a number for an entry of this name must not be found: in the attribute itself,
+    /// anywhere, and in those that share their values with it. Or it would be refused once given.
+    fn looks_for(&self, rule: &Numbers, name: &Name) -> Result<Vec<Look>, Stop> {
+        let mut looks = vec![(rule.type_id, vec![EntryId::ROOT])];
+        let shared = self.catalog.rules.unique.iter().filter(|it| {
+            it.types.len() > 1 && it.place.covers(name) && it.covers(&self.schema, rule.type_id)
+        });
+        for unique in shared {
+            let bases = unique.bases(&self.batch.snapshot())?;
+            let others = unique.types.iter().filter(|it| **it != rule.type_id);
+            looks.extend(others.map(|it| (*it, bases.clone())));
+        }
+        Ok(looks)
+    }
+}
+
+/// Says that a rule has nothing left to give.
+pub fn exhausted(schema: &Schema, rule: &Numbers) -> String {
+    let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
+    format!(
+        "all numbers for {} in {} are given away; add a pandoNumberRange to the rule in \
+         cn=rules,cn=config",
+        schema.type_of(rule.type_id).name(),
+        ranges.join(", ")
+    )
+}
+
+/// Where the last number given out of a range is kept. The upper end is not part of it, so that a
+/// range can be made longer.
+pub fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
+    format!("number {} {}", attribute.to_ascii_lowercase(), range.low).into_bytes()
+}

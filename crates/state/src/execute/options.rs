@@ -1,0 +1,165 @@
+//! What controls ask of a write beside its change: conditions before it, copies of the entry.
+//!
+//! Conditions are decided by the record and the state: the subject is made again from the write,
+//! and filters are resolved under the schema as it stands at this place of the order. Copies are
+//! for the client, and nothing depends on them: what they show of computed attributes, and whether
+//! they can be made, is each node's own affair.
+
+use super::Execution;
+use crate::catalog::Catalog;
+use crate::stop::Stop;
+use crate::view::View;
+use crate::write::{Change, Write, WriteOptions};
+use crate::{assertion, read_entry};
+use policy::{Authentication, Subject};
+use protocol::{OwnedControl, oid};
+use schema::Name;
+use std::borrow::Cow;
+use store::{EntryId, EntryView, Lookup};
+
+impl Execution<'_, '_> {
+    /// What must be so before the change, and a copy of the entry as it still is. An add has no
+    /// entry yet: [`Execution::require_of_new`] looks at the one it makes.
+    pub(super) fn before(
+        &self,
+        write: &Write,
+        options: &WriteOptions,
+        controls: &mut Vec<OwnedControl>,
+    ) -> Result<(), Stop> {
+        let wanted = options.assertion.is_some() || options.pre_read.is_some();
+        if !wanted || matches!(write.change, Change::Add(_)) {
+            return Ok(());
+        }
+        let id = self.locate(write)?;
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
+        let snapshot = self.batch.snapshot();
+        if let Some(condition) = &options.assertion {
+            let context = View::of_execution(&snapshot, &catalog, &subject);
+            assertion::require(&context, id, condition, &|| self.second())?;
+        }
+        if let Some(selection) = &options.pre_read {
+            let context = View::new(&snapshot, &catalog, &subject);
+            controls.extend(copy(&context, id, oid::PRE_READ, selection)?);
+        }
+        Ok(())
+    }
+
+    /// The time of the record, in seconds of Unix time: the same wherever it is executed.
+    fn second(&self) -> i64 {
+        (self.time_us / 1_000_000) as i64
+    }
+
+    /// Holds the entry that an add would make against the add's assertion.
+    pub(super) fn require_of_new(
+        &self,
+        write: &Write,
+        options: &WriteOptions,
+        row: &[u8],
+    ) -> Result<(), Stop> {
+        let Some(condition) = &options.assertion else {
+            return Ok(());
+        };
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
+        let snapshot = self.batch.snapshot();
+        let view = EntryView::new(row)?;
+        let context = View::of_execution(&snapshot, &catalog, &subject);
+        let entry = context.unstored(view);
+        assertion::require_of(&context, &entry, condition, &|| self.second())
+    }
+
+    /// A copy of the entry as it is after the change.
+    pub(super) fn after(
+        &self,
+        write: &Write,
+        options: &WriteOptions,
+        controls: &mut Vec<OwnedControl>,
+    ) -> Result<(), Stop> {
+        let Some(selection) = &options.post_read else {
+            return Ok(());
+        };
+        let Lookup::Found(id) = self.batch.snapshot().find(&name_afterwards(write))? else {
+            return Ok(());
+        };
+        let subject = self.subject(write, options.administrator);
+        let catalog = self.catalog_now();
+        let snapshot = self.batch.snapshot();
+        let context = View::new(&snapshot, &catalog, &subject);
+        controls.extend(copy(&context, id, oid::POST_READ, selection)?);
+        Ok(())
+    }
+
+    /// Whether an entry that a write was led to may be named in its refusal. A write without
+    /// options does not say that the administrator asked: then the name does, which is no entry's.
+    pub(super) fn may_learn_of(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
+        let is_administrator = || {
+            let kept = self.catalog.administrator.as_ref();
+            let by = self.schema.resolve_name(write.by()).ok();
+            kept.is_some_and(|it| Some(&it.name) == by.as_ref())
+        };
+        let administrator = write.has(|it| it.administrator) || is_administrator();
+        let subject = self.subject(write, administrator);
+        let snapshot = self.batch.snapshot();
+        let context = View::new(&snapshot, self.catalog, &subject);
+        Ok(context.entry(id)?.is_some())
+    }
+
+    /// Who asked, as far as access rules want to know.
+    fn subject(&self, write: &Write, administrator: bool) -> Subject {
+        let nobody = Subject::anonymous(None, true);
+        let by = self.schema.resolve_name(write.by());
+        match by {
+            Ok(name) if name.depth() > 0 => {
+                let (dn, proof) = (write.by().to_owned(), Authentication::Simple);
+                if administrator {
+                    nobody.administrator(name, dn, proof)
+                } else {
+                    nobody.authenticated(name, dn, proof)
+                }
+            }
+            _ => nobody,
+        }
+    }
+
+    /// The rules at this place of the order: attributes that this record numbered are known.
+    pub(super) fn catalog_now(&self) -> Cow<'_, Catalog> {
+        if !self.noticed.new_knowledge {
+            return Cow::Borrowed(self.catalog);
+        }
+        Cow::Owned(self.catalog.clone().with_schema(self.schema.clone()))
+    }
+}
+
+/// A copy of an entry. None when it costs more than a response may: the write is done all the same,
+/// as it is wherever the record is executed again.
+fn copy(
+    context: &View<'_>,
+    id: EntryId,
+    oid: &'static str,
+    selection: &[u8],
+) -> Result<Option<OwnedControl>, Stop> {
+    let Some(entry) = context.entry(id)? else {
+        return Ok(None);
+    };
+    match read_entry::control(context, &entry, oid, selection) {
+        Ok(control) => Ok(Some(control)),
+        Err(Stop::Refused(_)) => Ok(None),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// The name the entry has once the write is executed.
+pub fn name_afterwards(write: &Write) -> Name {
+    match &write.change {
+        Change::Rename(renaming) => {
+            let superior = renaming
+                .new_superior
+                .clone()
+                .or_else(|| write.name().parent())
+                .unwrap_or_else(Name::root);
+            superior.child(&renaming.rdn.normal)
+        }
+        _ => write.name().clone(),
+    }
+}

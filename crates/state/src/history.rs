@@ -1,0 +1,613 @@
+//! What changed, in order: one row for each record, kept for a bounded number of changes.
+//!
+//! It is written inside the transaction that makes the changes, so a snapshot and its history
+//! always agree, and a search that follows the directory needs no memory of its own: it keeps a
+//! [`Moment`] and reads on from there, whether it comes back after a millisecond or after a week.
+//! The rows stand in docs/formats/database.md.
+
+pub mod check;
+pub mod fuzz;
+
+use crate::execute::META_TIME;
+use crate::stop::{Failure, Stop};
+use crate::time;
+use protocol::control::ChangeType;
+use store::{Batch, EntryId, Snapshot};
+
+/// Old rows that one record may remove, whatever it changed; more than one, so that the number
+/// comes down. A record of many changes may remove as many.
+const TRIM_MIN: u32 = 4;
+
+/// From which time on this database has gone its own way: cookies from before are not its own.
+const META_BORN: &[u8] = b"history-born";
+/// The last time when an entry with children got another superior, so that entries changed their
+/// place without being changed.
+const META_MOVED: &[u8] = b"history-moved";
+
+const VERSION: u8 = 1;
+const HEADER_BYTES: usize = 1 + 8 + 8 + 4;
+/// Flag of a rename: the entry had children.
+const HAD_CHILDREN: u8 = 1;
+/// Kinds of changes beside those that clients know (draft-ietf-ldapext-psearch-03).
+const SUBTREE_DELETED: u8 = 16;
+const RECLAIMED: u8 = 32;
+
+/// A place in the order of all changes: the state after one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Moment {
+    /// The time of the record, microseconds since 1970.
+    pub time_us: u64,
+    /// Which of its changes, from 0.
+    pub counter: u32,
+}
+
+impl Moment {
+    /// As `entryCSN` and `contextCSN` print it.
+    pub fn to_csn(self) -> String {
+        time::change_sequence_number(self.time_us, self.counter, 0)
+    }
+
+    /// The moment in a change sequence number of this kind of server.
+    pub fn from_csn(text: &str) -> Option<Moment> {
+        let (time_us, counter) = time::parse_change_sequence_number(text)?;
+        Some(Moment { time_us, counter })
+    }
+}
+
+/// One change, as a row keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The kind of the change.
+    pub kind: ChangeType,
+    /// The entry that was changed.
+    pub entry: EntryId,
+    /// The facts that the entry itself does not tell any more.
+    pub detail: Detail<'a>,
+}
+
+impl Change<'_> {
+    /// Whether an entry was added.
+    pub fn is_add(&self) -> bool {
+        self.kind == ChangeType::Add
+    }
+}
+
+/// What cannot be found in the directory afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail<'a> {
+    /// The entry itself says everything.
+    None,
+    /// The entry is gone.
+    Gone {
+        /// Its entryUUID.
+        uuid: [u8; 16],
+        /// Its DN.
+        name: &'a str,
+    },
+    /// The entry is gone with everything below it: that is still stored, or said to be reclaimed by
+    /// later changes.
+    Subtree {
+        /// Its entryUUID.
+        uuid: [u8; 16],
+        /// Its DN.
+        name: &'a str,
+    },
+    /// What was left of an entry that went with the subtree of `top` is removed. No news to those
+    /// who were told of the subtree.
+    Reclaimed {
+        /// The deleted entry above the reclaimed one.
+        top: EntryId,
+        /// The entryUUID of the reclaimed entry.
+        uuid: [u8; 16],
+        /// The DN before the change.
+        name: &'a str,
+    },
+    /// The entry had another name.
+    Was {
+        /// The DN before the change.
+        name: &'a str,
+        /// The superior before the change.
+        superior: EntryId,
+        /// It had children, and got another superior.
+        moved_subtree: bool,
+    },
+}
+
+/// Gathers the changes of one record.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    changes: Vec<u8>,
+    count: u32,
+    moved: bool,
+}
+
+/// How far a [`Recorder`] was.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    bytes: usize,
+    count: u32,
+    moved: bool,
+}
+
+impl Recorder {
+    /// Where to go back to if what follows is taken back.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            bytes: self.changes.len(),
+            count: self.count,
+            moved: self.moved,
+        }
+    }
+
+    /// Forgets what came after a mark.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.changes.truncate(mark.bytes);
+        self.count = mark.count;
+        self.moved = mark.moved;
+    }
+
+    /// How many changes there are so far: the counter of the next one's change sequence number.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Records that an entry was added.
+    pub fn added(&mut self, entry: EntryId) {
+        self.put(ChangeType::Add, entry);
+    }
+
+    /// Records that an entry was modified.
+    pub fn modified(&mut self, entry: EntryId) {
+        self.put(ChangeType::Modify, entry);
+    }
+
+    /// Records that an entry of this entryUUID and DN was deleted.
+    pub fn deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
+        self.put(ChangeType::Delete, entry);
+        self.changes.extend_from_slice(&uuid);
+        self.put_name(name);
+    }
+
+    /// The entry has gone out of sight with everything below it.
+    pub fn subtree_deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
+        self.put_kind(SUBTREE_DELETED, entry);
+        self.changes.extend_from_slice(&uuid);
+        self.put_name(name);
+    }
+
+    /// What was left of an entry below `top`, or of `top`, is removed.
+    pub fn reclaimed(&mut self, entry: EntryId, top: EntryId, uuid: [u8; 16], name: &str) {
+        self.put_kind(RECLAIMED, entry);
+        self.put_id(top);
+        self.changes.extend_from_slice(&uuid);
+        self.put_name(name);
+    }
+
+    /// `superior` is the one before; `has_children` when the entry moves with what is below it.
+    pub fn renamed(&mut self, entry: EntryId, name: &str, superior: EntryId, moved_subtree: bool) {
+        self.put(ChangeType::ModifyDn, entry);
+        self.changes.push(u8::from(moved_subtree) * HAD_CHILDREN);
+        self.changes.extend_from_slice(&superior.0.to_le_bytes());
+        self.put_name(name);
+        self.moved |= moved_subtree;
+    }
+
+    fn put(&mut self, kind: ChangeType, entry: EntryId) {
+        self.put_kind(kind as u8, entry);
+    }
+
+    fn put_kind(&mut self, kind: u8, entry: EntryId) {
+        self.changes.push(kind);
+        self.put_id(entry);
+        self.count += 1;
+    }
+
+    fn put_id(&mut self, entry: EntryId) {
+        self.changes.extend_from_slice(&entry.0.to_le_bytes()[..6]);
+    }
+
+    fn put_name(&mut self, name: &str) {
+        // A name comes out of a message, whose length has 32 bits at most.
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        self.changes.extend_from_slice(&length.to_le_bytes());
+        self.changes.extend_from_slice(name.as_bytes());
+    }
+
+    /// Stores the row of the record with this position and time, and removes rows from the old end
+    /// while more than `kept` changes follow them.
+    ///
+    /// # Errors
+    /// What the store says, and a row that cannot be read.
+    pub fn store(
+        self,
+        batch: &mut Batch<'_>,
+        (position, time_us): (u64, u64),
+        kept: u64,
+    ) -> Result<(), Failure> {
+        let last = last_row(&batch.snapshot())?;
+        let ordinal = match last {
+            Some((_, last)) => last.ordinal + u64::from(last.count),
+            None => begin(batch, position, time_us)?,
+        };
+        let header = Header {
+            ordinal,
+            position,
+            count: self.count,
+        };
+        batch.put_history(time_us, &header.row(&self.changes))?;
+        if self.moved {
+            batch.put_meta(META_MOVED, &time_us.to_be_bytes())?;
+        }
+        let most = self.count.max(TRIM_MIN);
+        let next = ordinal + u64::from(self.count);
+        trim(batch, next.saturating_sub(kept), most)
+    }
+}
+
+/// Forgets all changes: who follows the directory compares entries then.
+pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
+    loop {
+        let oldest = {
+            let snapshot = batch.snapshot();
+            snapshot.history_from(0).next().transpose()?.map(|it| it.0)
+        };
+        match oldest {
+            Some(time) => batch.delete_history(time)?,
+            None => break,
+        };
+    }
+    batch.delete_meta(META_BORN)?;
+    Ok(batch.delete_meta(META_MOVED)?)
+}
+
+/// Begins the history of a database that has none: what was imported is its first state.
+fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Failure> {
+    let before = time_in(&batch.snapshot(), META_TIME)?.filter(|it| *it < time_us);
+    if let Some(before) = before {
+        let header = Header {
+            ordinal: 1,
+            position: position.saturating_sub(1),
+            count: 0,
+        };
+        batch.put_history(before, &header.row(&[]))?;
+    }
+    let born = before.unwrap_or(time_us);
+    batch.put_meta(META_BORN, &born.to_be_bytes())?;
+    Ok(1)
+}
+
+/// Removes rows from the old end, at most so many, whose changes come before the one of this
+/// number. The oldest row left tells how far back the history reaches.
+fn trim(batch: &mut Batch<'_>, first: u64, most: u32) -> Result<(), Failure> {
+    for _ in 0..most {
+        let oldest = {
+            let snapshot = batch.snapshot();
+            let row = snapshot.history_from(0).next().transpose()?;
+            row.map(|(time, row)| Ok::<_, Failure>((time, Header::of(row)?)))
+                .transpose()?
+        };
+        match oldest {
+            Some((time, header)) if header.ordinal + u64::from(header.count) < first => {
+                batch.delete_history(time)?;
+            }
+            _ => break,
+        }
+    }
+    Ok(())
+}
+
+/// What a row says of all its changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    /// The number of its first change since the history began.
+    pub ordinal: u64,
+    /// The log position of the record.
+    pub position: u64,
+    /// How many changes there are.
+    pub count: u32,
+}
+
+impl Header {
+    fn row(&self, changes: &[u8]) -> Vec<u8> {
+        let mut row = Vec::with_capacity(HEADER_BYTES + changes.len());
+        row.push(VERSION);
+        row.extend_from_slice(&self.ordinal.to_le_bytes());
+        row.extend_from_slice(&self.position.to_le_bytes());
+        row.extend_from_slice(&self.count.to_le_bytes());
+        row.extend_from_slice(changes);
+        row
+    }
+
+    fn of(row: &[u8]) -> Result<Header, Failure> {
+        let mut rest = Rest(row);
+        if rest.take::<1>()? != [VERSION] {
+            return Err(damaged());
+        }
+        Ok(Header {
+            ordinal: u64::from_le_bytes(rest.take()?),
+            position: u64::from_le_bytes(rest.take()?),
+            count: u32::from_le_bytes(rest.take()?),
+        })
+    }
+}
+
+/// The changes of a row, in order.
+struct Changes<'a> {
+    header: Header,
+    rest: Rest<'a>,
+}
+
+impl<'a> Changes<'a> {
+    fn of(row: &'a [u8]) -> Result<Changes<'a>, Failure> {
+        let header = Header::of(row)?;
+        let rest = Rest(row.get(HEADER_BYTES..).ok_or_else(damaged)?);
+        Ok(Changes { header, rest })
+    }
+
+    /// The next change; `None` after the last one.
+    fn next(&mut self) -> Result<Option<Change<'a>>, Failure> {
+        if self.rest.0.is_empty() {
+            return Ok(None);
+        }
+        let [kind] = self.rest.take()?;
+        let entry = self.rest.id()?;
+        let (kind, detail) = match kind {
+            1 => (ChangeType::Add, Detail::None),
+            4 => (ChangeType::Modify, Detail::None),
+            2 => {
+                let uuid = self.rest.take()?;
+                let name = self.rest.name()?;
+                (ChangeType::Delete, Detail::Gone { uuid, name })
+            }
+            SUBTREE_DELETED => {
+                let uuid = self.rest.take()?;
+                let name = self.rest.name()?;
+                (ChangeType::Delete, Detail::Subtree { uuid, name })
+            }
+            RECLAIMED => {
+                let (top, uuid) = (self.rest.id()?, self.rest.take()?);
+                let name = self.rest.name()?;
+                (ChangeType::Delete, Detail::Reclaimed { top, uuid, name })
+            }
+            8 => {
+                let [flags] = self.rest.take()?;
+                let superior = EntryId(u64::from_le_bytes(self.rest.take()?));
+                let detail = Detail::Was {
+                    name: self.rest.name()?,
+                    superior,
+                    moved_subtree: flags & HAD_CHILDREN != 0,
+                };
+                (ChangeType::ModifyDn, detail)
+            }
+            _ => return Err(damaged()),
+        };
+        Ok(Some(Change {
+            kind,
+            entry,
+            detail,
+        }))
+    }
+}
+
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Failure> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(damaged)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn id(&mut self) -> Result<EntryId, Failure> {
+        let mut id = [0; 8];
+        id[..6].copy_from_slice(&self.take::<6>()?);
+        Ok(EntryId(u64::from_le_bytes(id)))
+    }
+
+    fn name(&mut self) -> Result<&'a str, Failure> {
+        let length = u32::from_le_bytes(self.take()?) as usize;
+        let (name, rest) = self.0.split_at_checked(length).ok_or_else(damaged)?;
+        self.0 = rest;
+        std::str::from_utf8(name).map_err(|_| damaged())
+    }
+}
+
+/// Where a change stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occasion {
+    /// The place of the change in the order of all changes.
+    pub moment: Moment,
+    /// Its number since the history began.
+    pub number: u64,
+    /// The log position of its record.
+    pub position: u64,
+}
+
+/// Goes through the changes after a moment, until `each` has enough.
+pub fn changes_after<'a>(
+    snapshot: &Snapshot<'a>,
+    after: Moment,
+    mut each: impl FnMut(Occasion, Change<'a>) -> Result<bool, Stop>,
+) -> Result<(), Stop> {
+    for row in snapshot.history_from(after.time_us) {
+        let (time_us, row) = row?;
+        let mut changes = Changes::of(row)?;
+        let Header {
+            ordinal, position, ..
+        } = changes.header;
+        let mut counter = 0;
+        while let Some(change) = changes.next()? {
+            let moment = Moment { time_us, counter };
+            let occasion = Occasion {
+                moment,
+                number: ordinal + u64::from(counter),
+                position,
+            };
+            if moment > after && !each(occasion, change)? {
+                return Ok(());
+            }
+            counter += 1;
+        }
+    }
+    Ok(())
+}
+
+/// How a state can be told from others by those who follow the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The last change.
+    pub newest: Moment,
+    /// Changes after this time are known one by one.
+    pub oldest_us: u64,
+    /// States before this time are not states of this database.
+    pub born_us: u64,
+    /// Since this time no entry has changed its place without being changed.
+    pub moved_us: u64,
+}
+
+impl Extent {
+    /// Reads the extent of the history in a snapshot.
+    pub fn of(snapshot: &Snapshot<'_>) -> Result<Extent, Failure> {
+        let newest = newest(snapshot)?;
+        let oldest = snapshot.history_from(0).next().transpose()?;
+        let moved_us = time_in(snapshot, META_MOVED)?.unwrap_or(0);
+        Ok(Extent {
+            newest,
+            oldest_us: oldest.map_or(newest.time_us, |(time, _)| time),
+            born_us: time_in(snapshot, META_BORN)?.unwrap_or(newest.time_us),
+            moved_us,
+        })
+    }
+}
+
+/// The last change of a state.
+pub fn newest(snapshot: &Snapshot<'_>) -> Result<Moment, Failure> {
+    Ok(match last_row(snapshot)? {
+        Some((time_us, header)) => Moment {
+            time_us,
+            counter: header.count.saturating_sub(1),
+        },
+        None => Moment {
+            time_us: time_in(snapshot, META_TIME)?.unwrap_or(0),
+            counter: 0,
+        },
+    })
+}
+
+/// Whether the history has a change (or the beginning) at exactly this moment.
+pub fn knows(snapshot: &Snapshot<'_>, moment: Moment) -> Result<bool, Failure> {
+    let row = snapshot.history_from(moment.time_us).next().transpose()?;
+    Ok(match row {
+        Some((time, row)) if time == moment.time_us => {
+            moment.counter < Header::of(row)?.count.max(1)
+        }
+        Some(_) => false,
+        None => newest(snapshot)? == moment,
+    })
+}
+
+fn last_row(snapshot: &Snapshot<'_>) -> Result<Option<(u64, Header)>, Failure> {
+    let row = snapshot.last_history()?;
+    row.map(|(time, row)| Ok((time, Header::of(row)?)))
+        .transpose()
+}
+
+fn time_in(snapshot: &Snapshot<'_>, key: &[u8]) -> Result<Option<u64>, Failure> {
+    let bytes = snapshot.meta(key)?.and_then(|it| it.try_into().ok());
+    Ok(bytes.map(u64::from_be_bytes))
+}
+
+fn damaged() -> Failure {
+    store::Error::Corrupt {
+        table: "history",
+        detail: "a row cannot be read".to_owned(),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_gives_back_what_was_recorded() {
+        let mut recorder = Recorder::default();
+        recorder.added(EntryId(7));
+        recorder.modified(EntryId((1 << 48) - 1));
+        recorder.deleted(EntryId(9), [5; 16], "cn=gone,dc=example");
+        recorder.renamed(EntryId(3), "cn=before,dc=example", EntryId(2), true);
+        recorder.subtree_deleted(EntryId(4), [6; 16], "cn=top");
+        recorder.reclaimed(EntryId(5), EntryId(4), [7; 16], "cn=leaf,cn=top");
+        assert_eq!(recorder.count(), 6);
+        let header = Header {
+            ordinal: 100,
+            position: 42,
+            count: recorder.count(),
+        };
+        let row = header.row(&recorder.changes);
+        let mut changes = Changes::of(&row).expect("just written");
+        assert_eq!(changes.header, header);
+        let mut kinds = Vec::new();
+        while let Some(change) = changes.next().expect("just written") {
+            kinds.push((change.kind as u8, change.entry.0, change.detail));
+        }
+        let gone = Detail::Gone {
+            uuid: [5; 16],
+            name: "cn=gone,dc=example",
+        };
+        let was = Detail::Was {
+            name: "cn=before,dc=example",
+            superior: EntryId(2),
+            moved_subtree: true,
+        };
+        let subtree = Detail::Subtree {
+            uuid: [6; 16],
+            name: "cn=top",
+        };
+        let reclaimed = Detail::Reclaimed {
+            top: EntryId(4),
+            uuid: [7; 16],
+            name: "cn=leaf,cn=top",
+        };
+        let expected = [
+            (1, 7, Detail::None),
+            (4, (1 << 48) - 1, Detail::None),
+            (2, 9, gone),
+            (8, 3, was),
+            (2, 4, subtree),
+            (2, 5, reclaimed),
+        ];
+        assert_eq!(kinds, expected);
+        for length in 0..row.len() {
+            let mut cut = match Changes::of(&row[..length]) {
+                Ok(cut) => cut,
+                Err(_) => continue,
+            };
+            let mut seen = 0;
+            while let Ok(Some(_)) = cut.next() {
+                seen += 1;
+            }
+            assert!(seen < 6, "{length} bytes of {}", row.len());
+        }
+    }
+
+    #[test]
+    fn a_moment_is_its_change_sequence_number() {
+        let moment = Moment {
+            time_us: 1_795_251_723_000_042,
+            counter: 0x1f,
+        };
+        let csn = moment.to_csn();
+        assert_eq!(csn, "20261121090203.000042Z#00001f#000#000000");
+        assert_eq!(Moment::from_csn(&csn), Some(moment));
+        for bad in [
+            "",
+            "20261121090203.000042Z#00001f#001#000000",
+            "20261121090203.000042Z#00001f#000",
+            "20261321090203.000042Z#00001f#000#000000",
+            "2026112109020é.000042Z#00001f#000#000000",
+        ] {
+            assert_eq!(Moment::from_csn(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! How far the store is with an index, in words and numbers.
+
+use store::IndexState;
+
+/// `ready`, or what is being done; `last` is the greatest id there is.
+pub fn text(state: &IndexState, last: u64) -> String {
+    if !state.dropping.is_empty() {
+        return format!("removing {}", state.dropping);
+    }
+    if state.building.is_empty() {
+        return "ready".to_owned();
+    }
+    let percent = done(state, last) * 100 / last.max(1);
+    let new = state.building - state.ready;
+    match new.is_empty() {
+        true => format!("ready, built anew: {percent} %"),
+        false => format!("building {new}: {percent} %"),
+    }
+}
+
+/// Ids that the build has behind it.
+pub fn done(state: &IndexState, last: u64) -> u64 {
+    state.next.0.saturating_sub(1).min(last)
+}

@@ -1,0 +1,172 @@
+//! Assertions about links between entries, in the filter of a search: `memberOf`, `isMemberOf`, and
+//! the in-chain rule (1.2.840.113556.1.4.1941).
+//!
+//! Each of them can be answered for one entry, by going up from it, or for all entries at once, by
+//! going down from the group. A search that has few candidates anyway does the former; for all
+//! others the assertion is replaced by the entries it is true for, and these are the candidates.
+//! The direct members of a group of very many are not listed: its links are read as the search goes
+//! on. What has to be listed may be millions of entries as well: walks go on in slices, and the
+//! request begins once more until they are done (`View::divide_walks`).
+
+use crate::stop::Stop;
+use crate::view::{Reach, View};
+use schema::matching::Family;
+use schema::{Among, Filter, Membership, Name, Selector};
+use store::Region;
+
+/// Candidates that are asked one by one: each costs a few lookups, a group costs all its members.
+const ASKED_ONE_BY_ONE_MAX: u64 = 64;
+
+/// Replaces assertions about links where that makes the search cheaper.
+pub fn follow<'f>(
+    context: &View<'_>,
+    filter: &mut Filter,
+    regions: impl Iterator<Item = &'f Region>,
+) -> Result<(), Stop> {
+    if !mentions_links(context, filter) {
+        return Ok(());
+    }
+    replace(context, filter, Which::Stored)?;
+    let mut candidates = 0;
+    for region in regions {
+        candidates += context.plan(filter, region)?.estimate();
+    }
+    let which = match candidates <= ASKED_ONE_BY_ONE_MAX {
+        true => Which::Nothing,
+        false => Which::Computed,
+    };
+    replace(context, filter, which)
+}
+
+/// Refuses a filter with an assertion about links that no index leads along.
+pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
+    let asserted = match filter {
+        Filter::And(parts) => return parts.iter().try_for_each(|it| require(context, it)),
+        Filter::Or(parts) => return parts.iter().try_for_each(|it| require(context, it)),
+        Filter::Not(part) => return require(context, part),
+        Filter::Equality(it)
+        | Filter::GreaterOrEqual(it)
+        | Filter::LessOrEqual(it)
+        | Filter::Approx(it) => &it.selector,
+        Filter::Substrings(it) => &it.selector,
+        Filter::Present(it) => it,
+        Filter::Extensible(it) => match it.selectors.first() {
+            Some(first) if it.attribute_named && context.reach_of(first.type_id).is_some() => first,
+            _ if it.rule.family == Family::InChain => {
+                return context.require_follow(&it.selectors, "an assertion in chain");
+            }
+            _ => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    match context.reach_of(asserted.type_id) {
+        Some(_) => require_groups(context, asserted),
+        None => Ok(()),
+    }
+}
+
+/// Which assertions to replace; all of them are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Nothing,
+    /// Those in chain along stored attributes: few entries lead to a name.
+    Stored,
+    /// Those about the groups of an entry.
+    Computed,
+}
+
+/// Whether there is anything to do; nearly always there is not.
+fn mentions_links(context: &View<'_>, filter: &Filter) -> bool {
+    match filter {
+        Filter::And(parts) => parts.iter().any(|it| mentions_links(context, it)),
+        Filter::Or(parts) => parts.iter().any(|it| mentions_links(context, it)),
+        Filter::Not(part) => mentions_links(context, part),
+        Filter::Equality(it) => context.reach_of(it.selector.type_id).is_some(),
+        Filter::Present(it) => context.reach_of(it.type_id).is_some(),
+        Filter::Extensible(it) => {
+            it.rule.family == Family::InChain
+                || it.attribute_named && context.reach_of(it.selectors[0].type_id).is_some()
+        }
+        _ => false,
+    }
+}
+
+fn replace(context: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
+    if which == Which::Computed
+        && let Some(member) = membership(context, filter)?
+    {
+        *filter = Filter::Member(member);
+        return Ok(());
+    }
+    let ids = match filter {
+        Filter::And(parts) => {
+            let mut parts = parts.iter_mut();
+            return parts.try_for_each(|it| replace(context, it, which));
+        }
+        Filter::Or(parts) => return parts.try_change(|it| replace(context, it, which)),
+        Filter::Not(part) => return replace(context, part, which),
+        Filter::Present(it) if context.reach_of(it.type_id).is_some() => {
+            require_groups(context, it)?;
+            None
+        }
+        Filter::Equality(it) => match context.reach_of(it.selector.type_id) {
+            None => None,
+            Some(reach) => {
+                require_groups(context, &it.selector)?;
+                let group = Name::from_bytes(&it.normal);
+                (which == Which::Computed)
+                    .then(|| context.members_of(&group, reach))
+                    .transpose()?
+            }
+        },
+        Filter::Extensible(it) if it.rule.family == Family::InChain => {
+            let target = Name::from_bytes(&it.normal);
+            match it.selectors.first().map(|it| context.reach_of(it.type_id)) {
+                Some(Some(reach)) => {
+                    require_groups(context, &it.selectors[0])?;
+                    let reach = match reach {
+                        Reach::Everything => Reach::Everything,
+                        _ => Reach::Nested,
+                    };
+                    (which == Which::Computed)
+                        .then(|| context.members_of(&target, reach))
+                        .transpose()?
+                }
+                _ => {
+                    context.require_follow(&it.selectors, "a search in chain")?;
+                    (which == Which::Stored)
+                        .then(|| context.chain_to(&it.selectors, &target))
+                        .transpose()?
+                }
+            }
+        }
+        _ => None,
+    };
+    if let Some(ids) = ids {
+        let asserted = std::mem::replace(filter, Filter::False);
+        *filter = Filter::Among(Among::new(ids, asserted));
+    }
+    Ok(())
+}
+
+/// Membership in one group of very many, which its links tell without being listed.
+fn membership(context: &View<'_>, filter: &Filter) -> Result<Option<Membership>, Stop> {
+    let Filter::Equality(it) = filter else {
+        return Ok(None);
+    };
+    if context.reach_of(it.selector.type_id) != Some(Reach::Direct) {
+        return Ok(None);
+    }
+    require_groups(context, &it.selector)?;
+    let group = context.large_group(&Name::from_bytes(&it.normal))?;
+    Ok(group.map(|(id, set)| Membership {
+        group: id.0,
+        number: set.number,
+        count: set.count,
+        asserted: Box::new(filter.clone()),
+    }))
+}
+
+fn require_groups(context: &View<'_>, asserted: &Selector) -> Result<(), Stop> {
+    context.require_groups(asserted.attribute())
+}

@@ -1,0 +1,33 @@
+//! How many passwords an entry may have, and where none may stand.
+
+use crate::stop::Stop;
+use protocol::ResultCode;
+use schema::{ResolvedRdn, TypeId};
+
+/// Values of userPassword in one entry, those with options included, and new ones in one request.
+/// Each may be a verification of its own when somebody binds.
+pub const VALUES_MAX: usize = 8;
+
+/// Refuses a password in a name: names are for everybody, and their values are stored as they are
+/// spelled, neither checked nor hashed.
+pub fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), Stop> {
+    let mut types = rdn.values.iter().map(|(it, _)| it.type_id);
+    match types.any(|it| it == password_type) {
+        false => Ok(()),
+        true => Stop::refuse(
+            ResultCode::NAMING_VIOLATION,
+            "userPassword: expected another attribute in a name, which everybody may read",
+        ),
+    }
+}
+
+/// Refuses more than [`VALUES_MAX`] values.
+pub fn refuse_many(count: usize) -> Result<(), Stop> {
+    if count <= VALUES_MAX {
+        return Ok(());
+    }
+    Stop::refuse(
+        ResultCode::CONSTRAINT_VIOLATION,
+        format!("userPassword: expected at most {VALUES_MAX} values, got {count}"),
+    )
+}

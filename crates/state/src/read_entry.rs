@@ -1,0 +1,85 @@
+//! Pre-read and post-read (RFC 4527): the target of an update as its response carries it.
+
+use crate::projection::Projection;
+use crate::stop::Stop;
+use crate::view::{Place, View, VisibleEntry};
+use crate::write::Write;
+use protocol::control::ReadEntryRequest;
+use protocol::{OwnedControl, ResultCode, control, oid};
+
+/// Values of one attribute that a copy may have, unless the update itself brings them. A control
+/// is part of one response, made at one moment while other writes wait: it cannot be sent in parts,
+/// as entries of a search are.
+const VALUES_MAX: u64 = 10_000;
+
+/// The response control with the entry, narrowed to what the subject may see of what it selects.
+pub fn control(
+    context: &View<'_>,
+    entry: &VisibleEntry<'_, '_>,
+    oid: &'static str,
+    selection: &[u8],
+) -> Result<OwnedControl, Stop> {
+    let projection = projection(context, oid, selection)?;
+    let (mut name, mut attributes) = (Vec::new(), Vec::new());
+    entry.write_name(&mut name)?;
+    projection.write(context.catalog, entry, None, &mut attributes)?;
+    Ok(OwnedControl::with_value(oid, false, |out| {
+        control::put_read_entry(out, &name, &attributes);
+    }))
+}
+
+fn projection(context: &View<'_>, oid: &str, selection: &[u8]) -> Result<Projection, Stop> {
+    match ReadEntryRequest::decode(selection) {
+        Ok(asked) => Ok(Projection::of(context.catalog, &asked.attributes, false)),
+        Err(error) => {
+            let text = format!("control {oid}: expected an attribute selection: {error}");
+            Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
+        }
+    }
+}
+
+/// Refuses an update that asks for a copy of more values than a response carries. Asked before the
+/// update has its place in the order: what it does to the entry is not known yet, and needs not be.
+pub fn refuse_large(context: &View<'_>, write: &Write) -> Result<(), Stop> {
+    let Some(options) = &write.options else {
+        return Ok(());
+    };
+    let selections = [
+        (oid::PRE_READ, &options.pre_read),
+        (oid::POST_READ, &options.post_read),
+    ];
+    for (oid, selection) in selections {
+        let Some(selection) = selection else {
+            continue;
+        };
+        let Place::Found(id) = context.find(write.name())? else {
+            return Ok(());
+        };
+        let Some(entry) = context.entry(id)? else {
+            return Ok(());
+        };
+        if !entry.has_links() && !context.catalog.has_dynamic_groups {
+            return Ok(());
+        }
+        let projection = projection(context, oid, selection)?;
+        if let Some(described) = projection.described(context.catalog, &entry)?
+            && context.has_more_members(described, VALUES_MAX)?
+        {
+            let text = format!(
+                "control {oid}: the dynamic group has more than {VALUES_MAX} members, too many \
+                 for the response of an update: ask for other attributes"
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
+        let large = projection.large_sets(context.catalog, &entry, VALUES_MAX)?;
+        if let Some((known, _)) = large.first() {
+            let text = format!(
+                "control {oid}: {0} has more than {VALUES_MAX} values, too many for the response \
+                 of an update: ask for some of them ({0};range=0-999), or for other attributes",
+                known.text
+            );
+            return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
+        }
+    }
+    Ok(())
+}

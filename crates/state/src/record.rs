@@ -1,0 +1,556 @@
+//! A record as bytes: everything that executing its writes needs, for the log.
+//!
+//! Names of attributes stand as text and are read under the schema that the database has at that
+//! place of the order, the one they were resolved under.
+//!
+//! Invariants:
+//! - what was encoded decodes to the same writes;
+//! - no bytes make decoding panic, recurse, or allocate more than a multiple of their number;
+//! - a field that this build does not know is an error, so a record is executed wholly or not.
+
+use crate::grant::Grant;
+use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
+use crate::write::{Record, Unit};
+use policy::{Attempt, AttemptKind};
+use protocol::ChangeOperation;
+use schema::{DescribeError, Description, Name, ResolvedRdn, Schema};
+
+/// The first byte of each record.
+const VERSION: u8 = 1;
+/// The fields of a write. Each stands with its length, so new ones can be added; a field that is
+/// absent has its usual value.
+mod field {
+    pub const BY: u8 = 1;
+    pub const NAME: u8 = 2;
+    pub const SPELLED: u8 = 3;
+    pub const MANAGE_DSA_IT: u8 = 4;
+    pub const ADMINISTRATOR: u8 = 5;
+    pub const ASSERTION: u8 = 6;
+    pub const PRE_READ: u8 = 7;
+    pub const POST_READ: u8 = 8;
+    pub const PERMISSIVE: u8 = 9;
+    pub const RELAXED: u8 = 10;
+    pub const TREE: u8 = 11;
+    pub const COUNTS_PASSWORDS: u8 = 12;
+    pub const ADD: u8 = 16;
+    pub const MODIFY: u8 = 17;
+    pub const DELETE: u8 = 18;
+    pub const RENAME: u8 = 19;
+    pub const TOGETHER: u8 = 20;
+    pub const RECLAIM: u8 = 21;
+    pub const ATTEMPTS: u8 = 22;
+}
+
+/// A record read back.
+#[derive(Debug, Clone)]
+pub struct Decoded {
+    /// The place in the order, from 1.
+    pub position: u64,
+    /// The time of the record, microseconds since 1970.
+    pub time_us: u64,
+    /// The digest of the state that the record was executed on.
+    pub digest: u128,
+    /// The writes of all units, in the order of execution.
+    pub writes: Vec<Write>,
+    /// How many of the writes each unit has, one after the other.
+    lengths: Vec<usize>,
+}
+
+impl Decoded {
+    /// The writes as they were ordered: those of a transaction together.
+    pub fn units(&self) -> Vec<Unit<'_>> {
+        let mut rest = self.writes.as_slice();
+        let mut next = |length: &usize| {
+            let (unit, behind) = rest.split_at(*length);
+            rest = behind;
+            unit
+        };
+        self.lengths.iter().map(&mut next).collect()
+    }
+}
+
+/// Appends the record to `out`. `digest` is that of the state it will be executed on.
+pub fn encode(record: &Record<'_>, digest: u128, schema: &Schema, out: &mut Vec<u8>) {
+    out.push(VERSION);
+    out.extend_from_slice(&record.position.to_le_bytes());
+    out.extend_from_slice(&record.time_us.to_le_bytes());
+    out.extend_from_slice(&digest.to_le_bytes());
+    put_count(out, record.writes().count());
+    for unit in &record.units {
+        for (at, write) in unit.iter().enumerate() {
+            sized(out, |out| {
+                if at == 0 && unit.len() > 1 {
+                    put_together(out, unit.len());
+                }
+                put_write(out, write, schema);
+            });
+        }
+    }
+}
+
+/// Resolves the descriptions in a record.
+type Describe<'d> = &'d dyn Fn(&str) -> Result<Description, DescribeError>;
+
+/// Reads a record. Everything in it must be known to `schema`.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
+    decode_by(bytes, &|text| schema.describe(text))
+}
+
+/// The same with descriptions as somebody else resolves them.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String> {
+    let mut input = Input(bytes);
+    let version = input.take(1)?[0];
+    if version != VERSION {
+        return Err(format!(
+            "the record has version {version}, this build reads version {VERSION}"
+        ));
+    }
+    let position = input.number()?;
+    let time_us = input.number()?;
+    let digest = input.take(16)?.try_into().map(u128::from_le_bytes);
+    let digest = digest.map_err(|_| short())?;
+    let count = input.count()?;
+    let (mut writes, mut lengths) = (Vec::new(), Vec::new());
+    let mut unit_end = 0;
+    for number in 0..count {
+        let read = take_write(input.sized()?, describe);
+        let (write, together) = read.map_err(|error| format!("write {number}: {error}"))?;
+        if number >= unit_end {
+            let length = together.unwrap_or(1);
+            lengths.push(length);
+            unit_end = number.saturating_add(length);
+        } else if together.is_some() {
+            return Err(format!("write {number}: a unit begins inside of another"));
+        }
+        writes.push(write);
+    }
+    if unit_end != count {
+        return Err(format!("expected writes up to {unit_end}, got {count}"));
+    }
+    input.end()?;
+    Ok(Decoded {
+        position,
+        time_us,
+        digest,
+        writes,
+        lengths,
+    })
+}
+
+/// The position in an encoded record, for messages about records that cannot be read otherwise.
+pub fn position_of(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(1..9)?.try_into().ok()?))
+}
+
+/// The time in an encoded record, in microseconds since 1970.
+pub fn time_of(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(9..17)?.try_into().ok()?))
+}
+
+/// The digest in an encoded record: that of the state it was executed on.
+pub fn digest_of(bytes: &[u8]) -> Option<u128> {
+    Some(u128::from_le_bytes(bytes.get(17..33)?.try_into().ok()?))
+}
+
+fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
+    put_field(out, field::BY, write.by().as_bytes());
+    put_field(out, field::NAME, write.name().bytes());
+    put_field(out, field::SPELLED, write.spelled.as_bytes());
+    if write.manage_dsa_it {
+        put_field(out, field::MANAGE_DSA_IT, &[1]);
+    }
+    if let Some(options) = &write.options {
+        put_options(out, options);
+    }
+    match &write.change {
+        Change::Add(addition) => {
+            out.push(field::ADD);
+            sized(out, |out| put_addition(out, addition, schema));
+        }
+        Change::Modify(changes) => {
+            out.push(field::MODIFY);
+            sized(out, |out| put_changes(out, changes, schema));
+        }
+        Change::Delete => put_field(out, field::DELETE, &[]),
+        Change::Rename(renaming) => {
+            out.push(field::RENAME);
+            sized(out, |out| put_renaming(out, renaming, schema));
+        }
+        Change::Reclaim(most) => put_field(out, field::RECLAIM, &most.to_le_bytes()),
+        Change::Attempts(attempts) => {
+            out.push(field::ATTEMPTS);
+            sized(out, |out| put_attempts(out, attempts));
+        }
+    }
+}
+
+/// Says that a write and those behind it, so many in all, are applied wholly or not at all.
+fn put_together(out: &mut Vec<u8>, length: usize) {
+    let mut content = Vec::new();
+    put_count(&mut content, length);
+    put_field(out, field::TOGETHER, &content);
+}
+
+fn take_together(content: &[u8]) -> Result<usize, String> {
+    let mut input = Input(content);
+    let length = input.count()?;
+    input.end()?;
+    match length {
+        0 | 1 => Err(format!("expected a unit of 2 or more writes, got {length}")),
+        _ => Ok(length),
+    }
+}
+
+fn take_most(content: &[u8]) -> Result<u32, String> {
+    let most = content.try_into().map(u32::from_le_bytes);
+    most.map_err(|_| format!("expected a number of 4 bytes, got {}", content.len()))
+}
+
+fn put_attempts(out: &mut Vec<u8>, attempts: &[Attempt]) {
+    put_count(out, attempts.len());
+    for attempt in attempts {
+        out.push(match attempt.kind {
+            AttemptKind::Failed => 0,
+            AttemptKind::Succeeded => 1,
+            AttemptKind::Grace => 2,
+        });
+        out.extend_from_slice(&attempt.time_us.to_le_bytes());
+    }
+}
+
+fn take_attempts(content: &[u8]) -> Result<Vec<Attempt>, String> {
+    let mut input = Input(content);
+    let mut attempts = Vec::new();
+    for _ in 0..input.count()? {
+        let kind = match input.take(1)?[0] {
+            0 => AttemptKind::Failed,
+            1 => AttemptKind::Succeeded,
+            2 => AttemptKind::Grace,
+            other => return Err(format!("expected an attempt from 0 to 2, got {other}")),
+        };
+        let time_us = input.number()?;
+        attempts.push(Attempt { kind, time_us });
+    }
+    input.end()?;
+    Ok(attempts)
+}
+
+fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
+    debug_assert!(!options.no_operation, "what is only tried is not logged");
+    // Stands also when it is false: it says that there are options.
+    put_field(out, field::ADMINISTRATOR, &[options.administrator.into()]);
+    let contents = [
+        (field::ASSERTION, &options.assertion),
+        (field::PRE_READ, &options.pre_read),
+        (field::POST_READ, &options.post_read),
+    ];
+    for (tag, content) in contents {
+        if let Some(content) = content {
+            put_field(out, tag, content);
+        }
+    }
+    let flags = [
+        (field::PERMISSIVE, options.permissive),
+        (field::RELAXED, options.relaxed),
+        (field::TREE, options.tree),
+        (field::COUNTS_PASSWORDS, options.counts_passwords),
+    ];
+    for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
+        put_field(out, tag, &[1]);
+    }
+}
+
+/// Takes a field that is an option; `false` if it is another.
+fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
+    if !(field::ADMINISTRATOR..=field::COUNTS_PASSWORDS).contains(&tag) {
+        return false;
+    }
+    let options = into.get_or_insert_default();
+    match tag {
+        field::ADMINISTRATOR => options.administrator = content == [1],
+        field::ASSERTION => options.assertion = Some(content.to_vec()),
+        field::PRE_READ => options.pre_read = Some(content.to_vec()),
+        field::POST_READ => options.post_read = Some(content.to_vec()),
+        field::PERMISSIVE => options.permissive = content == [1],
+        field::RELAXED => options.relaxed = content == [1],
+        field::TREE => options.tree = content == [1],
+        _ => options.counts_passwords = content == [1],
+    }
+    true
+}
+
+/// A write, and of how many it is the first that belong together.
+fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usize>), String> {
+    let mut input = Input(bytes);
+    let mut together = None;
+    let (mut by, mut name, mut spelled) = (String::new(), Name::root(), String::new());
+    let (mut manage_dsa_it, mut options, mut change) = (false, None, None);
+    while !input.0.is_empty() {
+        let tag = input.take(1)?[0];
+        let content = input.sized()?;
+        match tag {
+            field::BY => by = text(content)?,
+            field::NAME => name = Name::from_bytes(content),
+            field::SPELLED => spelled = text(content)?,
+            field::MANAGE_DSA_IT => manage_dsa_it = content == [1],
+            field::ADD => change = Some(Change::Add(take_addition(content, describe)?)),
+            field::MODIFY => change = Some(Change::Modify(take_changes(content, describe)?)),
+            field::DELETE => change = Some(Change::Delete),
+            field::RECLAIM => change = Some(Change::Reclaim(take_most(content)?)),
+            field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
+            field::TOGETHER => together = Some(take_together(content)?),
+            field::RENAME => change = Some(Change::Rename(take_renaming(content, describe)?)),
+            other if take_option(other, content, &mut options) => {}
+            other => return Err(format!("field {other} is of a later build")),
+        }
+    }
+    let change = change.ok_or_else(|| "expected a change, got none".to_owned())?;
+    // Execution counts on it: the root is refused when a write is resolved.
+    if name.depth() == 0 && !matches!(change, Change::Reclaim(_)) {
+        return Err("expected the name of an entry, got the root".to_owned());
+    }
+    let write = Write {
+        grant: Grant::recorded(by, name),
+        spelled,
+        manage_dsa_it,
+        options,
+        change,
+    };
+    Ok((write, together))
+}
+
+fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {
+    out.extend_from_slice(&addition.uuid);
+    put_bytes(out, addition.rdn_spelled.as_bytes());
+    put_rdn(out, &addition.rdn, schema);
+    put_count(out, addition.attributes.len());
+    for given in &addition.attributes {
+        put_given(out, given, schema);
+    }
+}
+
+fn take_addition(bytes: &[u8], describe: Describe<'_>) -> Result<Addition, String> {
+    let mut input = Input(bytes);
+    let uuid = input.take(16)?.try_into().map_err(|_| short())?;
+    let rdn_spelled = text(input.sized()?)?;
+    let rdn = take_rdn(&mut input, describe)?;
+    let mut attributes = Vec::new();
+    for _ in 0..input.count()? {
+        attributes.push(take_given(&mut input, describe)?);
+    }
+    input.end()?;
+    Ok(Addition {
+        rdn_spelled,
+        rdn,
+        attributes,
+        uuid,
+    })
+}
+
+fn put_changes(out: &mut Vec<u8>, changes: &[Modification], schema: &Schema) {
+    put_count(out, changes.len());
+    for change in changes {
+        // The numbers of RFC 4511 §4.6 and RFC 4525.
+        out.push(match change.operation {
+            ChangeOperation::Add => 0,
+            ChangeOperation::Delete => 1,
+            ChangeOperation::Replace => 2,
+            ChangeOperation::Increment => 3,
+        });
+        put_given(out, &change.given, schema);
+    }
+}
+
+fn take_changes(bytes: &[u8], describe: Describe<'_>) -> Result<Vec<Modification>, String> {
+    let mut input = Input(bytes);
+    let mut changes = Vec::new();
+    for _ in 0..input.count()? {
+        let operation = match input.take(1)?[0] {
+            0 => ChangeOperation::Add,
+            1 => ChangeOperation::Delete,
+            2 => ChangeOperation::Replace,
+            3 => ChangeOperation::Increment,
+            other => return Err(format!("expected an operation from 0 to 3, got {other}")),
+        };
+        let given = take_given(&mut input, describe)?;
+        changes.push(Modification { operation, given });
+    }
+    input.end()?;
+    Ok(changes)
+}
+
+fn put_renaming(out: &mut Vec<u8>, renaming: &Renaming, schema: &Schema) {
+    put_bytes(out, renaming.rdn_spelled.as_bytes());
+    put_rdn(out, &renaming.rdn, schema);
+    out.push(u8::from(renaming.delete_old_rdn));
+    out.push(u8::from(renaming.new_superior.is_some()));
+    if let Some(superior) = &renaming.new_superior {
+        put_bytes(out, superior.bytes());
+    }
+}
+
+fn take_renaming(bytes: &[u8], describe: Describe<'_>) -> Result<Renaming, String> {
+    let mut input = Input(bytes);
+    let rdn_spelled = text(input.sized()?)?;
+    let rdn = take_rdn(&mut input, describe)?;
+    let delete_old_rdn = input.flag()?;
+    let new_superior = match input.flag()? {
+        true => Some(Name::from_bytes(input.sized()?)),
+        false => None,
+    };
+    input.end()?;
+    Ok(Renaming {
+        rdn_spelled,
+        rdn,
+        delete_old_rdn,
+        new_superior,
+    })
+}
+
+fn put_rdn(out: &mut Vec<u8>, rdn: &ResolvedRdn, schema: &Schema) {
+    put_bytes(out, &rdn.normal);
+    put_count(out, rdn.values.len());
+    for (description, value) in &rdn.values {
+        put_bytes(out, schema.spelled(description).as_bytes());
+        put_bytes(out, value);
+    }
+}
+
+fn take_rdn(input: &mut Input<'_>, describe: Describe<'_>) -> Result<ResolvedRdn, String> {
+    let normal = input.sized()?.to_vec();
+    let mut values = Vec::new();
+    for _ in 0..input.count()? {
+        let description = take_description(input, describe)?;
+        values.push((description, input.sized()?.to_vec()));
+    }
+    Ok(ResolvedRdn { normal, values })
+}
+
+fn put_given(out: &mut Vec<u8>, given: &Given, schema: &Schema) {
+    put_bytes(out, schema.spelled(&given.description).as_bytes());
+    put_count(out, given.values.len());
+    for value in &given.values {
+        put_bytes(out, value);
+    }
+}
+
+fn take_given(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Given, String> {
+    let description = take_description(input, describe)?;
+    let mut values = Vec::new();
+    for _ in 0..input.count()? {
+        values.push(input.sized()?.to_vec());
+    }
+    Ok(Given {
+        description,
+        values,
+    })
+}
+
+fn take_description(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Description, String> {
+    let text = text(input.sized()?)?;
+    describe(&text).map_err(|error| error.to_string())
+}
+
+/// Lengths and counts: 7 bits a byte, the lowest first, the top bit set on all but the last.
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    let mut rest = count as u64;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_count(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn put_field(out: &mut Vec<u8>, tag: u8, content: &[u8]) {
+    out.push(tag);
+    put_bytes(out, content);
+}
+
+/// Puts what `body` appends, with its length before it in five bytes of 7 bits, kept free until the
+/// length is known.
+fn sized(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
+    body(out);
+    let mut rest = out.len() - at - LENGTH_BYTES;
+    for (number, byte) in out[at..at + LENGTH_BYTES].iter_mut().enumerate() {
+        let more = if number + 1 < LENGTH_BYTES { 0x80 } else { 0 };
+        *byte = (rest & 0x7f) as u8 | more;
+        rest >>= 7;
+    }
+    assert!(rest == 0, "a write is smaller than the largest message");
+}
+
+/// 2^35 bytes, beyond the largest message.
+const LENGTH_BYTES: usize = 5;
+
+struct Input<'b>(&'b [u8]);
+
+impl<'b> Input<'b> {
+    fn take(&mut self, count: usize) -> Result<&'b [u8], String> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(short)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<u64, String> {
+        let eight = self.take(8)?.try_into().map_err(|_| short())?;
+        Ok(u64::from_le_bytes(eight))
+    }
+
+    fn flag(&mut self) -> Result<bool, String> {
+        match self.take(1)?[0] {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(format!("expected 0 or 1, got {other}")),
+        }
+    }
+
+    fn count(&mut self) -> Result<usize, String> {
+        let mut count = 0_u64;
+        for shift in (0..63).step_by(7) {
+            let byte = self.take(1)?[0];
+            count |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return usize::try_from(count).map_err(|_| short());
+            }
+        }
+        Err("a length has more than 63 bits".to_owned())
+    }
+
+    fn sized(&mut self) -> Result<&'b [u8], String> {
+        let count = self.count()?;
+        self.take(count)
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match self.0.len() {
+            0 => Ok(()),
+            more => Err(format!("{more} bytes follow the last field")),
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<String, String> {
+    let text = std::str::from_utf8(bytes);
+    text.map(str::to_owned)
+        .map_err(|error| format!("expected text: {error}"))
+}
+
+fn short() -> String {
+    "it ends too early".to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Proof that no two entries share a value that a rule says is unique. Writes see to that, imports
+//! and entries from before the rule do not.
+
+use super::{RULES_NAME, Unique};
+use crate::catalog::Catalog;
+use crate::execute::other_match;
+use crate::stop::{Failure, Stop};
+use crate::view::View;
+use policy::Subject;
+use protocol::Filter;
+use schema::KnownAttribute;
+use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
+
+/// Looks up every value of every rule and says which ones have two holders, to `problem`.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn check(
+    snapshot: &Snapshot<'_>,
+    catalog: &Catalog,
+    problem: &mut dyn FnMut(String),
+) -> Result<(), Failure> {
+    let server = Subject::server();
+    let context = View::new(snapshot, catalog, &server);
+    for rule in &catalog.rules.unique {
+        let bases = rule.bases(snapshot)?;
+        for row in snapshot.entries_after(EntryId::ROOT) {
+            let (id, view) = match row {
+                // That the entry is damaged is told where rows are compared.
+                Err(store::Error::DamagedEntry { .. }) => continue,
+                row => row?,
+            };
+            if !is_below(snapshot, &bases, id, &view)? {
+                continue;
+            }
+            for pair in shared(&context, rule, &bases, id, &view).map_err(failure)? {
+                let name = |id| context.spelled_name(id).map_err(failure);
+                let (own, other) = (name(id)?, name(pair.other)?);
+                problem(format!(
+                    "{}: \"{own}\" and \"{other}\" share the value \"{}\", which a rule in \
+                     {RULES_NAME} says is unique",
+                    pair.attribute, pair.value
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_below(
+    snapshot: &Snapshot<'_>,
+    bases: &[EntryId],
+    id: EntryId,
+    view: &EntryView<'_>,
+) -> Result<bool, Failure> {
+    for base in bases {
+        let region = Region {
+            base: *base,
+            scope: RegionScope::Subtree,
+        };
+        if snapshot.is_within(id, view, &region)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A value with two holders.
+struct Pair {
+    attribute: String,
+    value: String,
+    other: EntryId,
+}
+
+/// The values that an entry shares with one of a greater id.
+fn shared(
+    context: &View<'_>,
+    rule: &Unique,
+    bases: &[EntryId],
+    id: EntryId,
+    view: &EntryView<'_>,
+) -> Result<Vec<Pair>, Stop> {
+    let schema = &context.catalog.schema;
+    let mut pairs = Vec::new();
+    for stored in view.attributes() {
+        let covers = |known: &KnownAttribute| {
+            let mut types = rule.types.iter();
+            types.any(|it| schema.is_subtype(known.type_id, *it))
+        };
+        if !schema.known(stored.number).is_some_and(covers) {
+            continue;
+        }
+        for value in stored.values() {
+            for of in &rule.types {
+                let attribute = schema.type_of(*of).name();
+                let filter = schema.resolve_filter(&Filter::Equality { attribute, value });
+                let other = other_match(context, &filter, bases, Some(id))?;
+                pairs.extend(other.filter(|other| *other > id).map(|other| Pair {
+                    attribute: attribute.to_owned(),
+                    value: String::from_utf8_lossy(value).into_owned(),
+                    other,
+                }));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Nobody is there who could be refused anything.
+fn failure(stop: Stop) -> Failure {
+    match stop {
+        Stop::Failed(failure) => failure,
+        Stop::Refused(refusal) => Failure::Configuration(refusal.diagnostic),
+    }
+}
+
+impl Unique {
+    /// The entries at the top of the rule's subtrees, those that exist.
+    pub fn bases(&self, snapshot: &Snapshot<'_>) -> Result<Vec<EntryId>, store::Error> {
+        if self.place.0.is_empty() {
+            return Ok(vec![EntryId::ROOT]);
+        }
+        let mut bases = Vec::with_capacity(self.place.0.len());
+        for name in &self.place.0 {
+            if let Lookup::Found(id) = snapshot.find(name)? {
+                bases.push(id);
+            }
+        }
+        Ok(bases)
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether the indexes that rules need are complete on this node.
+//!
+//! How far an index is built is each node's own affair: neither the order nor the digest knows of
+//! it. So it is asked before a write has its place in the order, by the node that takes it, and
+//! never by execution, which looks at all entries where an index is not complete.
+
+use super::{Numbers, RULES_NAME, Rules, Unique};
+use crate::catalog::Catalog;
+use crate::execute::name_afterwards;
+use crate::stop::Refusal;
+use crate::write::{Change, Given, Write};
+use protocol::{ChangeOperation, ResultCode};
+use schema::{Schema, TypeId};
+use store::{IndexKind, IndexSet};
+
+/// Refuses a write that would have all entries looked at, because an index that a rule needs is
+/// not complete here.
+pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> {
+    let (schema, rules) = (&catalog.schema, &catalog.rules);
+    if rules.unique.is_empty() && rules.numbers.is_empty() {
+        return Ok(());
+    }
+    let given = given(write);
+    for rule in &rules.unique {
+        let covered = given.iter().map(|it| it.0);
+        let covered: Vec<TypeId> = covered.filter(|it| rule.covers(schema, *it)).collect();
+        // Wherever its entry is: once a subtype is in use, values are looked for there, too.
+        let is_new = |it: &TypeId| !rule.types.contains(it) && schema.numbers_of(*it).is_empty();
+        let asks = rule.asks(write) && (!covered.is_empty() || rule.gets_subtree(write));
+        for type_id in &covered {
+            if asks || is_new(type_id) {
+                require(catalog, *type_id)?;
+            }
+        }
+        if asks {
+            let mut types = rule.types.iter();
+            types.try_for_each(|it| require(catalog, *it))?;
+        }
+    }
+    for rule in rules.numbers.iter().filter(|it| it.asks(schema, write)) {
+        require(catalog, rule.type_id)?;
+    }
+    Ok(())
+}
+
+/// Refuses a configuration with rules that need an index which is not complete here: unless they
+/// waited for it before, it is the rule that comes too early, or the index that cannot go.
+pub fn require_indexes_of(before: &Catalog, next: &Catalog) -> Result<(), Refusal> {
+    let name = |catalog: &Catalog, it| catalog.schema.type_of(it).name().to_owned();
+    let waited = before.rules.types();
+    let waited = waited.filter(|it| unready(&before.indexes, *it).is_some());
+    let waited: Vec<String> = waited.map(|it| name(before, it)).collect();
+    let mut types = next.rules.types();
+    types.try_for_each(|it| match waited.contains(&name(next, it)) {
+        true => Ok(()),
+        false => require(next, it),
+    })
+}
+
+/// Refuses when values of a type cannot be looked up by indexes that are complete.
+fn require(catalog: &Catalog, of: TypeId) -> Result<(), Refusal> {
+    let Some(unready) = unready(&catalog.indexes, of) else {
+        return Ok(());
+    };
+    let name = catalog.schema.type_of(unready).name();
+    let mut definitions = catalog.indexes.definitions.iter();
+    // What a rule names has a definition, also while old rows of it are still being removed.
+    let is_defined = catalog.rules.types().any(|it| it == unready)
+        || definitions.any(|it| it.type_id == unready && it.kinds.contains(IndexKind::Equality));
+    Err(match is_defined {
+        true => Refusal::new(
+            ResultCode::BUSY,
+            format!(
+                "the equality index of {name} is being built, and a rule in {RULES_NAME} needs it; \
+                 try again when `pando index status` says that it is ready"
+            ),
+        ),
+        false => Refusal::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            format!(
+                "a rule in {RULES_NAME} is for values of {name} as well, a subtype of what it \
+                 names, and needs an equality index of it: `pando index add DIR {name} equality`"
+            ),
+        ),
+    })
+}
+
+/// A type whose values are values of `of`, and whose equality index is not complete here.
+fn unready(indexes: &IndexSet, of: TypeId) -> Option<TypeId> {
+    let schema = &indexes.schema;
+    let numbers = schema.numbers_of(of).iter();
+    let used = numbers.filter_map(|it| Some(schema.known(*it)?.type_id));
+    let mut all = std::iter::once(of).chain(used);
+    all.find(|it| !indexes.is_ready(*it, IndexKind::Equality))
+}
+
+/// The types that a write gives values of, with these.
+fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
+    fn of(given: &Given) -> (TypeId, &[Vec<u8>]) {
+        (given.description.type_id, &given.values)
+    }
+    match &write.change {
+        Change::Add(addition) => {
+            let naming = addition.rdn.values.iter();
+            let naming = naming.map(|(it, value)| (it.type_id, std::slice::from_ref(value)));
+            addition.attributes.iter().map(of).chain(naming).collect()
+        }
+        Change::Modify(changes) => changes
+            .iter()
+            .filter(|it| it.operation != ChangeOperation::Delete && !it.given.values.is_empty())
+            .map(|it| of(&it.given))
+            .collect(),
+        Change::Rename(renaming) => {
+            let naming = renaming.rdn.values.iter();
+            naming
+                .map(|(it, value)| (it.type_id, std::slice::from_ref(value)))
+                .collect()
+        }
+        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => Vec::new(),
+    }
+}
+
+impl Rules {
+    /// The types that values are looked up by.
+    fn types(&self) -> impl Iterator<Item = TypeId> + '_ {
+        let unique = self.unique.iter().flat_map(|it| it.types.iter().copied());
+        unique.chain(self.numbers.iter().map(|it| it.type_id))
+    }
+
+    /// Whether executing a write may take a look at all entries.
+    pub fn wait_for(&self, indexes: &IndexSet) -> bool {
+        self.types().any(|it| unready(indexes, it).is_some())
+    }
+}
+
+impl Unique {
+    /// Whether values of a type are among those that the rule is about.
+    pub fn covers(&self, schema: &Schema, type_id: TypeId) -> bool {
+        self.types.iter().any(|it| schema.is_subtype(type_id, *it))
+    }
+
+    /// Whether the rule is for the entry as it is after the write.
+    fn asks(&self, write: &Write) -> bool {
+        self.place.covers(&name_afterwards(write))
+    }
+
+    /// Whether the write brings an entry, and what is below it, under the rule.
+    fn gets_subtree(&self, write: &Write) -> bool {
+        matches!(write.change, Change::Rename(_)) && !self.place.covers(write.name())
+    }
+}
+
+impl Numbers {
+    /// Whether the write may ask for a number. Of an entry that exists only what is given is looked
+    /// at: should it get one all the same, execution is slow, and as right.
+    fn asks(&self, schema: &Schema, write: &Write) -> bool {
+        if !self.place.covers(write.name()) {
+            return false;
+        }
+        let given = given(write);
+        let is_of_class = |value: &Vec<u8>| {
+            let class = std::str::from_utf8(value).ok();
+            let class = class.and_then(|it| schema.object_class(it));
+            class.is_some_and(|it| schema.is_subclass(it, self.class))
+        };
+        let classes = schema.attribute_type("objectClass");
+        let gets_class = given
+            .iter()
+            .any(|(type_id, values)| Some(*type_id) == classes && values.iter().any(is_of_class));
+        let own = given.iter().find(|it| it.0 == self.type_id);
+        let requests = own.is_some_and(|(_, values)| values.iter().eq(&self.request));
+        requests || gets_class && own.is_none()
+    }
+}

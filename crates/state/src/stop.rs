@@ -1,0 +1,282 @@
+//! Why an operation ended without success.
+//!
+//! A refusal is a correct answer and goes to the client; a failure is our trouble: it is logged
+//! once, where it is turned into a result, and the client learns only that the server is at fault.
+
+use protocol::control::PasswordPolicyError;
+use protocol::{LdapResult, ResultCode};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use store::EntryId;
+
+/// A correct answer other than success: counted, sent, never logged as an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The result code of RFC 4511 §4.1.9 (or of the extension concerned).
+    pub code: ResultCode,
+    /// The name of the deepest entry that exists, as spelled in the directory; empty if not meant.
+    pub matched: String,
+    /// What was expected and what came.
+    pub diagnostic: String,
+    /// Where to go instead, with the code `referral`.
+    pub referrals: Vec<String>,
+    /// What the password policy has against it, for clients that asked.
+    pub password_policy: Option<PasswordPolicyError>,
+}
+
+impl Refusal {
+    /// A refusal with a code and a diagnostic message.
+    pub fn new(code: ResultCode, diagnostic: impl Into<String>) -> Refusal {
+        Refusal {
+            code,
+            matched: String::new(),
+            diagnostic: diagnostic.into(),
+            referrals: Vec::new(),
+            password_policy: None,
+        }
+    }
+
+    /// The same, for a reason that the password policy control tells.
+    pub fn of_policy(mut self, error: PasswordPolicyError) -> Refusal {
+        self.password_policy = Some(error);
+        self
+    }
+
+    /// The result to send.
+    pub fn into_result(self) -> LdapResult {
+        LdapResult {
+            code: self.code,
+            matched: self.matched,
+            diagnostic: self.diagnostic,
+            referrals: self.referrals,
+        }
+    }
+}
+
+/// Something is broken here.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The store could not read or write.
+    #[error("store: {0}")]
+    Store(#[source] store::Error),
+    /// The configuration kept in the directory cannot be used.
+    #[error("configuration: {0}")]
+    Configuration(String),
+    /// A file outside the store could not be read or written.
+    #[error("{what}: {source}")]
+    File {
+        /// What was being done.
+        what: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The input of an import cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// Whoever asked for it wants it no more; nothing was changed.
+    #[error("cancelled; nothing was changed")]
+    Cancelled,
+    /// A slice is over. Told to whoever goes on in the next one, and to nobody else.
+    #[error("a part of an operation was not continued")]
+    Unfinished,
+}
+
+impl Failure {
+    /// A file outside the store could not be read or written.
+    pub fn file(what: impl Into<String>, source: std::io::Error) -> Failure {
+        Failure::File {
+            what: what.into(),
+            source,
+        }
+    }
+}
+
+impl Failure {
+    /// Whether there is no room: on the file system, by a quota, or by a limit on file sizes.
+    pub fn is_full(&self) -> bool {
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self {
+            Failure::Store(error) => matches!(error, store::Error::Full),
+            Failure::File { source, .. } => {
+                matches!(source.kind(), FileTooLarge | QuotaExceeded | StorageFull)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Failure {
+        match error {
+            store::Error::Cancelled => Failure::Cancelled,
+            error => Failure::Store(error),
+        }
+    }
+}
+
+/// Why an operation ended without success.
+#[derive(Debug)]
+pub enum Stop {
+    /// The client's doing.
+    Refused(Refusal),
+    /// Our trouble.
+    Failed(Failure),
+}
+
+impl Stop {
+    /// A refusal with a code and a diagnostic message.
+    pub fn refuse<T>(code: ResultCode, diagnostic: impl Into<String>) -> Result<T, Stop> {
+        Err(Stop::Refused(Refusal::new(code, diagnostic)))
+    }
+
+    /// What the password policy has against it.
+    pub fn password_policy(&self) -> Option<PasswordPolicyError> {
+        match self {
+            Stop::Refused(refusal) => refusal.password_policy,
+            Stop::Failed(_) => None,
+        }
+    }
+
+    /// The result to send; failures are logged here and nowhere else.
+    pub fn into_result(self) -> LdapResult {
+        match self {
+            Stop::Refused(refusal) => refusal.into_result(),
+            Stop::Failed(failure) => failure_result(&failure),
+        }
+    }
+}
+
+/// A full disk is told once in this time, however many writes it refuses.
+const FULL_TOLD_EVERY: Duration = Duration::from_secs(60);
+
+/// When a full disk was told last, and the writes refused since.
+static FULL_TOLD: Mutex<(Option<Instant>, u64)> = Mutex::new((None, 0));
+
+fn tell_full() {
+    let mut told = FULL_TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (last, refused) = &mut *told;
+    *refused += 1;
+    if last.is_none_or(|it| it.elapsed() >= FULL_TOLD_EVERY) {
+        tracing::error!(
+            refused = *refused,
+            "no space left for the database: writes are refused until there is"
+        );
+        (*last, *refused) = (Some(Instant::now()), 0);
+    }
+}
+
+/// Says that a directory begins on a full disk. Its next refusals are counted with this one.
+pub fn tell_full_at_start(data: &Path) {
+    tracing::error!(
+        "no space left in {}: reads are served, and writes as soon as there is room",
+        data.display()
+    );
+    let mut told = FULL_TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    told.0 = Some(Instant::now());
+}
+
+/// Damaged entries that this process has met, as many as are remembered.
+static DAMAGED: Mutex<BTreeSet<EntryId>> = Mutex::new(BTreeSet::new());
+/// Damaged entries remembered at most.
+const DAMAGED_MAX: usize = 100_000;
+
+/// Remembers that an entry is damaged; whether that was not known.
+pub fn note_damage(id: EntryId) -> bool {
+    let mut damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    damaged.len() < DAMAGED_MAX && damaged.insert(id)
+}
+
+/// How many different entries were found damaged since the start, of at most a hundred thousand.
+pub fn damaged_entries() -> u64 {
+    let damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    damaged.len() as u64
+}
+
+/// What a client is told about a failure, after logging it.
+pub fn failure_result(failure: &Failure) -> LdapResult {
+    if let Failure::Store(store::Error::Broken) = failure {
+        tracing::error!(%failure, "an operation failed");
+        // Every answer would be this one until a restart, and supervisors restart what has ended.
+        tracing::error!(
+            "the process ends, so that it is started again; nothing acknowledged is lost"
+        );
+        std::process::exit(1);
+    }
+    if let Failure::Store(store::Error::Full) = failure {
+        tell_full();
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "no space left for the database: nothing was changed; free space and try again",
+        );
+    }
+    if let Failure::Store(store::Error::DamagedEntry { id }) = failure {
+        // Once for each entry: it may be asked for a thousand times in a second.
+        if note_damage(*id) {
+            tracing::error!(%failure, "an operation failed");
+        }
+        return LdapResult::new(
+            ResultCode::OTHER,
+            "an entry is damaged and not answered; see the server's log",
+        );
+    }
+    tracing::error!(%failure, "an operation failed");
+    if let Failure::Store(store::Error::Halted { .. }) = failure {
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "nothing was changed: the server takes no more writes until it is restarted (see its \
+             log)",
+        );
+    }
+    if let Failure::Store(store::Error::Undecided { .. }) = failure {
+        return LdapResult::new(
+            ResultCode::UNAVAILABLE,
+            "this write may be done or not, which the next start of the server finds out: look \
+             before you try again; until then it takes no more writes (see its log)",
+        );
+    }
+    LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failed(failure)
+    }
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_whether_a_write_is_done() {
+        let reason = || "syncing the log: Input/output error".to_owned();
+        let told = |error: store::Error| {
+            let result = failure_result(&Failure::Store(error));
+            assert_eq!(result.code, ResultCode::UNAVAILABLE);
+            result.diagnostic
+        };
+        let undecided = told(store::Error::Undecided { reason: reason() });
+        assert!(undecided.contains("may be done or not"), "{undecided}");
+        let refused = [
+            store::Error::Halted { reason: reason() },
+            store::Error::Full,
+        ];
+        for refused in refused.map(told) {
+            assert!(refused.contains("nothing was changed"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Attributes and values of a request, under the schema.
+
+use crate::stop::Stop;
+use crate::view::View;
+use crate::write::{Change, Given, Write};
+use protocol::ResultCode;
+use protocol::ber::PartialAttribute;
+use schema::{DefinitionKind, DescribeError, Description, InvalidValue, Schema, TypeId};
+
+/// The description a client named; `undefinedAttributeType` when the schema has no such type.
+pub fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
+    match schema.describe(text) {
+        Ok(description) => Ok(description),
+        Err(DescribeError::UnknownType(..)) if is_openldap_schema(text) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!(
+                "{text} is how OpenLDAP keeps definitions: add the file with \
+                 \"pando schema add DIR FILE\""
+            ),
+        ),
+        Err(DescribeError::UnknownType(..)) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{text}: the schema defines no such attribute type"),
+        ),
+        Err(error) => Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{text}: {error}"),
+        ),
+    }
+}
+
+/// Whether an attribute holds definitions in the configuration of an OpenLDAP server.
+fn is_openldap_schema(text: &str) -> bool {
+    let Some((prefix, name)) = text.split_at_checked(3) else {
+        return false;
+    };
+    let is_kind = |it: DefinitionKind| it.attribute().eq_ignore_ascii_case(name);
+    prefix.eq_ignore_ascii_case("olc")
+        && (name.eq_ignore_ascii_case("objectIdentifier")
+            || DefinitionKind::ALL.into_iter().any(is_kind))
+}
+
+/// A description that values can stand under: none that selects, such as `member;range=0-1`, which
+/// a delete would otherwise take for all of `member`.
+pub fn describe_stored(schema: &Schema, text: &str) -> Result<Description, Stop> {
+    let description = describe(schema, text)?;
+    if description.is_selection() {
+        return Stop::refuse(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            format!("{text}: a range selects values and cannot hold any"),
+        );
+    }
+    Ok(description)
+}
+
+/// An attribute with its values checked against the syntax and against each other. Object classes
+/// get their first name: what makes an entry an alias or a referral is looked for by it.
+pub fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
+    let description = describe_stored(schema, attribute.description)?;
+    let mut values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
+    for value in &values {
+        check(schema, description.type_id, attribute.description, value)?;
+    }
+    refuse_repeated(schema, &description, &values)?;
+    if schema.type_of(description.type_id).name() == "objectClass" {
+        for value in &mut values {
+            if let Some(name) = schema.class_renamed(value) {
+                *value = name.as_bytes().to_vec();
+            }
+        }
+    }
+    Ok(Given {
+        description,
+        values,
+    })
+}
+
+/// Refuses a value its syntax does not allow. Never repeats the value: it may be a secret.
+pub fn check(schema: &Schema, type_id: TypeId, text: &str, value: &[u8]) -> Result<(), Stop> {
+    match schema.check_value(type_id, value) {
+        Ok(()) => Ok(()),
+        Err(error) => Stop::refuse(
+            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            format!("{text}: {error}"),
+        ),
+    }
+}
+
+/// The form under which two values of a type are equal; the value itself without a rule.
+pub fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let normalised: Result<(), InvalidValue> = schema.normalise_equality(type_id, value, out);
+    if normalised.is_err() {
+        out.clear();
+        out.extend_from_slice(value);
+    }
+}
+
+/// The form under which a value is known as a member of a group.
+pub fn member_form(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
+    normal(schema, type_id, value, out);
+    store::make_member_form(schema, type_id, out);
+}
+
+/// Refuses a list that holds the same value twice (RFC 4511 §4.1.7).
+fn refuse_repeated(
+    schema: &Schema,
+    description: &Description,
+    values: &[Vec<u8>],
+) -> Result<(), Stop> {
+    if values.len() < 2 {
+        return Ok(());
+    }
+    let mut normals: Vec<Vec<u8>> = Vec::with_capacity(values.len());
+    for value in values {
+        let mut form = Vec::new();
+        normal(schema, description.type_id, value, &mut form);
+        normals.push(form);
+    }
+    normals.sort_unstable();
+    if normals.windows(2).any(|pair| pair[0] == pair[1]) {
+        let text = schema.spelled(description);
+        return Stop::refuse(
+            ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+            format!("{text}: the same value is given more than once"),
+        );
+    }
+    Ok(())
+}
+
+/// What relaxed rules let administrators give (draft-zeilenga-ldap-relax-03 §3.6). Everything else
+/// that the server keeps follows from the entry and cannot be given. The state of an account comes
+/// with it from another server.
+const RELAXABLE: [&str; 10] = [
+    "createTimestamp",
+    "creatorsName",
+    "entryUUID",
+    "modifiersName",
+    "modifyTimestamp",
+    "pwdChangedTime",
+    "pwdFailureTime",
+    "pwdGraceUseTime",
+    "pwdHistory",
+    "pwdLastSuccess",
+];
+
+/// Refuses attribute descriptions with options that no entry of this database has had, to others
+/// than the administrator. Each takes one of 65,535 numbers for good, and options are anybody's to
+/// invent; types are not.
+pub fn refuse_new_options(context: &View<'_>, write: &Write) -> Result<(), Stop> {
+    if context.subject.is_administrator() {
+        return Ok(());
+    }
+    let schema = &context.catalog.schema;
+    let is_new = |it: &&Description| !it.options.is_empty() && schema.number(it).is_none();
+    let new = match &write.change {
+        Change::Add(addition) => {
+            let mut all = addition.attributes.iter().map(|it| &it.description);
+            all.find(is_new)
+        }
+        Change::Modify(changes) => {
+            let mut all = changes.iter().map(|it| &it.given.description);
+            all.find(is_new)
+        }
+        Change::Rename(renaming) => {
+            let mut all = renaming.rdn.values.iter().map(|(it, _)| it);
+            all.find(is_new)
+        }
+        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => None,
+    };
+    match new {
+        None => Ok(()),
+        Some(new) => Stop::refuse(
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            format!(
+                "{}: no entry has had this attribute with these options; only the administrator \
+                 may be the first to give it",
+                schema.spelled(new)
+            ),
+        ),
+    }
+}
+
+/// Refuses attributes that users may not change (NO-USER-MODIFICATION, RFC 4512 §4.1.2).
+pub fn refuse_unmodifiable(
+    schema: &Schema,
+    description: &Description,
+    relaxed: bool,
+) -> Result<(), Stop> {
+    let type_of = schema.type_of(description.type_id);
+    let relaxable = || description.options.is_empty() && RELAXABLE.contains(&type_of.name());
+    if type_of.no_user_modification && !(relaxed && relaxable()) {
+        return Stop::refuse(
+            ResultCode::CONSTRAINT_VIOLATION,
+            format!(
+                "{}: the server keeps this attribute; users may not change it",
+                type_of.name()
+            ),
+        );
+    }
+    Ok(())
+}

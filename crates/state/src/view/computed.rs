@@ -1,0 +1,169 @@
+//! Attributes of an entry that are not stored: they are computed when somebody asks for them.
+
+use super::{Described, VisibleEntry};
+use crate::index_progress;
+use crate::stop::Stop;
+use crate::time;
+use schema::TypeId;
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use store::EntryId;
+
+/// Hexadecimal digits of an etag.
+const ETAG_DIGITS: usize = 16;
+
+impl VisibleEntry<'_, '_> {
+    /// Calls `test` on the values of a computed attribute until it returns true. `None`: the
+    /// entry has no such attribute. Whether the subject may see it is for the caller to ask; of
+    /// filters see [`View::narrow`](super::View::narrow).
+    pub fn computed_values(
+        &self,
+        type_id: TypeId,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Option<bool>, Stop> {
+        let catalog = self.context.catalog;
+        if type_id == catalog.computed.collective_attribute_subentries {
+            let names = self.lender_names()?;
+            let mut values = names.iter().map(|it| it.as_bytes());
+            return Ok((!names.is_empty()).then(|| values.any(test)));
+        }
+        let Some(reach) = self.context.reach_of(type_id) else {
+            return Ok(self.computed(type_id)?.map(|value| test(&value)));
+        };
+        if !self.context.knows_groups() {
+            return Ok(None);
+        }
+        let groups = self.context.groups_of(self.id, reach)?;
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(groups.iter().any(|it| test(it.spelled.as_bytes()))))
+    }
+
+    /// The same for a response, in which a dynamic group also shows its members.
+    pub fn shown_values(
+        &self,
+        type_id: TypeId,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Stop> {
+        if self.context.conceals(type_id) {
+            return Ok(());
+        }
+        if type_id != self.context.catalog.computed.member {
+            self.computed_values(type_id, test)?;
+        } else if let Some(mut described) = self.description()? {
+            // In one piece, so not for very many: a search gets them in slices, as `Large`.
+            let (mut looked, over) = (0, Cell::new(false));
+            let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
+                looked += 1;
+                self.context.require_whole(looked)?;
+                if let Some(id) = found {
+                    over.set(test(self.context.spelled_name(id)?.as_bytes()));
+                }
+                Ok(match over.get() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            };
+            while !self.context.walk_described(&mut described, each)? && !over.get() {}
+        }
+        Ok(())
+    }
+
+    /// The way through the members of a dynamic group.
+    pub fn description(&self) -> Result<Option<Described>, Stop> {
+        match self.id.is_entry() && self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
+            true => self.context.described_by(self.id),
+            false => Ok(None),
+        }
+    }
+
+    /// All of them.
+    pub fn all_shown_values(&self, type_id: TypeId) -> Result<Vec<Vec<u8>>, Stop> {
+        let mut values = Vec::new();
+        self.shown_values(type_id, &mut |value| {
+            values.push(value.to_vec());
+            false
+        })?;
+        Ok(values)
+    }
+
+    /// The value of a computed attribute that has one.
+    fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
+        let computed = &self.context.catalog.computed;
+        if type_id == computed.entry_dn {
+            let mut out = Vec::with_capacity(64);
+            self.write_name(&mut out)?;
+            Ok(Some(out))
+        } else if type_id == computed.subschema_subentry {
+            Ok(Some(crate::catalog::SUBSCHEMA_NAME.into()))
+        } else if type_id == computed.has_subordinates {
+            Ok(Some(if self.child_count()? > 0 {
+                b"TRUE".to_vec()
+            } else {
+                b"FALSE".to_vec()
+            }))
+        } else if type_id == computed.num_subordinates {
+            Ok(Some(self.child_count()?.to_string().into_bytes()))
+        } else if type_id == computed.index_state {
+            self.index_state()
+        } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
+            Ok(Some(self.context.newest()?.to_csn().into_bytes()))
+        } else if type_id == computed.etag {
+            Ok(self.etag())
+        } else if type_id == computed.entry_ttl {
+            Ok(self.time_to_live())
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// For how many seconds more the entry stays, if it is dynamic (RFC 2589 §5).
+    fn time_to_live(&self) -> Option<Vec<u8>> {
+        let catalog = self.context.catalog;
+        let number = catalog
+            .schema
+            .numbers_of(catalog.computed.entry_end)
+            .first()?;
+        let end = self.internal(*number)?.values().into_iter().next()?;
+        let end_us = time::seconds_of(end)?.saturating_mul(1_000_000);
+        // Whole seconds: the end was rounded up to one, so that the wish is what is read at once.
+        let left_us = end_us.saturating_sub(self.context.served?.now_us());
+        Some((left_us / 1_000_000).to_string().into_bytes())
+    }
+
+    /// The entryCSN in short, which no two changes share. Not the entry's digest, which would tell
+    /// whether a guess at what is hidden is right.
+    fn etag(&self) -> Option<Vec<u8>> {
+        let number = self.context.catalog.known.entry_csn.number;
+        let csn = self.internal(number)?.values().into_iter().next()?;
+        Some(
+            blake3::hash(csn).to_hex()[..ETAG_DIGITS]
+                .as_bytes()
+                .to_vec(),
+        )
+    }
+
+    /// How far the index is built, if this entry defines one.
+    fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
+        let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
+        else {
+            return Ok(None);
+        };
+        let Some(attribute) = attribute.values().into_iter().next() else {
+            return Ok(None);
+        };
+        // It may be given by another of its names, or its OID.
+        let schema = &self.context.catalog.schema;
+        let given = std::str::from_utf8(attribute).unwrap_or_default();
+        let known = schema.attribute_type(given);
+        let name = known.map_or(given, |it| schema.type_of(it).name());
+        let states = self.context.snapshot.index_states()?;
+        let state = states.iter().find(|it| it.attribute == name);
+        let text = match state {
+            None => "unknown".to_owned(),
+            Some(it) => index_progress::text(it, self.context.snapshot.last_id()?.0),
+        };
+        Ok(Some(text.into_bytes()))
+    }
+}

@@ -1,0 +1,290 @@
+//! Walks down: from a group to its members, and on to theirs. Each is met once.
+
+use super::View;
+use super::dynamic::Described;
+use super::membership::{Followed, MET_MAX, Reach, refuse_too_many};
+use crate::stop::Stop;
+use roaring::RoaringTreemap;
+use schema::Name;
+use smallvec::SmallVec;
+use std::ops::ControlFlow;
+use store::{EntryId, EntryView, Lookup, SetId};
+
+/// A walk down.
+#[derive(Debug)]
+pub(super) struct Descent {
+    top: EntryId,
+    reach: Reach,
+    followed: Followed,
+    found: RoaringTreemap,
+    /// Those found that may have members, and have not been asked.
+    groups: Vec<EntryId>,
+    /// Who is being asked.
+    asked: Option<Box<Asked>>,
+    looked: u64,
+}
+
+/// A group whose members are looked at, and how far that has come.
+#[derive(Debug)]
+struct Asked {
+    group: EntryId,
+    /// Whether the subject may know its members, once that has been worked out.
+    known: Option<bool>,
+    /// Values of its row that were looked at.
+    values: usize,
+    /// The sets that were gone through.
+    sets: SmallVec<[SetId; 2]>,
+    /// The set at hand, and its last member.
+    set: Option<(SetId, EntryId)>,
+    described: Option<Box<Described>>,
+}
+
+/// What came of asking a group.
+enum Answer {
+    All,
+    /// All its members were exchanged meanwhile.
+    Exchanged,
+}
+
+impl Descent {
+    pub fn new(top: EntryId, reach: Reach, followed: Followed) -> Descent {
+        Descent {
+            top,
+            reach,
+            followed,
+            found: RoaringTreemap::new(),
+            groups: Vec::new(),
+            asked: Some(Box::new(Asked::new(top))),
+            looked: 0,
+        }
+    }
+
+    /// Everything that was found.
+    pub fn found(&mut self) -> RoaringTreemap {
+        std::mem::take(&mut self.found)
+    }
+}
+
+impl Asked {
+    fn new(group: EntryId) -> Asked {
+        Asked {
+            group,
+            known: None,
+            values: 0,
+            sets: SmallVec::new(),
+            set: None,
+            described: None,
+        }
+    }
+}
+
+impl View<'_> {
+    /// Goes on to the end of a walk, or of the slice.
+    pub(super) fn descend(&self, descent: &mut Descent) -> Result<(), Stop> {
+        loop {
+            if let Some(mut asked) = descent.asked.take() {
+                match self.ask_members(descent, &mut asked) {
+                    Ok(Answer::All) => {}
+                    Ok(Answer::Exchanged) => {
+                        // Nobody gets some of the old members and some of the new ones.
+                        let followed = std::mem::take(&mut descent.followed);
+                        *descent = Descent::new(descent.top, descent.reach, followed);
+                        continue;
+                    }
+                    Err(stop) => {
+                        descent.asked = Some(asked);
+                        return Err(stop);
+                    }
+                }
+            }
+            let Some(group) = descent.groups.pop() else {
+                return Ok(());
+            };
+            descent.asked = Some(Box::new(Asked::new(group)));
+        }
+    }
+
+    fn ask_members(&self, descent: &mut Descent, asked: &mut Asked) -> Result<Answer, Stop> {
+        let Some(view) = self.snapshot.entry(asked.group)? else {
+            return Ok(Answer::All);
+        };
+        if !self.ask_row(descent, asked, &view)? {
+            return Ok(Answer::All);
+        }
+        if view.has_links() {
+            match self.ask_sets(descent, asked)? {
+                None => return Ok(Answer::All),
+                Some(Answer::Exchanged) => return Ok(Answer::Exchanged),
+                Some(Answer::All) => {}
+            }
+        }
+        if descent.reach == Reach::Everything && self.catalog.has_dynamic_groups {
+            self.ask_description(descent, asked)?;
+        }
+        Ok(Answer::All)
+    }
+
+    /// Values in the row; false when the subject may not know them.
+    fn ask_row(
+        &self,
+        descent: &mut Descent,
+        asked: &mut Asked,
+        view: &EntryView<'_>,
+    ) -> Result<bool, Stop> {
+        let schema = &self.catalog.schema;
+        let (mut at, mut normal) = (0, Vec::new());
+        let followed = descent.followed.clone();
+        let stored = followed.iter().flat_map(|it| {
+            let numbers = it.numbers.iter();
+            numbers.filter_map(|number| Some((it.type_id, view.attribute(*number)?)))
+        });
+        for (type_id, attribute) in stored {
+            if !self.knows_members_of(asked.group, &mut asked.known)? {
+                return Ok(false);
+            }
+            for value in attribute.values() {
+                at += 1;
+                if at <= asked.values {
+                    continue;
+                }
+                self.take_look(descent)?;
+                normal.clear();
+                let done = schema.normalise_equality(type_id, value, &mut normal);
+                let name = done.is_ok().then(|| Name::from_bytes(without_uid(&normal)));
+                if let Some(name) = name
+                    && let Lookup::Found(id) = self.snapshot.find(&name)?
+                    && id != EntryId::ROOT
+                {
+                    self.add_member(descent, id)?;
+                }
+                asked.values = at;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Links; `None` when the subject may not know them.
+    fn ask_sets(&self, descent: &mut Descent, asked: &mut Asked) -> Result<Option<Answer>, Stop> {
+        let followed = descent.followed.clone();
+        let mut sets = self.snapshot.linked_sets(asked.group)?;
+        sets.retain(|set| followed.iter().any(|it| it.numbers.contains(&set.number)));
+        let is_gone = |set: &SetId| !sets.iter().any(|it| it.set == *set);
+        if asked.set.is_some_and(|(set, _)| is_gone(&set)) || asked.sets.iter().any(is_gone) {
+            return Ok(Some(Answer::Exchanged));
+        }
+        for set in sets.iter().map(|it| it.set) {
+            if asked.sets.contains(&set) {
+                continue;
+            }
+            if !self.knows_members_of(asked.group, &mut asked.known)? {
+                return Ok(None);
+            }
+            let at = asked.set.filter(|(of, _)| *of == set);
+            let after = at.map_or(EntryId::ROOT, |(_, last)| last);
+            asked.set = Some((set, after));
+            for member in self.snapshot.members_after(set, after)? {
+                let member = member?;
+                self.take_look(descent)?;
+                let id = match self.snapshot.entry(member)? {
+                    Some(_) => Some(member),
+                    None => self.snapshot.named_by(member)?,
+                };
+                if let Some(id) = id {
+                    self.add_member(descent, id)?;
+                }
+                asked.set = Some((set, member));
+            }
+            asked.sets.push(set);
+            asked.set = None;
+        }
+        Ok(Some(Answer::All))
+    }
+
+    /// Those whom the searches of a dynamic group find.
+    fn ask_description(&self, descent: &mut Descent, asked: &mut Asked) -> Result<(), Stop> {
+        let mut described = match asked.described.take() {
+            Some(described) => described,
+            None => match self.described_by(asked.group)? {
+                Some(described) => Box::new(described),
+                None => return Ok(()),
+            },
+        };
+        if !self.knows_members_of(asked.group, &mut asked.known)? {
+            return Ok(());
+        }
+        loop {
+            let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
+                self.take_look(descent)?;
+                if let Some(id) = found {
+                    self.add_member(descent, id)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            };
+            let done = self.walk_described(&mut described, each);
+            match done {
+                Ok(true) => return Ok(()),
+                // A slice was used up before the first was found.
+                Ok(false) if self.divides_walks() => {
+                    asked.described = Some(described);
+                    return Err(Stop::unfinished());
+                }
+                Ok(false) => {}
+                Err(stop) => {
+                    asked.described = Some(described);
+                    return Err(stop);
+                }
+            }
+        }
+    }
+
+    fn take_look(&self, descent: &mut Descent) -> Result<(), Stop> {
+        self.look(1)?;
+        descent.looked += 1;
+        self.require_short(descent.looked)
+    }
+
+    fn add_member(&self, descent: &mut Descent, id: EntryId) -> Result<(), Stop> {
+        if !descent.found.insert(id.0) {
+            return Ok(());
+        }
+        refuse_too_many(descent.found.len(), MET_MAX)?;
+        if descent.reach != Reach::Direct && self.may_have_members(descent, id)? {
+            descent.groups.push(id);
+        }
+        Ok(())
+    }
+
+    fn may_have_members(&self, descent: &Descent, id: EntryId) -> Result<bool, Stop> {
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(false);
+        };
+        let mut numbers = descent.followed.iter().flat_map(|it| it.numbers.iter());
+        Ok(view.has_links()
+            || numbers.any(|it| view.attribute(*it).is_some())
+            || (descent.reach == Reach::Everything && self.has_description(&view)))
+    }
+
+    /// As [`View::may_know_members`], worked out once for a group.
+    fn knows_members_of(&self, group: EntryId, known: &mut Option<bool>) -> Result<bool, Stop> {
+        if let Some(known) = known {
+            return Ok(*known);
+        }
+        let knows = self.known_group(group)?.is_some();
+        *known = Some(knows);
+        Ok(knows)
+    }
+}
+
+/// The name in the normal form of a name with an optional bit string (RFC 4517 §3.3.21), which
+/// stands behind `00 03`.
+fn without_uid(normal: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while at + 1 < normal.len() {
+        match normal[at..at + 2] {
+            [0, 3] => return &normal[..at],
+            [0, _] => at += 2,
+            _ => at += 1,
+        }
+    }
+    normal
+}

@@ -1,0 +1,321 @@
+//! Dynamic groups: entries of the class `groupOfURLs`, whose members a search finds
+//! (`memberURL`). Their filters see what is stored in an entry, so that no group can depend on
+//! itself; of secret attributes they see nothing.
+
+use super::View;
+use super::served::Permit;
+use super::stored::StoredEntry;
+use super::walks::LOOKS_PER_NAME;
+use crate::config::DYNAMIC_GROUP_CLASS;
+use crate::knowledge::class_filter;
+use crate::stop::Stop;
+use protocol::Scope;
+use protocol::url::LdapUrl;
+use roaring::RoaringTreemap;
+use schema::{Filter, Truth};
+use std::ops::ControlFlow;
+use store::{Candidates, EntryId, EntryView, Lookup, Region, RegionScope};
+
+/// Depth of a filter in a `memberURL`.
+const FILTER_DEPTH_MAX: u8 = 32;
+
+/// A dynamic group.
+#[derive(Debug)]
+pub(super) struct DynamicGroup {
+    pub id: EntryId,
+    searches: Vec<(Region, Filter)>,
+}
+
+/// Reading all of them, and how far that has come.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    candidates: Option<Candidates>,
+    after: EntryId,
+    groups: Vec<DynamicGroup>,
+}
+
+impl Reading {
+    pub fn into_groups(self) -> Vec<DynamicGroup> {
+        self.groups
+    }
+}
+
+/// A way through the entries that the searches of a dynamic group find, each once. It owns nothing
+/// of a snapshot.
+#[derive(Debug)]
+pub struct Described {
+    searches: Vec<(Region, Filter)>,
+    /// Which of them is being made.
+    at: usize,
+    candidates: Option<Candidates>,
+    after: EntryId,
+    /// What was found, where there are several that may find the same.
+    met: RoaringTreemap,
+    looked: u64,
+    permit: Option<Box<dyn Permit>>,
+}
+
+impl Described {
+    /// Begins once more.
+    pub fn begin_anew(&mut self) {
+        (self.at, self.candidates, self.after) = (0, None, EntryId::ROOT);
+        self.met.clear();
+    }
+}
+
+impl View<'_> {
+    /// Goes on reading every dynamic group, to the end or to that of the slice.
+    pub(super) fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
+        let schema = &self.catalog.schema;
+        let everywhere = Region {
+            base: EntryId::ROOT,
+            scope: RegionScope::Subtree,
+        };
+        let filter = class_filter(schema, DYNAMIC_GROUP_CLASS);
+        let candidates = match reading.candidates.take() {
+            Some(candidates) => candidates,
+            None => {
+                let plan = self.plan(&filter, &everywhere)?;
+                self.candidates(&plan, EntryId::ROOT)?
+            }
+        };
+        let done = self.read_among(reading, &filter, &candidates);
+        if done.is_err() {
+            reading.candidates = Some(candidates);
+        }
+        done
+    }
+
+    fn read_among(
+        &self,
+        reading: &mut Reading,
+        filter: &Filter,
+        candidates: &Candidates,
+    ) -> Result<(), Stop> {
+        let mut scratch = Vec::new();
+        for found in candidates.entries_after(*self.snapshot, reading.after) {
+            let (id, view) = found?;
+            self.look(LOOKS_PER_NAME)?;
+            if filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True {
+                let searches = self.searches_of(&view)?;
+                reading.groups.push(DynamicGroup { id, searches });
+            }
+            reading.after = id;
+        }
+        Ok(())
+    }
+
+    /// The searches of an entry that is a dynamic group.
+    fn searches_of(&self, view: &EntryView<'_>) -> Result<Vec<(Region, Filter)>, Stop> {
+        let schema = &self.catalog.schema;
+        let mut searches = Vec::new();
+        for number in schema.numbers_of(self.catalog.computed.member_url) {
+            let Some(attribute) = view.attribute(*number) else {
+                continue;
+            };
+            for url in attribute.values() {
+                searches.extend(self.search_of_url(url)?);
+            }
+        }
+        Ok(searches)
+    }
+
+    /// The dynamic group that an entry is.
+    fn dynamic_group(&self, id: EntryId) -> Result<Option<DynamicGroup>, Stop> {
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        let schema = &self.catalog.schema;
+        let filter = class_filter(schema, DYNAMIC_GROUP_CLASS);
+        if filter.evaluate(schema, &view, &mut Vec::new()) != Truth::True {
+            return Ok(None);
+        }
+        let searches = self.searches_of(&view)?;
+        Ok(Some(DynamicGroup { id, searches }))
+    }
+
+    /// Whether an entry may be a dynamic group.
+    pub(super) fn has_description(&self, view: &EntryView<'_>) -> bool {
+        let numbers = self
+            .catalog
+            .schema
+            .numbers_of(self.catalog.computed.member_url);
+        self.catalog.has_dynamic_groups && numbers.iter().any(|it| view.attribute(*it).is_some())
+    }
+
+    /// What a `memberURL` searches; `None` when it names another server, or nothing here.
+    fn search_of_url(&self, url: &[u8]) -> Result<Option<(Region, Filter)>, Stop> {
+        let schema = &self.catalog.schema;
+        // What follows a space is a label (RFC 2079).
+        let text = String::from_utf8_lossy(url);
+        let text = text.split(' ').next().unwrap_or("");
+        let Ok(url) = LdapUrl::parse(text) else {
+            return Ok(None);
+        };
+        let Ok(name) = schema.resolve_name(&url.dn) else {
+            return Ok(None);
+        };
+        if !url.host.is_empty() || name.depth() == 0 {
+            return Ok(None);
+        }
+        let Lookup::Found(base) = self.snapshot.find(&name)? else {
+            return Ok(None);
+        };
+        let encoded = protocol::parse_filter(url.filter.as_deref().unwrap_or("(objectClass=*)"));
+        let Ok(encoded) = encoded else {
+            return Ok(None);
+        };
+        let mut reader = protocol::ber::Reader::new(&encoded);
+        let Ok(filter) = protocol::Filter::decode(&mut reader, FILTER_DEPTH_MAX) else {
+            return Ok(None);
+        };
+        let scope = match url.scope.unwrap_or(Scope::BaseObject) {
+            Scope::BaseObject => RegionScope::Base,
+            Scope::SingleLevel => RegionScope::OneLevel,
+            Scope::WholeSubtree => RegionScope::Subtree,
+            Scope::Subordinate => RegionScope::Subordinates,
+        };
+        let mut filter = schema.resolve_filter(&filter);
+        // Members are the same whoever asks, so for everybody nothing is known of secrets.
+        self.catalog.access.secrets().conceal(schema, &mut filter);
+        Ok(Some((Region { base, scope }, filter)))
+    }
+
+    /// Whether one of a dynamic group's searches finds an entry.
+    pub(super) fn describes(
+        &self,
+        group: &DynamicGroup,
+        id: EntryId,
+        view: &EntryView<'_>,
+    ) -> Result<bool, Stop> {
+        let mut scratch = Vec::new();
+        for (region, filter) in &group.searches {
+            if self.snapshot.is_within(id, view, region)?
+                && self.is_found(filter, id, view, &mut scratch)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the filter of a dynamic group is true of an entry as it is stored.
+    fn is_found(
+        &self,
+        filter: &Filter,
+        id: EntryId,
+        view: &EntryView<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        let context = self;
+        let entry = StoredEntry { context, id, view };
+        let truth = filter.evaluate(&self.catalog.schema, &entry, scratch);
+        self.evaluated(truth == Truth::True)
+    }
+
+    /// Whether a dynamic group's search finds an entry.
+    pub fn is_dynamic_member(&self, group: EntryId, id: EntryId) -> Result<bool, Stop> {
+        let Some(group) = self.dynamic_group(group)? else {
+            return Ok(false);
+        };
+        match self.snapshot.entry(id)? {
+            Some(view) => self.describes(&group, id, &view),
+            None => Ok(false),
+        }
+    }
+
+    /// The way through the members of a dynamic group; `None` when the entry is no such group.
+    pub fn described_by(&self, group: EntryId) -> Result<Option<Described>, Stop> {
+        let group = self.dynamic_group(group)?;
+        Ok(group.map(|it| Described {
+            searches: it.searches,
+            at: 0,
+            candidates: None,
+            after: EntryId::ROOT,
+            met: RoaringTreemap::new(),
+            looked: 0,
+            permit: None,
+        }))
+    }
+
+    /// Goes on: shows `each` what every entry that is looked at is, a member that was not shown
+    /// before, or none. True: that was the last one. False: `each` had enough, or a slice's worth
+    /// of candidates was collected. After an error of its own `each` is shown the same entry again.
+    pub fn walk_described(
+        &self,
+        walk: &mut Described,
+        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+    ) -> Result<bool, Stop> {
+        while walk.at < walk.searches.len() {
+            let (region, filter) = &walk.searches[walk.at];
+            let mut candidates = match walk.candidates.take() {
+                Some(candidates) => candidates,
+                None => {
+                    let plan = self.plan(filter, region)?;
+                    if plan.is_unindexed() && walk.permit.is_none() {
+                        walk.permit = self.admit_walk(filter)?;
+                    }
+                    self.begin_candidates(&plan, EntryId::ROOT)?
+                }
+            };
+            let mut goes_on = self.gather(&mut candidates)?;
+            let mut failed = None;
+            if goes_on {
+                match self.walk_search(walk, &candidates, each) {
+                    Ok(all) => goes_on = all,
+                    Err(stop) => (goes_on, failed) = (false, Some(stop)),
+                }
+            }
+            if !goes_on {
+                walk.candidates = Some(candidates);
+                return failed.map_or(Ok(false), Err);
+            }
+            walk.at += 1;
+            walk.after = EntryId::ROOT;
+        }
+        Ok(true)
+    }
+
+    /// Whether a dynamic group has more members than this, found by looking.
+    pub fn has_more_members(&self, mut walk: Described, most: u64) -> Result<bool, Stop> {
+        let (mut members, mut all) = (0, false);
+        while !all && members <= most {
+            all = self.walk_described(&mut walk, &mut |found| {
+                members += u64::from(found.is_some());
+                Ok(match members > most {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            })?;
+        }
+        Ok(members > most)
+    }
+
+    /// One of the searches; false when `each` has enough.
+    fn walk_search(
+        &self,
+        walk: &mut Described,
+        candidates: &Candidates,
+        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+    ) -> Result<bool, Stop> {
+        let (region, filter) = &walk.searches[walk.at];
+        let mut scratch = Vec::new();
+        for entry in candidates.entries_after(*self.snapshot, walk.after) {
+            let (id, view) = entry?;
+            walk.looked += 1;
+            self.require_effort(walk.looked, filter)?;
+            let is_member = self.snapshot.is_within(id, &view, region)?
+                && !walk.met.contains(id.0)
+                && self.is_found(filter, id, &view, &mut scratch)?;
+            let flow = each(is_member.then_some(id))?;
+            walk.after = id;
+            if is_member && walk.searches.len() > 1 {
+                walk.met.insert(id.0);
+            }
+            if flow.is_break() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,166 @@
+//! Membership: the groups of an entry and the members of a group, worked out from the equality
+//! indexes of `member` and `uniqueMember`. Nothing is stored twice, so nothing is ever stale.
+//!
+//! Every walk over groups visits each group once: circles end, and depth has no limit of its own.
+
+use super::View;
+use super::climb::Climb;
+use super::descent::Descent;
+use super::walks::Goal;
+use crate::stop::Stop;
+use policy::Right;
+use protocol::ResultCode;
+use roaring::RoaringTreemap;
+use schema::{Description, Name, Selector, TypeId};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use std::sync::Arc;
+use store::{EntryId, Lookup};
+
+/// Entries one walk may meet before it is refused: their ids take 100 MB at most.
+pub(super) const MET_MAX: u64 = 32 << 20;
+
+/// Which memberships count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// Groups that name the entry themselves: `memberOf`.
+    Direct,
+    /// Also groups that name such groups: `memberOf` in chain.
+    Nested,
+    /// Also groups that describe their members by a search: `isMemberOf`.
+    Everything,
+}
+
+/// A group of an entry.
+#[derive(Debug)]
+pub struct Group {
+    pub id: EntryId,
+    pub spelled: String,
+}
+
+/// The attributes that are followed, each with everything it covers.
+pub type Followed = SmallVec<[Selector; 2]>;
+
+impl View<'_> {
+    /// The attributes static groups name their members with, as far as this database has them.
+    pub(super) fn member_attributes(&self) -> Followed {
+        let computed = &self.catalog.computed;
+        let schema = &self.catalog.schema;
+        [computed.member, computed.unique_member]
+            .into_iter()
+            .filter(|it| !schema.numbers_of(*it).is_empty())
+            .map(|it| Selector::new(schema, &Description::of_type(it)))
+            .collect()
+    }
+
+    /// Whether holders of values of these attributes are found by an index, or have to be found.
+    pub fn can_follow(&self, followed: &[Selector]) -> bool {
+        if self.executes {
+            return true;
+        }
+        let (schema, indexes) = (&self.catalog.schema, &self.catalog.indexes);
+        let types = followed.iter().flat_map(|it| &it.numbers);
+        types
+            .filter_map(|number| schema.known(*number))
+            .all(|known| indexes.is_ready(known.type_id, store::IndexKind::Equality))
+    }
+
+    /// Whether the groups of entries can be told.
+    pub fn knows_groups(&self) -> bool {
+        self.can_follow(&self.member_attributes())
+    }
+
+    /// Refuses to walk links that no index leads along.
+    pub fn require_follow(&self, followed: &[Selector], wanted: &str) -> Result<(), Stop> {
+        if self.can_follow(followed) {
+            return Ok(());
+        }
+        let names: Vec<&str> = followed.iter().map(Selector::attribute).collect();
+        Stop::refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            format!(
+                "{wanted} needs an equality index on {}",
+                names.join(" and ")
+            ),
+        )
+    }
+
+    /// Refuses to tell groups when no index leads to them.
+    pub fn require_groups(&self, wanted: &str) -> Result<(), Stop> {
+        self.require_follow(&self.member_attributes(), wanted)
+    }
+
+    /// What a membership type means.
+    pub fn reach_of(&self, type_id: TypeId) -> Option<Reach> {
+        let computed = &self.catalog.computed;
+        if type_id == computed.member_of {
+            Some(Reach::Direct)
+        } else if type_id == computed.is_member_of {
+            Some(Reach::Everything)
+        } else {
+            None
+        }
+    }
+
+    /// The groups an entry belongs to, nearest first, that the subject may know of.
+    pub fn groups_of(&self, id: EntryId, reach: Reach) -> Result<Rc<[Group]>, Stop> {
+        self.groups_once((id, reach), || self.climb_from(id, reach))
+    }
+
+    /// The group, unless the subject may not know its members.
+    pub(super) fn known_group(&self, id: EntryId) -> Result<Option<Group>, Stop> {
+        let spelled = self.spelled_name(id)?;
+        let name = self.catalog.schema.resolve_name(&spelled);
+        Ok(name
+            .is_ok_and(|name| self.may_know_members(&name))
+            .then_some(Group { id, spelled }))
+    }
+
+    /// Whether the subject may find a group by its members.
+    pub fn may_know_members(&self, group: &Name) -> bool {
+        let hidden = !self.sees_config && group.is_within(&self.catalog.config);
+        let member = self.catalog.computed.member;
+        !hidden && self.decide(Right::Search, group, Some(member)).allowed
+    }
+
+    /// The entries from which links of the attributes lead to a name, directly or through others;
+    /// worked out once for an operation.
+    pub fn chain_to(
+        &self,
+        followed: &[Selector],
+        target: &Name,
+    ) -> Result<Arc<RoaringTreemap>, Stop> {
+        let followed: Followed = followed.into();
+        let goal = Goal::Chain(target.bytes().into(), followed.clone());
+        self.chain_once(goal, || Climb::to_name(followed, target))
+    }
+
+    /// Whether links of an attribute lead from an entry to a name.
+    pub fn leads_to(&self, id: EntryId, selector: &Selector, target: &Name) -> Result<bool, Stop> {
+        let followed = std::slice::from_ref(selector);
+        Ok(self.can_follow(followed) && self.chain_to(followed, target)?.contains(id.0))
+    }
+
+    /// The members of a group that are entries of this directory.
+    pub fn members_of(&self, group: &Name, reach: Reach) -> Result<Arc<RoaringTreemap>, Stop> {
+        let Lookup::Found(top) = self.snapshot.find(group)? else {
+            return Ok(Arc::default());
+        };
+        if !self.may_know_members(group) {
+            return Ok(Arc::default());
+        }
+        let goal = Goal::Members(group.bytes().into(), reach);
+        self.members_once(goal, || Descent::new(top, reach, self.member_attributes()))
+    }
+}
+
+/// Refuses a walk that has met more than it may keep.
+pub(super) fn refuse_too_many(met: u64, max: u64) -> Result<(), Stop> {
+    if met <= max {
+        return Ok(());
+    }
+    Stop::refuse(
+        ResultCode::ADMIN_LIMIT_EXCEEDED,
+        format!("the assertion about groups leads to more than {max} entries"),
+    )
+}

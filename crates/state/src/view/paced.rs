@@ -1,0 +1,230 @@
+//! Evaluating a filter on an entry in slices: thousands of assertions, or thousands of values.
+//!
+//! Between slices the truth of each assertion that is done is kept, in the order of evaluation,
+//! which never differs, and the number of values that the next assertion has been tested with. An
+//! evaluation that goes on reads the truths again and skips the values, some nanoseconds for each.
+
+use super::{View, VisibleEntry};
+use crate::stop::Stop;
+use schema::{
+    AttributeNumber, ExtensibleAssertion, Filter, Membership, Truth, TypeId, ValueSource,
+};
+use std::cell::{Cell, RefCell};
+use store::EntryId;
+
+/// An entry of so many bytes for each assertion of a filter is evaluated in one piece: that takes
+/// a sixth of a millisecond, if each assertion looks at all of them.
+const WHOLE_BYTES: usize = 16 * 1024;
+/// Work between two looks at the clock, in units of a tested value of 64 octets, which takes some
+/// hundred nanoseconds.
+const UNITS: u32 = 64;
+const OCTETS_PER_UNIT: usize = 64;
+/// How long one slice takes, in microseconds: so long may a short request wait behind each of them,
+/// and a slice costs some microseconds by itself.
+pub const SLICE_US: u64 = 150;
+/// Units of one evaluation that cannot be divided: some 50 ms.
+const UNDIVIDED_UNITS_MAX: u32 = 262_144;
+
+/// An evaluation between two slices.
+#[derive(Debug, Default)]
+pub(super) struct Evaluation {
+    entry: EntryId,
+    /// The log position of the entry's last change: after another one, evaluation begins anew.
+    position: u64,
+    /// The truth of each assertion that is done, in their order.
+    known: Vec<Truth>,
+    /// Values that the next one has been tested with.
+    tested: usize,
+}
+
+/// An entry with a filter that is evaluated on it in slices.
+struct Paced<'p, 'c, 'a> {
+    entry: &'p VisibleEntry<'c, 'a>,
+    known: RefCell<Vec<Truth>>,
+    /// Which assertion comes next.
+    next: Cell<usize>,
+    /// Values that the next assertion has shown, and how many of them it need not test.
+    shown: Cell<usize>,
+    skipped: Cell<usize>,
+    units: Cell<u32>,
+    units_looked: Cell<u32>,
+}
+
+/// The most bytes of an entry on which a filter of this weight is evaluated in one piece.
+pub fn whole_bytes_max(weight: usize) -> usize {
+    WHOLE_BYTES / weight.max(1)
+}
+
+impl View<'_> {
+    /// The truth of a filter for an entry, found in slices if that is allowed.
+    ///
+    /// # Errors
+    /// [Unfinished](Stop::is_unfinished) when the slice is over, a refusal when it takes too much
+    /// where it cannot be divided, and what keeps an assertion from being tested.
+    #[cold]
+    pub fn evaluate_paced(
+        &self,
+        filter: &Filter,
+        entry: &VisibleEntry<'_, '_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Truth, Stop> {
+        let kept = std::mem::take(&mut self.walks().evaluation);
+        let is_same = kept.entry == entry.id && kept.position == entry.position();
+        let kept = if is_same { kept } else { Evaluation::default() };
+        let paced = Paced {
+            entry,
+            known: RefCell::new(kept.known),
+            next: Cell::new(0),
+            shown: Cell::new(0),
+            skipped: Cell::new(kept.tested),
+            units: Cell::new(0),
+            units_looked: Cell::new(0),
+        };
+        let truth = filter.evaluate(&self.catalog.schema, &paced, scratch);
+        if self.is_stopped() {
+            self.walks().evaluation = Evaluation {
+                entry: entry.id,
+                position: entry.position(),
+                tested: paced.shown.get().max(paced.skipped.get()),
+                known: paced.known.into_inner(),
+            };
+        }
+        self.evaluated(truth)
+    }
+
+    /// Whether the work of this slice has taken its time; it begins with the first question.
+    fn is_late(&self) -> bool {
+        let Some(served) = self.served else {
+            return false;
+        };
+        let now_us = served.steady_us();
+        let began_us = self.pace.began_us.get().unwrap_or(now_us);
+        self.pace.began_us.set(Some(began_us));
+        let late = now_us.saturating_sub(began_us) >= SLICE_US;
+        if late {
+            self.tire();
+        }
+        late
+    }
+}
+
+impl Paced<'_, '_, '_> {
+    /// Takes units of work; false when the slice is over.
+    fn spend(&self, units: u32) -> bool {
+        let context = self.entry.context;
+        let spent = self.units.get().saturating_add(units);
+        self.units.set(spent);
+        if spent < self.units_looked.get() {
+            return true;
+        }
+        self.units_looked.set(spent.saturating_add(UNITS));
+        if context.divides_walks() {
+            let late = context.is_late();
+            if late {
+                context.stop_filter(Stop::unfinished());
+            }
+            return !late;
+        }
+        match context.require_light(spent, UNDIVIDED_UNITS_MAX) {
+            Ok(()) => true,
+            Err(stop) => {
+                context.stop_filter(stop);
+                false
+            }
+        }
+    }
+}
+
+impl ValueSource for Paced<'_, '_, '_> {
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        if self.is_left() {
+            return None;
+        }
+        let Some(stored) = self.entry.attribute(number) else {
+            // Values of links are gone through in slices of their own.
+            return self.entry.any_value(number, test);
+        };
+        let mut left = false;
+        let found = stored.values().into_iter().any(|value| {
+            let shown = self.shown.get();
+            if shown >= self.skipped.get() {
+                let octets = u32::try_from(value.len() / OCTETS_PER_UNIT).unwrap_or(u32::MAX);
+                left = !self.spend(octets.saturating_add(1));
+                if left || test(value) {
+                    return true;
+                }
+            }
+            self.shown.set(shown + 1);
+            false
+        });
+        Some(found && !left)
+    }
+
+    fn equal_value(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        match self.entry.finds_values(number) {
+            true => self.entry.equal_value(number, normal, test),
+            false => self.any_value(number, test),
+        }
+    }
+
+    fn finds_values(&self, number: AttributeNumber) -> bool {
+        self.entry.finds_values(number)
+    }
+
+    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        match self.is_left() {
+            true => None,
+            false => self.entry.any_virtual(type_id, test),
+        }
+    }
+
+    fn spelled_name(&self) -> Option<String> {
+        ValueSource::spelled_name(self.entry)
+    }
+
+    fn id(&self) -> Option<u64> {
+        self.entry.id()
+    }
+
+    fn is_member(&self, group: &Membership) -> Option<bool> {
+        self.entry.is_member(group)
+    }
+
+    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
+        self.entry.in_chain(assertion)
+    }
+
+    fn known_truth(&self) -> Option<Truth> {
+        let next = self.next.get();
+        if let Some(known) = self.known.borrow().get(next) {
+            self.next.set(next + 1);
+            return Some(*known);
+        }
+        // An assertion costs something also on an entry without such values.
+        (!self.spend(1)).then_some(Truth::Undefined)
+    }
+
+    fn note_truth(&self, truth: Truth) {
+        if self.is_left() {
+            return;
+        }
+        self.known.borrow_mut().push(truth);
+        self.next.set(self.next.get() + 1);
+        self.shown.set(0);
+        self.skipped.set(0);
+        self.entry.context.forget_values();
+    }
+
+    fn is_left(&self) -> bool {
+        self.entry.context.is_stopped()
+    }
+}

@@ -1,0 +1,81 @@
+//! An entry as it is stored, values that are links included: what the searches of dynamic groups
+//! look at. Nothing of it is computed, and nothing is hidden, whoever asks: secret attributes have
+//! been taken out of the filters.
+
+use super::View;
+use schema::{AttributeNumber, ValueSource};
+use std::ops::ControlFlow;
+use store::{EntryId, EntryView, LinkedSet};
+
+/// An entry as it is stored.
+pub(super) struct StoredEntry<'s, 'v> {
+    pub context: &'s View<'s>,
+    pub id: EntryId,
+    pub view: &'s EntryView<'v>,
+}
+
+impl StoredEntry<'_, '_> {
+    // Not where usual searches look into rows: there it is inlined.
+    #[inline(never)]
+    fn in_row(&self, number: AttributeNumber, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        self.view.any_value(number, test)
+    }
+
+    fn linked_set(&self, number: AttributeNumber) -> Option<LinkedSet> {
+        let snapshot = self.context.snapshot;
+        if !self.view.has_links() {
+            return None;
+        }
+        match snapshot.linked_set(self.id, number) {
+            Ok(set) => set,
+            Err(error) => {
+                self.context.stop_filter(error.into());
+                None
+            }
+        }
+    }
+}
+
+impl ValueSource for StoredEntry<'_, '_> {
+    fn any_value(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        let stored = self.in_row(number, test);
+        let Some(set) = stored.is_none().then(|| self.linked_set(number)).flatten() else {
+            return stored;
+        };
+        let (mut some, mut found) = (false, false);
+        let walked = self.context.each_value(set.set, &mut |value| {
+            some = true;
+            found = test(value);
+            match found {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        if let Err(stop) = walked {
+            self.context.stop_filter(stop);
+        }
+        some.then_some(found)
+    }
+
+    fn equal_value(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        let Some(set) = self.linked_set(number) else {
+            return self.in_row(number, test);
+        };
+        match self.context.member_of_form(&set, normal) {
+            Ok(member) => Some(member.is_some()),
+            Err(stop) => {
+                self.context.stop_filter(stop);
+                None
+            }
+        }
+    }
+}
