@@ -132,6 +132,12 @@ fn changes_are_told_as_they_happen() {
     admin
         .modify(&ada, &[Modification::replace("sn", &["L"])])
         .expect_success();
+    // The change outside the content has been looked at when one after it is told.
+    let alan = format!("uid=alan,ou=People,{SUFFIX}");
+    admin
+        .modify(&alan, &[Modification::add("mail", &["alan@b"])])
+        .expect_success();
+    step("modify uid=alan");
     admin
         .modify(&ada, &[Modification::replace("mail", &["a@b"])])
         .expect_success();

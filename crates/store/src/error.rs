@@ -227,7 +227,11 @@ impl fmt::Display for Error {
                 "{} is damaged: {detail}; bring a backup back with `pando restore`",
                 file.display()
             ),
-            Error::Corrupt { table, detail } => write!(f, "table {table} is damaged: {detail}"),
+            Error::Corrupt { table, detail } => write!(
+                f,
+                "table {table} is damaged: {detail}; `pando check` finds all damage, `pando \
+                 restore` brings a backup back"
+            ),
             Error::Conflict { detail } => f.write_str(detail),
             Error::Cancelled => f.write_str("given up before its end"),
             Error::System { doing, source } => write!(f, "{doing}: {source}"),
