@@ -1,4 +1,5 @@
-//! What one operation may touch: entries of one snapshot, narrowed to one subject.
+//! The view of the directory that one operation works with: the entries of one snapshot, narrowed
+//! to one subject.
 //!
 //! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
@@ -50,44 +51,47 @@ pub(crate) struct Context<'a> {
     snapshot: &'a Snapshot<'a>,
     pub catalog: &'a Catalog,
     pub subject: &'a Subject,
-    /// Numbers of the attributes the subject does not see.
+    /// Numbers of the attributes that are hidden from the subject.
     hidden: &'a NumberSet,
     sees_config: bool,
-    /// Every lender of collective attributes, once they have been read.
+    /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<collective::Lender>>,
-    /// Walks over groups, in slices.
+    /// State of the walks over groups, which run in slices.
     pace: walks::Pace,
-    /// What walks over groups may cost, where that is limited.
+    /// Limits on walks over dynamic groups; unset where no limit applies.
     effort: OnceCell<Box<effort::Effort>>,
-    /// Asked only where the time itself is read: the entryTtl of a dynamic entry.
+    /// The clock, read for `entryTtl` of a dynamic entry; `None` during execution and check.
     clock: Option<&'a dyn Clock>,
-    /// Of the serving thread, unless nobody is served.
+    /// Metrics of the serving thread; `None` during import, execution and check.
     counters: Option<&'a Counters>,
-    /// Where entries may be kept that are too large for the output.
+    /// Temporary files for entries that are too large for the output buffer; `None` where no client
+    /// is served.
     pub spools: Option<&'a Arc<Spools>>,
-    /// What is found must not depend on which indexes are complete here.
+    /// True while a write is executed: results must not depend on which indexes are complete on
+    /// this copy.
     executes: bool,
 }
 
 /// A candidate of a search.
 pub(crate) struct Met<'c, 'a> {
     pub id: EntryId,
-    /// Nothing when it was deleted with its subtree, or is a text. An entry that a text names is
-    /// met under the id of the text.
+    /// The candidate's entry. `None` if the entry was deleted with its subtree, or if the candidate
+    /// is a text (a member name without an entry of that name). If an entry has come to the name of
+    /// the text, this is that entry, while `id` remains the id of the text.
     pub entry: Option<VisibleEntry<'c, 'a>>,
 }
 
-/// See [`Context::met`].
+/// Iterator over the candidates of a search, made by [`Context::met`].
 pub(crate) struct MetEntries<'c> {
     context: &'c Context<'c>,
     stored: CandidateEntries<'c>,
     how: Meeting<'c>,
 }
 
-/// See [`Context::meeting`].
+/// Preparation of [`MetEntries`], made by [`Context::meeting`].
 pub(crate) struct Meeting<'c> {
     hides_some: bool,
-    /// The set whose members they are.
+    /// The group's set and its members, if the candidates are the members of one group.
     members: Option<Box<(SetId, Members<'c>)>>,
 }
 
@@ -116,7 +120,7 @@ impl<'c> MetEntries<'c> {
         if let Some(view) = snapshot.stored_entry(id)? {
             return self.meet(id, view).map(Some);
         }
-        // A text, which an entry may have come to with its superior.
+        // A text may have become the name of an entry that moved there together with its superior.
         let mut entry = None;
         if let Some(named) = snapshot.named_by(id)?
             && !snapshot.has_member(set, named)?
@@ -147,11 +151,12 @@ impl<'c> Iterator for MetEntries<'c> {
     }
 }
 
-/// Where a name leads.
+/// Result of looking a name up.
 pub(crate) enum Place {
-    /// The entry itself.
+    /// The entry with this name.
     Found(EntryId),
-    /// No such entry; the deepest one above it, if any, and how many RDNs lead to it.
+    /// No entry has this name. `matched` is the deepest existing entry above it, if any, and
+    /// `depth` the number of RDNs of that entry's name.
     Missing {
         matched: Option<EntryId>,
         depth: usize,
@@ -160,7 +165,7 @@ pub(crate) enum Place {
 
 impl<'a> Context<'a> {
     pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
-        // Built in place: every request makes one.
+        // Built in place because every request makes a context.
         let mut context = Context {
             snapshot,
             catalog,
@@ -182,7 +187,8 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The same for a request, in which the time can be read and what is sent is counted.
+    /// A context for a client's request: like [`Context::new`], with a clock and with counters for
+    /// what is sent.
     pub fn of_request(
         snapshot: &'a Snapshot<'a>,
         catalog: &'a Catalog,
@@ -196,9 +202,9 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The same for the conditions of a write that is executed: links are followed whether or not
-    /// an index leads along them, since every copy of the directory has to find the same. Whether
-    /// there is an index is asked before the write has its place in the order.
+    /// A context for the conditions of a write that is executed. Links are followed with or without
+    /// an index, because every copy of the directory must find the same entries. Missing indexes
+    /// are reported earlier, before the write has its place in the order.
     pub fn of_execution(
         snapshot: &'a Snapshot<'a>,
         catalog: &'a Catalog,
@@ -209,12 +215,12 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// Whether a client waits for the operation on its serving thread.
+    /// Whether a client waits for the operation on a serving thread.
     pub fn is_served(&self) -> bool {
         self.counters.is_some()
     }
 
-    /// Counts an entry that is sent.
+    /// Counts one entry as sent.
     #[inline]
     pub fn count_entry(&self) {
         if let Some(counters) = self.counters {
@@ -222,24 +228,25 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Counts a continuation reference that is sent.
+    /// Counts one continuation reference as sent.
     pub fn count_reference(&self) {
         if let Some(counters) = self.counters {
             counters.references.add(1);
         }
     }
 
-    /// Whether the subject may see how the server is doing, as it may see the configuration.
+    /// Whether the subject may read `cn=monitor`, which has the same access as the configuration.
     pub fn sees_monitor(&self) -> bool {
         self.sees_config
     }
 
-    /// Whether no entry is hidden from the subject, so that numbers of index rows tell it nothing.
+    /// Whether no entry is hidden from the subject, so that sizes of index rows reveal nothing to
+    /// it.
     pub fn sees_everything(&self) -> bool {
         self.sees_config
     }
 
-    /// Where the name leads. A subject that may not know of the entry learns nothing.
+    /// Looks a name up. An entry that the subject may not know of is reported as missing.
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
         if !self.sees_config && name.is_within(&self.catalog.config) {
             return Ok(Place::Missing {
@@ -256,7 +263,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// `noSuchObject` with the name of the deepest entry that exists.
+    /// The refusal `noSuchObject` with the name of the deepest existing entry as matched name.
     pub fn no_such_object(&self, matched: Option<EntryId>) -> Result<Refusal, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
         if let Some(id) = matched {
@@ -265,7 +272,7 @@ impl<'a> Context<'a> {
         Ok(refusal)
     }
 
-    /// `None` when there is no such entry, or the subject may not learn that there is.
+    /// The entry with this id; `None` if there is none or the subject may not know of it.
     pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let entry = self.reached(id)?;
         match entry {
@@ -274,9 +281,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// An entry that the subject was led to by [`Context::find`], or by a search that asks
-    /// [`Context::in_region`]: both have narrowed it. An id from anywhere else is for
-    /// [`Context::entry`]. `None` when there is no such entry.
+    /// The entry with an id that came from [`Context::find`] or from a search that asks
+    /// [`Context::in_region`], both of which have checked access already. Ids from elsewhere go to
+    /// [`Context::entry`]. `None` if there is no such entry.
     pub fn reached<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
             return Ok(None);
@@ -288,7 +295,7 @@ impl<'a> Context<'a> {
         }))
     }
 
-    /// An entry that is not stored, or not yet.
+    /// Wraps a row that is not, or not yet, stored as an entry of this context.
     pub fn unstored<'c>(&'c self, view: EntryView<'a>) -> VisibleEntry<'c, 'a> {
         VisibleEntry {
             id: EntryId(u64::MAX),
@@ -297,7 +304,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The DN as spelled; empty when there is no such entry.
+    /// The DN as spelled; empty if there is no such entry.
     pub fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
             return Ok(String::new());
@@ -307,15 +314,15 @@ impl<'a> Context<'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Takes out of a filter that was just resolved whatever the subject may not search. Plans,
-    /// counts and walks along links then never look at it.
+    /// Replaces assertions about attributes that the subject may not search in a resolved filter,
+    /// so that plans, counts and walks along links never use them.
     #[inline]
     pub fn narrow(&self, filter: &mut schema::Filter) {
         let catalog = self.catalog;
         (catalog.access).narrow(self.subject, &catalog.schema, filter);
     }
 
-    /// Whether an attribute type is secret to the subject.
+    /// Whether an attribute type is secret for the subject.
     pub fn conceals(&self, type_id: TypeId) -> bool {
         !self.sees_config && self.catalog.access.secrets().contains(type_id)
     }
@@ -330,7 +337,7 @@ impl<'a> Context<'a> {
         )?)
     }
 
-    /// What each part of a filter would find by itself.
+    /// Plan and estimated number of entries for each part of a filter by itself.
     #[cold]
     pub fn filter_parts(&self, filter: &schema::Filter) -> Result<Vec<FilterPart>, Stop> {
         let filter = self.with_lent(filter)?;
@@ -338,7 +345,7 @@ impl<'a> Context<'a> {
         Ok(store::filter_parts(self.snapshot, indexes, &filter)?)
     }
 
-    /// Which index a filter lacks.
+    /// The indexes that would help a filter.
     #[cold]
     pub fn advise(&self, filter: &schema::Filter) -> Result<Advice, Stop> {
         let filter = self.with_lent(filter)?;
@@ -352,35 +359,37 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.candidates(plan, after)?)
     }
 
-    /// The same for who looks at them in their order, in slices, and [gathers](Context::gather)
-    /// them first.
+    /// Candidates with ids greater than `after` for a search in slices that needs them in id order.
+    /// The caller first calls [`Context::gather`] until all are collected.
     pub fn begin_candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_candidates(plan, after)?)
     }
 
-    /// The same for who asks nothing else of them.
+    /// Like [`Context::begin_candidates`], for a caller that only iterates: members of a group are
+    /// read lazily.
     #[inline]
     pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_walk(plan, after)?)
     }
 
-    /// The same for who needs so many entries.
+    /// Like [`Context::begin_candidates`], for a caller that stops after `wanted` matching entries.
     #[inline]
     pub fn begin_page(&self, plan: &Plan, after: EntryId, wanted: u64) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_page(plan, after, wanted)?)
     }
 
-    /// Goes on collecting candidates for a slice; true when all are there.
+    /// Collects candidates for one slice; returns true when all are collected.
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
         if !candidates.are_indexed(&self.catalog.indexes) {
-            // An index that they were to come from is being removed: it may be any entry.
+            // The index that the candidates were to come from is being removed: any entry may
+            // match.
             *candidates = Candidates::Scan;
             return Ok(true);
         }
         Ok(self.snapshot.gather(candidates)?)
     }
 
-    /// The rows of an ordering index.
+    /// The rows of an ordering index from `start` on.
     pub fn order_rows(
         &self,
         base: AttributeNumber,
@@ -390,12 +399,12 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.order_rows(base, start, backwards)?)
     }
 
-    /// How many entries the directory has.
+    /// Number of entries in the directory.
     pub fn entry_count(&self) -> Result<u64, Stop> {
         Ok(self.snapshot.entry_count()?)
     }
 
-    /// As long as it is the same, so is the directory.
+    /// Version of the snapshot; two snapshots of the same version have the same content.
     pub fn version(&self) -> u64 {
         self.snapshot.version()
     }
@@ -405,7 +414,7 @@ impl<'a> Context<'a> {
         !self.hidden.contains(number)
     }
 
-    /// The entries among the candidates after an id, in id order.
+    /// The candidate entries with ids greater than `after`, in id order.
     pub fn entries<'c>(
         &'c self,
         candidates: &'c Candidates,
@@ -423,8 +432,9 @@ impl<'a> Context<'a> {
             })
     }
 
-    /// The same for searches that run in slices: deleted entries that are still stored are met,
-    /// as are texts among the members of a group, and cost a turn each.
+    /// The candidates with ids greater than `after`, for searches in slices. Unlike
+    /// [`Context::entries`] it also yields, without an entry, deleted entries that are still stored
+    /// and texts among the members of a group, so that each of them counts against the slice.
     pub fn met<'c>(
         &'c self,
         candidates: &'c Candidates,
@@ -434,7 +444,8 @@ impl<'a> Context<'a> {
         Ok(self.meet_all(candidates, after, how))
     }
 
-    /// The second half of [`Context::met`], whose result is too large to be in another one.
+    /// Second half of [`Context::met`]: cannot fail, and is separate because its result is too
+    /// large for a `Result`.
     #[inline(always)]
     pub fn meet_all<'c>(
         &'c self,
@@ -449,7 +460,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The first half: what can go wrong.
+    /// First half of [`Context::met`]: everything that can fail.
     #[inline(always)]
     pub fn meeting<'c>(
         &'c self,
@@ -482,17 +493,18 @@ impl<'a> Context<'a> {
         Ok(Some(Box::new((set.set, members))))
     }
 
-    /// Whether an entry of a search lies in its region and in what the subject may search.
+    /// Whether an entry lies in the region of a search and in the part of the tree that the subject
+    /// may search.
     pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
         let inside = self.snapshot.is_within(entry.id, &entry.view, region)?;
         if !inside || self.sees_config || region.base.0 != 0 {
             return Ok(inside);
         }
-        // A search over all naming contexts must not reach the configuration.
+        // A search over all naming contexts must not return the configuration.
         Ok(!self.is_configuration(entry)?)
     }
 
-    /// Whether the subject may not even learn that this candidate of a search is there.
+    /// Whether the subject may not learn that this candidate exists.
     pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
         match entry {
             Some(entry) if !self.sees_config => self.is_configuration(entry),
@@ -510,7 +522,7 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.is_within(entry.id, &entry.view, &region)?)
     }
 
-    /// Whether one of these stands above an entry.
+    /// Whether one of `superiors` stands above an entry.
     pub fn is_below_any(
         &self,
         entry: &VisibleEntry<'_, '_>,
@@ -520,12 +532,12 @@ impl<'a> Context<'a> {
         Ok(self.snapshot.is_at_or_below_any(parent, superiors)?)
     }
 
-    /// What followers need to know of the state.
+    /// The newest and oldest change that the history holds, for followers.
     pub fn extent(&self) -> Result<Extent, Stop> {
         Ok(Extent::of(self.snapshot)?)
     }
 
-    /// The last change of the state.
+    /// Moment of the last change in this snapshot.
     pub fn newest(&self) -> Result<Moment, Stop> {
         Ok(history::newest(self.snapshot)?)
     }
@@ -535,8 +547,8 @@ impl<'a> Context<'a> {
         Ok(history::knows(self.snapshot, moment)?)
     }
 
-    /// Goes through the changes after a moment, until `each` has enough. Whether the subject may
-    /// hear of them is for the caller to ask.
+    /// Calls `each` for the changes after a moment, until it returns false. The caller checks
+    /// whether the subject may see them.
     pub fn changes_after(
         &self,
         after: Moment,
@@ -545,8 +557,9 @@ impl<'a> Context<'a> {
         history::changes_after(self.snapshot, after, each)
     }
 
-    /// The next entry of a deleted subtree, if it is not reclaimed: its id, UUID and former name.
-    /// Whether the subject may hear of it is for the caller to ask.
+    /// Advances `walk` to the next entry of a detached (deleted, not yet reclaimed) subtree and
+    /// returns its id, UUID and former name; `None` when there is none left. The caller checks
+    /// whether the subject may see it.
     pub fn next_fallen(
         &self,
         walk: &mut TreeWalk,
@@ -562,21 +575,22 @@ impl<'a> Context<'a> {
         Ok(Some((id, uuid.unwrap_or_default(), name)))
     }
 
-    /// Whether the subject may learn that there is, or was, an entry of this name.
+    /// Whether the subject may learn that an entry of this name exists or existed.
     pub fn may_hear_of(&self, name: &str) -> bool {
         self.sees_config
             || (self.catalog.schema.resolve_name(name))
                 .is_ok_and(|name| !name.is_within(&self.catalog.config))
     }
 
-    /// Asks the access rules.
+    /// The decision of the access rules.
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
         self.catalog
             .access
             .decide(self.subject, right, &Target { name, attribute })
     }
 
-    /// Refuses with `insufficientAccessRights` and this text unless it is the administrator.
+    /// Refuses with `insufficientAccessRights` and the text `refused` unless the subject is the
+    /// administrator.
     pub fn require_administrator(&self, refused: &str) -> Result<(), Stop> {
         match self.subject.is_administrator() {
             true => Ok(()),
@@ -584,7 +598,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Refuses with `insufficientAccessRights` unless the rules allow it.
+    /// Refuses with `insufficientAccessRights` unless the access rules allow it.
     pub fn require(
         &self,
         right: Right,

@@ -1,5 +1,5 @@
-//! What a walk over the members of dynamic groups may cost whoever asks for it: no index need help
-//! the searches that such groups are made of.
+//! Limits on walks over the members of dynamic groups: the searches in `memberURL` may be ones that
+//! no index helps, so they count against the limits of the subject that asked.
 
 use super::Context;
 use crate::advice;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 /// Entries between two looks at the clock.
 const LOOKS: u64 = 1_024;
 
-/// The limits of a search, and what of them its walks have used up.
+/// The limits of a search, and the start of its walks.
 pub(crate) struct Effort {
     running: Arc<Running>,
     limits: (Limits, Whose),
-    /// When the first walk of this slice began.
+    /// Time at which the first walk of this slice began, in microseconds; `None` before it.
     began_us: Cell<Option<u64>>,
 }
 
 impl Effort {
-    /// Under the limits of a subject.
+    /// Limits of one subject.
     #[cold]
     fn new(running: &Arc<Running>, limits: (Limits, Whose)) -> Effort {
         Effort {
@@ -35,7 +35,7 @@ impl Effort {
 }
 
 impl Context<'_> {
-    /// Holds walks over groups to the limits of a search.
+    /// Subjects walks over groups in this context to the limits of a search.
     #[inline]
     pub fn limit_walks(&self, running: &Arc<Running>, limits: (Limits, Whose)) {
         if self.catalog.has_dynamic_groups {
@@ -44,7 +44,8 @@ impl Context<'_> {
         }
     }
 
-    /// A place for a walk that no index helps, until it is dropped.
+    /// A place among the unindexed searches of the subject, held until it is dropped; `None` if the
+    /// walk needs none.
     pub(super) fn admit_walk(&self, filter: &Filter) -> Result<Option<Permit>, Stop> {
         let Some(effort) = self.effort.get() else {
             return Ok(None);
@@ -54,7 +55,8 @@ impl Context<'_> {
         effort.running.place(self, filter, limit)
     }
 
-    /// Refuses a walk for a dynamic group that has looked at so many entries.
+    /// Refuses a walk for a dynamic group that has looked at more entries, or taken longer, than
+    /// the limits allow.
     pub(super) fn require_effort(&self, looked: u64, filter: &Filter) -> Result<(), Stop> {
         let limits = self.effort.get().map(|it| it.limits);
         let own = limits.map_or(0, |(limits, _)| limits.candidates_max);

@@ -1,4 +1,5 @@
-//! An entry as one subject sees it: its name, what is stored in it, and what a filter finds there.
+//! An entry as one subject sees it: its name, its stored attributes, and the values that a filter
+//! tests.
 
 use super::{Context, Place, Reach};
 use crate::catalog::Catalog;
@@ -20,12 +21,13 @@ pub(crate) struct VisibleEntry<'c, 'a> {
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
-    /// The catalog the entry is read under.
+    /// The catalog under which the entry is read.
     pub fn catalog(&self) -> &'c Catalog {
         self.context.catalog
     }
 
-    /// Where the entry may be kept if it is too large for the output.
+    /// Temporary files for values that are too large for the output; `None` where no client is
+    /// served.
     pub fn spools(&self) -> Option<&'c Arc<Spools>> {
         self.context.spools
     }
@@ -37,41 +39,41 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// The DN, resolved.
+    /// The resolved DN; `None` if it cannot be resolved.
     pub fn name(&self) -> Option<Name> {
         let spelled = self.spelled_name().ok()?;
         self.context.catalog.schema.resolve_name(&spelled).ok()
     }
 
-    /// The entry's UUID, which tells it from all others for good.
+    /// The entryUUID; `None` if the entry has none.
     pub fn uuid(&self) -> Option<[u8; 16]> {
         let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
         clock::parse_uuid(uuid.values().into_iter().next()?)
     }
 
-    /// When it was changed last, if that was on a server of this kind.
+    /// Moment of the last change; `None` if a server of another kind made it.
     pub fn changed_at(&self) -> Option<Moment> {
         let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
         Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
     }
 
-    /// Whether it takes more bytes than this as it is stored.
+    /// Whether the stored row is longer than `bytes`.
     #[inline]
     pub fn is_longer_than(&self, bytes: usize) -> bool {
         self.view.bytes().len() > bytes
     }
 
-    /// The log position of its last change.
+    /// Log position of the entry's last change.
     pub fn position(&self) -> u64 {
         self.view.position()
     }
 
-    /// The entry above it; the root for a naming context.
+    /// Id of the entry above; the root for a naming context.
     pub fn superior(&self) -> EntryId {
         self.view.parent()
     }
 
-    /// The DN as spelled, appended to `out`.
+    /// Appends the DN as spelled.
     pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
         Ok(self.context.snapshot.write_name(&self.view, out)?)
     }
@@ -81,25 +83,25 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.context.shows(number)
     }
 
-    /// Appends the user attributes that the subject may see, as they go on the wire.
+    /// Appends the user attributes that the subject may see, encoded as in a response.
     pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
         self.view.write_user_attributes(self.context.hidden, out);
     }
 
-    /// The stored attributes the subject may see.
+    /// The stored attributes that the subject may see.
     pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
         self.view
             .attributes()
             .filter(|attribute| self.shows(attribute.number))
     }
 
-    /// A stored attribute, if the subject may see it.
+    /// A stored attribute; `None` if it is absent or hidden from the subject.
     pub fn attribute(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
         self.view.attribute(number).filter(|_| self.shows(number))
     }
 
-    /// A stored attribute that the operation itself needs, whatever the subject may see:
-    /// passwords to verify, classes that make an entry an alias or a referral.
+    /// A stored attribute that the operation itself needs, without an access check: passwords to
+    /// verify, or the classes that make an entry an alias or a referral.
     pub fn internal(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
         self.view.attribute(number)
     }
@@ -123,7 +125,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         )
     }
 
-    /// How many entries are directly below this one.
+    /// Number of entries directly below this one.
     pub fn child_count(&self) -> Result<u64, Stop> {
         Ok(self.context.snapshot.child_count(self.id)?)
     }
@@ -205,13 +207,14 @@ impl ValueSource for VisibleEntry<'_, '_> {
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
         let snapshot = self.context.snapshot;
-        // Whichever set it has now: all members may have been exchanged since the search began.
+        // Reads the current set: all members may have been replaced since the search began.
         match snapshot
             .linked_set(EntryId(group.group), group.number)
             .ok()?
         {
             Some(set) if snapshot.has_member(set.set, self.id).ok()? => Some(true),
-            // A text may name it, since it came to its name with a superior.
+            // The set may hold the entry's name as a text, if the entry moved to that name with its
+            // superior.
             Some(set) => {
                 let text = snapshot.text_id(self.name()?.bytes()).ok()?;
                 text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())
