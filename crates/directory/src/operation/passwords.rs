@@ -1,5 +1,5 @@
-//! Passwords in requests, whoever brings them: over which connections they may come, how many, how
-//! long, and how much work their verification may be. Policies are looked at elsewhere.
+//! Checks of passwords in any request: the connection they may come over, their number, their
+//! length, and the work of verifying them. Policies are checked elsewhere.
 
 use crate::session::Peer;
 use crate::stop::Stop;
@@ -8,11 +8,12 @@ use policy::password;
 use protocol::{ChangeOperation, ResultCode};
 use schema::{ResolvedRdn, TypeId};
 
-/// Values of userPassword in one entry, those with options included, and new ones in one request.
-/// Each may be a verification of its own when somebody binds.
+/// Maximum number of values of userPassword in one entry, with options included, and of new ones in
+/// one request. Each may need a verification of its own at a bind.
 pub(crate) const VALUES_MAX: usize = 8;
 
-/// Refuses a password that somebody on the way could read, unless the settings allow it.
+/// Refuses a password over a connection that could be read on the way, unless the settings allow
+/// it.
 pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
     match peer.exposed {
         true => Stop::refuse(
@@ -23,8 +24,8 @@ pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
     }
 }
 
-/// Refuses a write with passwords that may not come this way or may not be stored, and lets
-/// execution count those of the entry.
+/// Refuses a write with passwords over an unprotected connection or of a form that must not be
+/// stored, and makes execution check their number in the entry.
 pub(crate) fn check(
     peer: &Peer,
     administrator: bool,
@@ -60,8 +61,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Refuses a password in a name: names are for everybody, and their values are stored as they are
-/// spelled, neither checked nor hashed.
+/// Refuses a password in an RDN: names are public, and their values are stored as spelled, neither
+/// checked nor hashed.
 pub(crate) fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), Stop> {
     let mut types = rdn.values.iter().map(|(it, _)| it.type_id);
     match types.any(|it| it == password_type) {
@@ -84,7 +85,7 @@ pub(crate) fn refuse_many(count: usize) -> Result<(), Stop> {
     )
 }
 
-/// The values a change brings, and whether they are to be stored.
+/// The values of a change, and whether they are to be stored.
 fn given(change: &Change) -> Box<dyn Iterator<Item = (bool, &Given)> + '_> {
     match change {
         Change::Add(addition) => Box::new(addition.attributes.iter().map(|it| (true, it))),

@@ -1,4 +1,4 @@
-//! Entries that are not stored: the root DSE, the subschema subentry and the monitor.
+//! Searches of entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
 use crate::monitor::{self, Node};
@@ -12,7 +12,7 @@ use crate::virtual_entry::VirtualEntry;
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, Scope, SearchRequest, response};
 use schema::{Name, Truth};
 
-/// The entry that a name as spelled is of, if that one is not stored.
+/// The entry of a name as spelled; `None` unless it is one that is not stored.
 pub(crate) fn entry(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn entry(
     }
 }
 
-/// The same for a resolved name.
+/// The entry of a resolved name; `None` unless it is one that is not stored.
 pub(crate) fn entry_of(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn entry_of(
     Ok(None)
 }
 
-/// The entries in scope of a search whose base is not stored.
+/// The entries in scope of a search whose base is not stored; `None` for other bases.
 pub(crate) fn nodes(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn nodes(
         return Ok(None);
     };
     let name = request.base.to_owned();
-    // Nothing stands below such an entry.
+    // Root DSE and subschema subentry have no entries below them.
     let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
     Ok(Some(match in_scope {
         true => vec![Node { name, entry }],
@@ -76,7 +76,7 @@ pub(crate) fn nodes(
     }))
 }
 
-/// Whether a name is of the monitor, for those who may know of it.
+/// Whether a name is one of the monitor, and the subject may know of it.
 fn is_monitor(context: &Context<'_>, name: &Name) -> bool {
     name.is_within(&context.catalog.monitor) && context.sees_monitor()
 }
@@ -122,7 +122,7 @@ fn monitor_nodes(
     Err(refusal.into())
 }
 
-/// Answers a search for such entries.
+/// Answers a search for entries that are not stored.
 pub(crate) fn answer(
     (context, needs): (&Context<'_>, &Needs<'_>),
     (id, request): (MessageId, &SearchRequest<'_>),
@@ -140,7 +140,7 @@ pub(crate) fn answer(
         );
     }
     let catalog = context.catalog;
-    // The root DSE is no entry of any kind.
+    // The subentries control does not apply to the root DSE.
     let is_root = request.base.trim_start_matches(' ').is_empty();
     let filter = match asked.and_then(|it| it.subentries) {
         Some(asked) if !is_root => extras::narrowed(catalog, filter, asked),
