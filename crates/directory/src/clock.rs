@@ -1,19 +1,19 @@
-//! Time and random identifiers, passed in so that tests and replays own them.
+//! Time and random identifiers, passed in so that tests and replays control them.
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Random bytes taken from the system at once: asking costs more than a UUID's other work.
+/// Random bytes taken from the system at once: a system call costs more than making a UUID.
 const POOL_BYTES: usize = 1024;
 
 thread_local! {
-    /// Random bytes of this thread, and how many of them are used.
+    /// Random bytes of this thread, and the number already used.
     static POOL: RefCell<([u8; POOL_BYTES], usize)> =
         const { RefCell::new(([0; POOL_BYTES], POOL_BYTES)) };
 }
 
-/// Where a node gets its time and its unique identifiers from. Execution never asks it: both are
-/// filled in before a write gets its place in the order.
+/// Source of a node's time and unique identifiers. Execution never uses it: both are filled in
+/// before a write gets its place in the order.
 pub trait Clock: Send + Sync {
     /// Microseconds since 1970-01-01T00:00:00Z.
     fn now_us(&self) -> u64;
@@ -64,7 +64,7 @@ pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// The UUID in its text form; `None` for other text.
+/// The UUID in its text form; `None` for any other text.
 pub(crate) fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     let mut uuid = [0; 16];
     let mut digits = text.iter().filter(|it| **it != b'-');
@@ -123,7 +123,8 @@ pub(crate) fn generalized_time(time_us: u64) -> String {
     )
 }
 
-/// The seconds since 1970 of a generalized time as [`generalized_time`] prints it.
+/// Seconds since 1970 of a generalized time as [`generalized_time`] prints it; `None` for any other
+/// text.
 pub(crate) fn seconds_of(text: &[u8]) -> Option<u64> {
     let digits = text.strip_suffix(b"Z").filter(|it| it.len() == 14)?;
     let part = |from: usize, length: usize| -> Option<u64> {
@@ -154,7 +155,8 @@ pub(crate) fn exact_time(time_us: u64) -> String {
     format!("{}.{:06}Z", &seconds[..14], time_us % 1_000_000)
 }
 
-/// The microseconds since 1970 of a generalized time in UTC with whole seconds or a fraction.
+/// Microseconds since 1970 of a generalized time in UTC, with whole seconds or a fraction; `None`
+/// for any other text.
 pub(crate) fn micros_of(text: &[u8]) -> Option<u64> {
     let (seconds, fraction) = match text.iter().position(|it| matches!(it, b'.' | b',')) {
         Some(at) => (&text[..at], text[at + 1..].strip_suffix(b"Z")?),
@@ -190,7 +192,7 @@ pub(crate) fn parse_change_sequence_number(text: &str) -> Option<(u64, u32)> {
     let of_day = digits(8, 10, 10)? * 3_600 + digits(10, 12, 10)? * 60 + digits(12, 14, 10)?;
     let time_us = (days * 86_400 + of_day) * 1_000_000 + digits(15, 21, 10)?;
     let counter = u32::try_from(digits(23, 29, 16)?).ok()?;
-    // Printing it again compares every character that was not looked at.
+    // Printing it again compares the characters that were not parsed.
     (change_sequence_number(time_us, counter, 0) == text.to_ascii_lowercase().replace('z', "Z"))
         .then_some((time_us, counter))
 }

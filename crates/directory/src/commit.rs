@@ -1,4 +1,4 @@
-//! Where writes get their order.
+//! Where writes get their place in the order.
 //!
 //! Alone, the order is the node's own queue ([`LocalLog`]). In a cluster it is a replicated log
 //! behind the same contract, and nothing else in this crate changes.
@@ -6,22 +6,22 @@
 use crate::stop::Failure;
 use crate::write::Write;
 
-/// Writes that are applied wholly or not at all: one ordinary write, or those of a transaction.
+/// Writes that are executed all or none: one ordinary write, or those of a transaction.
 pub(crate) type Unit<'w> = &'w [Write];
 
-/// Units that share one place in the order, with everything that execution must not look up.
+/// Units with one place in the order, and everything that execution must not look up.
 #[derive(Debug)]
 pub(crate) struct Record<'w> {
     /// Place in the order, from 1.
     pub position: u64,
-    /// Microseconds since 1970, never before the time of the record before it.
+    /// Time in microseconds since 1970, never before that of the previous record.
     pub time_us: u64,
-    /// What is to be done, in the order of execution.
+    /// The units, in the order of execution.
     pub units: Vec<Unit<'w>>,
 }
 
 impl<'w> Record<'w> {
-    /// All writes, whatever unit they belong to.
+    /// The writes of all units.
     pub fn writes(&self) -> impl Iterator<Item = &'w Write> {
         self.units.iter().copied().flatten()
     }
@@ -32,15 +32,15 @@ pub(crate) trait CommitLog: Send {
     /// Gives the units their place in the order. When it returns, that place is final.
     ///
     /// # Errors
-    /// The log cannot be reached; nothing was ordered.
+    /// The log cannot be reached; no unit has a place in the order.
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure>;
 
-    /// The record just appended was not executed (its transaction failed) and never will be:
-    /// its place is free again.
+    /// Takes back the last record, which was not executed because its transaction failed: its place
+    /// is free again.
     fn forget(&mut self, position: u64);
 }
 
-/// The order of a node that is alone: as they come.
+/// The order of a single node: the order of arrival.
 #[derive(Debug)]
 pub(crate) struct LocalLog {
     position: u64,
@@ -48,7 +48,7 @@ pub(crate) struct LocalLog {
 }
 
 impl LocalLog {
-    /// Goes on after the last position and time found in the store.
+    /// Continues after the last position and time found in the store.
     pub fn new(position: u64, time_us: u64) -> LocalLog {
         LocalLog { position, time_us }
     }

@@ -1,4 +1,4 @@
-//! The attribute types that operations themselves name, looked up once.
+//! The attribute types that operations refer to by name, looked up once.
 
 use schema::{AttributeNumber, Description, Schema, TypeId};
 
@@ -9,7 +9,7 @@ pub(crate) struct Known {
     pub number: AttributeNumber,
 }
 
-/// Every stored attribute that an operation names. All of them have numbers from the first write.
+/// All stored attributes that operations refer to. Each has a number from the first write on.
 #[derive(Debug, Clone)]
 pub(crate) struct Knowledge {
     pub object_class: Known,
@@ -86,7 +86,7 @@ impl Knowledge {
     }
 }
 
-/// A schema whose dictionary numbers every type of [`STORED`], with the rows to keep.
+/// A schema whose dictionary numbers every type in [`STORED`], with the dictionary rows to store.
 pub(crate) fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) {
     let mut schema = schema.clone();
     let mut rows = Vec::new();
@@ -105,14 +105,14 @@ pub(crate) fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) 
     (schema, rows)
 }
 
-/// The types whose values are computed when asked for.
+/// The attribute types whose values are computed when they are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Computed {
     pub entry_dn: TypeId,
     pub subschema_subentry: TypeId,
     pub has_subordinates: TypeId,
     pub num_subordinates: TypeId,
-    /// Of index definitions: how far the index is built.
+    /// The progress of an index build, in index definitions.
     pub index_state: TypeId,
     /// The groups that name the entry.
     pub member_of: TypeId,

@@ -55,7 +55,6 @@ impl Walk {
 /// The walk that yields the requested order; `None` if no index has that order or sorting the
 /// candidates probably looks at fewer entries. A view needs all entries before it shows the first;
 /// sorting reads them in stored order, which for a million entries takes a third of a walk's work.
-/// third of a walk's work.
 pub(super) fn plan(
     context: &Context<'_>,
     needs: &Needs<'_>,
