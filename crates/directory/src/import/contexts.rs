@@ -182,7 +182,7 @@ impl Contexts {
         })
     }
 
-    /// Why an entry of this name, which no context holds, is rejected.
+    /// The reason for rejecting an entry of this name, which lies in no context.
     pub fn missing(&self, dn: &str) -> String {
         let wanted = suffix_of(dn);
         self.with(|state| {
@@ -201,19 +201,19 @@ impl Contexts {
         })
     }
 
-    /// Contexts that entries asked for in vain.
+    /// The contexts that rejected entries would need.
     pub fn missing_ones(&self) -> Vec<MissingContext> {
         self.with(|state| state.missing.clone())
     }
 
-    /// Contexts that the configuration does not list.
+    /// The contexts that the configuration does not have yet.
     pub fn new_ones(&self) -> Vec<Context> {
         self.with(|state| state.known.iter().filter(|it| it.is_new).cloned().collect())
     }
 }
 
-/// The naming context that a name outside all contexts asks for: the nearest name from it upwards
-/// whose RDN is of the kind suffixes are made of (RFC 2247 `dc`, else `o` or `c`), or the topmost.
+/// The naming context for a name outside all contexts: the nearest superior whose RDN is usual for
+/// suffixes (RFC 2247 `dc`, else `o` or `c`), or else the topmost name.
 fn suffix_of(dn: &str) -> String {
     let parts: Vec<_> = rdns(dn).filter_map(Result::ok).collect();
     let is_suffix = |attribute: &str| {
@@ -228,7 +228,8 @@ fn suffix_of(dn: &str) -> String {
     spelled(&parts[at.min(parts.len())..])
 }
 
-/// Octets to insert, remove or replace to make one name of another, in any case (Levenshtein).
+/// Number of octets to insert, remove or replace to make one name from the other, ignoring case
+/// (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let other = other.as_bytes();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -243,7 +244,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The names of the topmost `from` RDNs of a name, of `from + 1`, … up to the superior's.
+/// The names of the topmost `from` RDNs of a name, of `from + 1`, and so on, up to its superior.
 pub(super) fn superiors(dn: &str, from: usize) -> Vec<String> {
     let parts: Vec<_> = rdns(dn).filter_map(Result::ok).collect();
     (from..parts.len())
