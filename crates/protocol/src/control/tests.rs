@@ -376,7 +376,7 @@ fn dereference() {
     out.clear();
     many.encode(&mut out);
     assert!(DereferenceRequest::decode(&out).is_err());
-    // A value that leads nowhere has no attributes at all.
+    // A value that names no entry has no attributes.
     let dangling = DereferenceResponse {
         results: vec![DereferenceResult {
             attribute: "m",
