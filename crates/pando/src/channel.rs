@@ -387,7 +387,7 @@ impl Offline {
         let inbox = Arc::new(Inbox::default());
         let mailbox: Arc<dyn Mailbox> = Arc::clone(&inbox) as Arc<dyn Mailbox>;
         let mut worker = directory.worker(mailbox).map_err(Problem::failed)?;
-        // Whoever may open the folder may administer the node.
+        // A user who may open the folder may administer the node.
         let peer = Peer {
             address: None,
             secure: true,

@@ -166,7 +166,7 @@ pub struct Change<'a> {
     pub attribute: PartialAttribute<'a>,
 }
 
-/// What a change does (RFC 4511 §4.6, RFC 4525).
+/// Kind of a change (RFC 4511 §4.6, RFC 4525).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOperation {
     /// Adds values.

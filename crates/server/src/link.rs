@@ -102,13 +102,13 @@ struct Held {
 /// State of a connection with regard to turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It needs no turn.
+    /// The connection needs no turn.
     None,
-    /// It is to be queued for a turn.
+    /// The connection is to be queued for a turn.
     Wished,
-    /// It is queued.
+    /// The connection is queued.
     Waiting,
-    /// It has its turn.
+    /// The connection has its turn.
     Given,
 }
 

@@ -116,7 +116,7 @@ impl Follow<'_> {
             }
         };
         match done {
-            // Whatever the reason, received changes may not be applied yet.
+            // After any of these ends, received changes may not be applied yet.
             Ok(()) | Err(Trouble::Stopped | Trouble::Lost(_)) => self.save(&streams)?,
             Err(_) => {}
         }

@@ -508,7 +508,7 @@ fn effective_rights() {
     check!(EffectiveRightsRequest, alone, request("dn:cn=a", &[]));
     let both = b"\x30\x0c\x04\x00\x30\x08\x04\x02cn\x04\x02sn";
     check!(EffectiveRightsRequest, both, request("", &["cn", "sn"]));
-    // As clients of 389 Directory Server send it.
+    // Value as clients of 389 Directory Server send it.
     let plain = EffectiveRightsRequest::decode(b"dn:cn=a").unwrap();
     assert_eq!(plain, request("dn:cn=a", &[]));
     let capitals = EffectiveRightsRequest::decode(b"DN:cn=a").unwrap();
