@@ -54,7 +54,7 @@ impl Account {
         }
     }
 
-    /// What the account may do after a right password.
+    /// Usability of the account after a right password, at a time in microseconds since 1970.
     pub fn standing(&self, now_us: u64) -> Standing {
         self.policy.standing(&self.state, now_us)
     }

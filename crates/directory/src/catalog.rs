@@ -70,7 +70,7 @@ pub(crate) struct Catalog {
     /// Attribute types for the groups of an entry that a request for all operational attributes
     /// (`+`) returns.
     pub shown_memberships: SmallVec<[TypeId; 2]>,
-    /// What happens to values that name a deleted entry.
+    /// Handling of values that name a deleted entry.
     pub deleted_members: DeletedMembers,
     /// Whether some entry of this database is, or once was, a subentry.
     pub has_subentries: bool,

@@ -68,7 +68,7 @@ pub(crate) struct Area {
     pub kind: AreaKind,
 }
 
-/// What an area is searched for.
+/// Kind of result that a search looks for in an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AreaKind {
     /// Entries that match the filter.

@@ -54,7 +54,7 @@ pub enum ExportFormat {
     BareBer,
 }
 
-/// What to export, and how.
+/// Selection of an export, and its output.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
     /// The base of the subtree to export; `None` for all naming contexts except `cn=config`.

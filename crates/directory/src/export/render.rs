@@ -121,7 +121,7 @@ impl Rules {
             },
             except,
             filter,
-            // Whoever can read the folder may read everything.
+            // A user who can read the folder may read everything.
             subject: Subject::server(),
             selected,
             format: options.format,
