@@ -76,7 +76,7 @@ fn a_backup_is_made_while_writes_go_on() {
         .expect(0)
         .says("no problem found");
     assert_eq!(names(&pando.folder.join("backup")), kept);
-    // What was acknowledged before is in it.
+    // The entry acknowledged before the backup is in it.
     let restored = text(&pando.folder.join("restored"));
     pando.run(&["restore", &backup, &restored]).expect(0);
     let found = pando.run(&["export", &restored, &before, "--attributes", "uid"]);

@@ -447,7 +447,7 @@ fn nothing_is_missing_after_crashes() {
     for round in 0..4 {
         add(&pando, &format!("round{round}-"), 30);
         pando.kill();
-        // Whoever opens it first executes the log: a tool, or the next server.
+        // The next process to open the node executes the log: a tool, or the server.
         if round % 2 == 0 {
             pando.assert_clean();
         }

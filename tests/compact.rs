@@ -85,7 +85,7 @@ fn count_up(mut admin: Client, number: u32, enough: &AtomicBool, done: &AtomicU6
         let change = Modification::replace("title", &[&next.to_string()]);
         admin.modify(&name(number), &[change]).expect_success();
         done.store(next, Ordering::Relaxed);
-        // What was acknowledged is seen, on whichever file.
+        // The acknowledged value is seen, on whichever file.
         let entry = admin.read(&name(number)).expect("it is there");
         assert_eq!(entry.text("title"), next.to_string());
     }

@@ -11,7 +11,7 @@ use conformance::{Clause, Site, Transport, Verdict};
 use kit::{ADMIN, PASSWORD, Subject};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What Pando does not do yet: clause and reason.
+/// Clauses that Pando does not pass yet, each with the reason.
 const OPEN: &[(&str, &str)] = &[];
 
 fn main() -> ExitCode {

@@ -12,7 +12,7 @@ use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
 
 /// As many as run where a process may open 1,024 files: a client here has two.
 const MANY: usize = 200;
-/// What an idle connection may cost the server, in bytes beside the kernel's.
+/// The most memory that an idle connection may take of the server, in bytes beside the kernel's.
 const BYTES_MAX: usize = 4096;
 
 fn node(settings: &str) -> Pando {
@@ -46,7 +46,8 @@ fn used_connections(pando: &Pando, count: usize) -> Vec<Client> {
 #[test]
 fn an_idle_connection_costs_little() {
     let mut pando = node("");
-    // What the first connections grow is not theirs alone: buffers, caches, the allocator's pages.
+    // Memory grown by the first connections is not theirs alone: buffers, caches, the allocator's
+    // pages.
     let first = used_connections(&pando, 50);
     let pid = pando.process().pid();
     let before = anonymous_bytes(pid);

@@ -69,7 +69,8 @@ fn writes_stop_and_resume_reads_go_on() {
     pando.assert_clean();
 }
 
-/// Whatever is refused, the log has one line a minute; and a few megabytes are enough to go on.
+/// The log has one line a minute however many updates are refused, and a few megabytes are enough
+/// to go on.
 #[test]
 fn little_room_is_enough_and_the_log_stays_short() {
     let disk = Disk::of(120);
@@ -161,7 +162,7 @@ fn an_import_says_that_there_is_no_space() {
     // The estimate may be too high: it only warns.
     let warned = pando.run_on_node(&["import"], &[&*file]).expect(1);
     warned.says("the import needs about 3").says("free");
-    // What is in a compressed file nobody knows before.
+    // The size of a compressed file's content is not known before.
     tools::run("gzip", &[&*file], "").expect(0);
     let answer = pando.run_on_node(&["import"], &[&format!("{file}.gz")]);
     assert_eq!(answer.status, 1, "{}", answer.err);
@@ -229,7 +230,7 @@ fn a_backup_is_refused_when_room_is_short() {
             .collect();
         tools::run(all[0], &all[1..], "").expect(0).out
     };
-    // What an interrupted backup left goes first, but that is not enough.
+    // The rest of an interrupted backup is removed first, but that is not enough.
     let partial = format!("{to}/20250101000000Z.partial");
     inside(&["mkdir", &partial]);
     let filler = format!("{to}/filler");

@@ -1,4 +1,4 @@
-//! What the log says of operations: nothing but failed binds, or one line for each.
+//! The log's lines about operations: nothing but failed binds, or one line for each.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -323,7 +323,7 @@ fn compressed_streams_are_imported() {
     }
 }
 
-/// Whatever encrypts a stream does: here it is what every machine has.
+/// A tool that every machine has stands for any that encrypts a stream.
 #[test]
 fn exports_and_backups_go_through_a_tool_that_encrypts() {
     let pando = node();

@@ -133,7 +133,7 @@ fn ten_thousand_mailboxes_and_aliases() {
     // An alias has no mailbox, and a mailbox is no alias.
     tools::postmap(config, &mailboxes, "alias7@example.com").expect(1);
     tools::postmap(config, &aliases, "box7@example.com").expect(1);
-    // What a filter must escape.
+    // Characters that a filter must escape.
     tools::postmap(config, &mailboxes, "*@example.com").expect(1);
     tools::postmap(config, &mailboxes, "box7)(mailid=*@example.com").expect(1);
 }

@@ -62,7 +62,7 @@ fn a_hangup_reads_the_settings_again() {
                 .then(|| line.to_owned())
         });
     assert!(said.contains("changed: connections, limits"), "{said}");
-    // Who was there goes on; who comes now has the new limits.
+    // Connections from before keep their limits; new ones have the new limits.
     assert_eq!(search(&mut before), ResultCode::SUCCESS);
     let mut after = pando.client();
     assert_eq!(search(&mut after), ResultCode::SIZE_LIMIT_EXCEEDED);
@@ -167,10 +167,10 @@ fn part(text: &str) -> &str {
     &text[at..text.find("-----END CERTIFICATE").expect("its end")]
 }
 
-/// Who am I? (RFC 4532) with message id 1.
+/// The request Who am I? (RFC 4532) with message id 1.
 const WHO_AM_I: [u8; 32] = *b"\x30\x1e\x02\x01\x01\x77\x19\x80\x171.3.6.1.4.1.4203.1.11.3";
 
-/// Who reads the log may go away: the stop is as orderly as any.
+/// A closed log does not matter: the stop is as orderly as any.
 #[test]
 fn a_closed_standard_error_does_not_end_the_stop() {
     let pando = Pando::init();

@@ -1,4 +1,4 @@
-//! What a server does over its life: TLS, paging across restarts, an orderly end.
+//! Life of a server: TLS, paging across restarts, an orderly end.
 
 use std::io;
 use std::path::PathBuf;
@@ -175,7 +175,7 @@ fn tls_from_the_first_byte_and_on_request() {
         .expect(0)
         .says(kit::ADMIN);
     trusting(&certificate, &plain, &bind).expect(0);
-    // What is for protected connections only knows both ways.
+    // SASL PLAIN is for protected connections only; it works over both kinds of TLS.
     let who = format!("dn:{}", kit::ADMIN);
     let sasl = [
         "-Q",

@@ -23,10 +23,10 @@ const PEOPLE: usize = 60_000;
 const SUBTREE: usize = PEOPLE + UNITS + 1;
 /// Entries beside: the suffix and somebody who is written to.
 const OTHERS: usize = 2;
-/// What a write waits at most while the subtree is reclaimed, in a build without optimisation on a
-/// loaded machine.
+/// The longest time that a write may wait while the subtree is reclaimed, in a build without
+/// optimisation on a loaded machine.
 const WRITE_TAKES_MAX: Duration = Duration::from_secs(5);
-/// What the log says at the end.
+/// The log line that ends the removal.
 const REMOVED: &str = "the entries of deleted subtrees are removed";
 
 /// A node with the subtree, not served.
@@ -183,7 +183,7 @@ fn take(client: &mut Client, id: MessageId, there: &mut Ids, gone: &mut Ids) -> 
     }
 }
 
-/// What a provider says until the next cookie.
+/// UUIDs present and deleted that a provider reports until the next cookie, and that cookie.
 fn until_cookie(client: &mut Client, id: MessageId) -> (Ids, Ids, String) {
     let (mut there, mut gone) = (Ids::new(), Ids::new());
     loop {
@@ -247,7 +247,7 @@ fn sixty_thousand_entries_go_at_once() {
     assert!(took < WRITE_TAKES_MAX && slowest < WRITE_TAKES_MAX);
     assert!(writes > 20, "{writes} writes");
 
-    // Those who follow were told of each entry, by its UUID and by its name.
+    // The followers were told of each entry, by its UUID and by its name.
     let (_, gone, _) = until_cookie(&mut follower, sync_id);
     assert_eq!(gone.len(), SUBTREE);
     there.retain(|it| !gone.contains(it));
@@ -311,7 +311,7 @@ fn crashes_change_nothing_of_it() {
             pando.kill();
             pando.assert_clean();
         } else {
-            // Who was away is told of each entry, before or after it is removed for good.
+            // A client that was away is told of each entry, before or after it is removed for good.
             let id = sync(&mut client, SyncMode::RefreshOnly, Some(&cookie));
             let (added, gone, _) = until_cookie(&mut client, id);
             assert_eq!((added.len(), gone.len()), (1, SUBTREE));

@@ -120,7 +120,7 @@ fn result_of(message: &[u8]) -> io::Result<Option<LdapResult>> {
     }
 }
 
-/// What a message says.
+/// Decodes a message.
 pub fn decoded(message: &[u8]) -> io::Result<ResponseMessage<'_>> {
     ResponseMessage::decode(message).map_err(|error| io::Error::other(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What a benchmark has to say: shown as it comes, kept for the file.
+//! Lines of a benchmark: shown as they come, kept for the file.
 
 use std::fs;
 use std::io::{self, Write};

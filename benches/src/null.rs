@@ -21,7 +21,7 @@ const LISTENER: u64 = u64::MAX;
 const SUCCESS: u8 = 0;
 const COMPARE_TRUE: u8 = 6;
 
-/// What the answers are made of.
+/// The parts that answers are made of.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// Name of the entry that every search but a base search finds.

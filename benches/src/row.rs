@@ -9,7 +9,7 @@ use load::template::{Defines, Generator, Template};
 use crate::process::Server;
 use crate::subject::{ADMINISTRATOR, PASSWORD, Subject};
 
-/// What the databases hold.
+/// Kind of entries in the databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// Appendix C with a password: 2.7 KB each.
@@ -54,7 +54,7 @@ impl Data {
     }
 }
 
-/// What must be reached.
+/// The result that a row must reach.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     /// The server's CPU for an operation at most this part of slapd's.
@@ -70,7 +70,7 @@ pub enum Goal {
     },
 }
 
-/// What is done.
+/// Kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Search by uid, no attributes.
@@ -96,13 +96,13 @@ pub enum Work {
 pub struct Row {
     /// As written in the table.
     pub name: &'static str,
-    /// What is done.
+    /// Kind of work.
     pub work: Work,
     /// Connections.
     pub connections: usize,
     /// Requests in flight on each.
     pub depth: usize,
-    /// What must be reached.
+    /// The result that must be reached.
     pub goal: Goal,
 }
 

@@ -20,7 +20,7 @@ pub const PASSWORD: &str = "password";
 /// How long a server may take until it answers; after a crash it executes its log first.
 const START_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Who is measured.
+/// The server measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Debian's slapd.
@@ -205,7 +205,7 @@ impl Folder {
         self.finish(Subject::Pando, &mut command)
     }
 
-    /// What the last command of a server has said.
+    /// The file with the log of a server's last command.
     fn log(&self, subject: Subject) -> PathBuf {
         self.path.join(format!("{}.log", subject.name()))
     }

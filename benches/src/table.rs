@@ -47,7 +47,7 @@ impl Sum {
     }
 }
 
-/// What one row has given, by server.
+/// Results of one row, by server.
 pub type Results = [Option<Sum>; 3];
 
 /// Where a server stands in [`Results`].

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// What a command cost.
+/// Time and memory that a command took.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Until it ended.
@@ -56,7 +56,7 @@ impl Timed {
         })
     }
 
-    /// What the program writes.
+    /// The standard output of the program; an error when it was not kept, or is read already.
     pub fn output(&mut self) -> io::Result<impl Read + use<>> {
         let output = self.child.stdout.take();
         output.ok_or_else(|| io::Error::other("the output is not read, or by somebody else"))

@@ -1,4 +1,4 @@
-//! What people get wrong, and what they are told.
+//! Mistakes that people make, and the messages about them.
 
 use kit::SUFFIX;
 

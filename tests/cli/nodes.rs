@@ -192,7 +192,7 @@ fn schema_is_shown_and_extended() {
         .pando(&["schema", "show", "node", "maildrop"])
         .expect(0)
         .says("'maildrop'");
-    // The same again is no mistake.
+    // Adding a schema file again is no mistake.
     shell.pando(&["schema", "add", "node", schema]).expect(0);
     shell.folder.write(
         "other.schema",

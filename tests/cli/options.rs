@@ -63,7 +63,7 @@ fn options(shell: &Shell, command: &[String]) -> Found {
     names.map(|name| (command.clone(), name)).collect()
 }
 
-/// What the page says, below a heading for each subcommand.
+/// Options on the page, below a heading for each subcommand.
 fn on_page(page: &str) -> Found {
     let mut command = "";
     let mut found = Found::new();

@@ -36,7 +36,8 @@ fn an_import_names_what_looks_like_a_secret() {
         .run_on_node(&["schema", "add"], &["acme.schema"])
         .expect(0);
     let imported = pando.run_on_node(&["import"], &["ada.ldif"]).expect(0);
-    // What is secret already, what no entry has, and what cannot be a secret is not named.
+    // Attributes that are secret already, that no entry has, or that cannot be secret are not
+    // named.
     let names = "here: acmeApiKey, acmeSecret\n";
     assert!(imported.err.contains(names), "{}", imported.err);
     let typed = format!(

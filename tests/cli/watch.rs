@@ -212,7 +212,7 @@ fn indexes_are_proposed_for_dear_searches() {
     assert_eq!(json["searches"][0]["unindexed"], 3);
     assert_eq!(json["proposals"][0]["attribute"], "sn");
     assert!(json["proposals"][0]["bytes"].as_u64() > Some(50_000));
-    // What was proposed helps.
+    // The proposed index helps.
     pando
         .run_on_node(&["index", "add"], &["sn", "equality"])
         .expect(0);

@@ -240,7 +240,7 @@ fn session_tracking() {
     assert_eq!(found.len(), 1);
 }
 
-/// What a client says about itself is quoted: it cannot look like what the server says.
+/// A client's session tracking text is quoted: it cannot look like a line of the server's.
 #[test]
 fn tracked_sessions_stand_in_the_log() {
     let mut pando = Pando::init();

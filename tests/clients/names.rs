@@ -141,7 +141,7 @@ fn names_are_written_as_rfc_4514_does() {
     assert!(admin.read(&written).is_none());
     let found = admin.search(SUFFIX, Scope::SingleLevel, "(ou=f)", &["1.1"]);
     assert_eq!(found.only().name, format!("ou=f,{SUFFIX}"));
-    // What is exported is imported as it was.
+    // Exported entries are imported as they were.
     pando.stop();
     let exported = pando.export();
     let again = Pando::init_in(Folder::new(), &["--suffix", SUFFIX, "--no-base"]);

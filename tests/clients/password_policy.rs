@@ -107,7 +107,7 @@ fn compares_of_passwords_are_held_against_the_policy() {
     let outcome = compare(&subject, ADA, "right").expect(ResultCode::COMPARE_FALSE);
     assert_eq!(outcome.control(oid::PASSWORD_POLICY), None);
     noted(&subject, ADA, ("pwdFailureTime", 2));
-    // The same where the check is slow.
+    // A scheme whose check is slow.
     let modern = "{ARGON2}$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$\
                   wrongwrongwrongwrongwrongwrongwrongwrongwro";
     set(&subject, GRACE, modern);

@@ -269,7 +269,7 @@ fn assertion_control() {
     };
     assert_eq!(search("!assert=(uid=ada)"), code::SUCCESS);
     assert_eq!(search("!assert=(uid=grace)"), code::ASSERTION_FAILED);
-    // What nobody knows must not be overlooked when it is critical.
+    // A critical control that the server does not know must be refused.
     let unknown = search("!1.2.3.4.5.6.7.8.9");
     assert_eq!(unknown, code::UNAVAILABLE_CRITICAL_EXTENSION);
 }

@@ -1,4 +1,4 @@
-//! Who may read what: secrets under every name, and a directory that is closed to strangers.
+//! Rights to read: secrets under every name, and a directory that is closed to strangers.
 
 use super::{ADA, SUFFIX, code};
 use kit::Subject;

@@ -62,7 +62,7 @@ fn a_subject_has_so_many_at_a_time() {
     ] {
         assert!(diagnostic.contains(part), "{part} in {diagnostic}");
     }
-    // What an index finds is not concerned, nor are others.
+    // Searches that an index helps are not limited, nor are other subjects.
     let found = other.search(SUFFIX, Scope::WholeSubtree, "(uid=p7)", &["1.1"]);
     assert_eq!(found.entries.len(), 1);
     assert_eq!(find(&mut pando.admin()).0, ResultCode::SUCCESS);
@@ -152,9 +152,10 @@ fn there_is_no_way_around() {
     let every = "(objectClass=*)";
     let base = Scope::BaseObject;
     assert_eq!(ask((&found, base, every), &["member"], &[]), busy);
-    // What is followed has to be found first.
+    // A followed search has to find its entries first.
     assert_eq!(ask((SUFFIX, all, "(sn=p7)"), &["1.1"], &[sync()]), busy);
-    // Who wants everything gets what is looked at, and so does who lists a container.
+    // A search for everything returns each entry that it looks at, and so does listing a container:
+    // neither is limited.
     let everything = ask((SUFFIX, all, every), &["1.1"], &[sync()]);
     assert_eq!(everything.0, ResultCode::SUCCESS);
     assert!(everything.1 as u32 > PEOPLE + FEW + MANY);

@@ -1,4 +1,4 @@
-//! What a clause works with: its own subtree, the administrator's connection, short ways to ask.
+//! Tools of a clause: its own subtree, the administrator's connection, short ways to ask.
 
 use std::time::Instant;
 

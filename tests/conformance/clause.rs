@@ -7,7 +7,7 @@ use crate::{Finding, Offers};
 
 type Examine = Box<dyn Fn(&mut Case<'_>) -> Result<(), Finding> + Send + Sync>;
 
-/// What a server must offer for a clause to mean anything.
+/// Something that a server must offer for a clause to mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// A control that the root DSE lists.
@@ -62,7 +62,7 @@ pub struct Clause {
     pub section: &'static str,
     /// The statement, in our own words.
     pub text: String,
-    /// What the server must offer.
+    /// Everything that the server must offer.
     pub needs: Vec<Need>,
     /// Why OpenLDAP's slapd does not pass it.
     pub slapd: Option<&'static str>,
@@ -106,7 +106,7 @@ impl Book {
         self.section_needing(standard, section, &[])
     }
 
-    /// The same, where every clause has the same needs.
+    /// Like [`Book::section`], where every clause has the same needs.
     pub fn section_needing(
         &mut self,
         standard: &'static str,

@@ -47,7 +47,7 @@ fn try_bind(it: &Case<'_>, name: &str, password: &str) -> Result<(Session, Outco
     Ok((session, outcome))
 }
 
-/// What the response control says; nothing without one.
+/// The decoded password policy response control; the default without one.
 fn said(outcome: &Outcome) -> Result<Response, Finding> {
     match outcome.control(oid::PASSWORD_POLICY) {
         None => Ok(Response::default()),

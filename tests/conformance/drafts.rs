@@ -269,7 +269,7 @@ fn dereference(book: &mut Book) {
     );
 }
 
-/// What the response controls of `cn=team` say, as text, and how many there are.
+/// Values of the response controls of `cn=team` as text, and the number of them.
 fn followed(it: &mut Case<'_>, controls: &[OwnedControl]) -> Result<(String, usize), Finding> {
     let home = it.home()?;
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! What a client sees and sends: entries, results, changes.
+//! Entries, results and changes as a client sees and sends them.
 //!
 //! The methods that return a [`Finding`] are for clauses, those that panic for tests.
 
@@ -52,7 +52,7 @@ impl Entry {
         found.map_or(&[], |(_, values)| values)
     }
 
-    /// The same as text, sorted.
+    /// The values of an attribute as text, sorted.
     pub fn texts(&self, attribute: &str) -> Vec<String> {
         let mut texts: Vec<String> = self
             .values(attribute)
@@ -193,7 +193,7 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// In the order they came.

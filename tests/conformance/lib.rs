@@ -1,4 +1,4 @@
-//! What the standards say, one clause to a statement, against any LDAP server.
+//! The statements of the standards as clauses, tried with any LDAP server.
 //!
 //! A clause has a name after its RFC and section, a sentence in our own words, what the server must
 //! offer for it to mean anything, and a function that speaks LDAP and finds out.
@@ -62,9 +62,9 @@ use std::fmt::Display;
 pub enum Finding {
     /// The server did something else.
     Wrong {
-        /// What the standard says.
+        /// The behaviour that the standard demands.
         expected: String,
-        /// What came.
+        /// The server's behaviour.
         came: String,
     },
     /// The clause says nothing about this server: what is missing.
@@ -139,7 +139,7 @@ pub fn clauses() -> Vec<Clause> {
     book.into_clauses()
 }
 
-/// What every file of clauses uses.
+/// Names that every file of clauses uses.
 mod prelude {
     pub use crate::Finding;
     pub use crate::case::{

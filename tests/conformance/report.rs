@@ -1,4 +1,4 @@
-//! What came out, as text for a reader and as JSON for a program.
+//! Verdicts of a run, as text for a reader and as JSON for a program.
 
 use std::fmt::Write;
 
@@ -101,7 +101,7 @@ impl Report {
         self.lines.iter().filter(move |it| it.standard == standard)
     }
 
-    /// The same for programs.
+    /// The verdicts as JSON.
     pub fn json(&self) -> String {
         let clauses: Vec<Value> = self.lines.iter().map(as_json).collect();
         let all = json!({

@@ -84,7 +84,7 @@ fn outstanding(book: &mut Book) {
     );
 }
 
-/// What is no message, after which the session must end.
+/// Clause, text and bytes of inputs that are no message: the session must end after them.
 fn broken() -> [(&'static str, &'static str, Vec<u8>); 9] {
     [
         (
@@ -257,7 +257,7 @@ fn extensibility(book: &mut Book) {
     );
 }
 
-/// What each operation answers about an entry that is not there.
+/// The outcome of an operation on an entry that is not there.
 fn missing(it: &mut Case<'_>, operation: &str, name: &str) -> Result<Outcome, Finding> {
     let admin = it.admin()?;
     match operation {

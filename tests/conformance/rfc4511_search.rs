@@ -382,7 +382,8 @@ pub(crate) fn adjusted(
         .search_with(&unit, scope, filter, select, &[], adjust)
 }
 
-/// What a selection returns of a person with `mail`, and what it does not.
+/// Clause, text and selection, then attributes that it returns of a person with `mail` and
+/// attributes that it does not.
 struct Row(
     &'static str,
     &'static str,

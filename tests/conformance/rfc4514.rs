@@ -230,7 +230,7 @@ fn wrong(book: &mut Book) {
     }
 }
 
-/// What the server writes must be readable for those who know nothing but §3.
+/// Names that the server writes must be readable for a client that knows nothing but §3.
 fn returned(book: &mut Book) {
     let mut section = book.section("rfc4514", "2");
     for (words, value) in [

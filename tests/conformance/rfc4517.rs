@@ -130,7 +130,7 @@ const SYNTAXES: &[Syntax] = &[
     ),
 ];
 
-/// What slapd does about syntaxes otherwise.
+/// Reason why slapd takes a value that the syntax does not allow; `None` if it does not.
 fn excuse(syntax: &str, value: &str) -> Option<&'static str> {
     match (syntax, value) {
         ("postal-address", "") => Some("slapd takes an address of no lines"),
@@ -236,7 +236,7 @@ fn octets_clauses(book: &mut Book) {
             let name = anything(it, &[])?;
             let all: Vec<u8> = (0..=255).collect();
             let mut change = Modification::replace("jpegPhoto", &[]);
-            // What slapd looks for at the beginning of a JPEG file.
+            // The first octets of a JPEG file, which slapd checks.
             let photo = [&[0xFF, 0xD8, 0xFF, 0xE0][..], &all].concat();
             change.values.push(photo.clone());
             it.modify(&name, &[change])?.ok()?;

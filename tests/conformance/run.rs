@@ -16,16 +16,16 @@ pub enum Verdict {
     Passed,
     /// It does something else.
     Failed {
-        /// What the standard says.
+        /// The behaviour that the standard demands.
         expected: String,
-        /// What came.
+        /// The server's behaviour.
         came: String,
     },
     /// The clause says nothing about this server: what is missing.
     NotOffered(String),
 }
 
-/// What to run, and how.
+/// Choice of clauses, and how to run them.
 #[derive(Debug, Clone)]
 pub struct Choice {
     /// Only clauses whose names start with one of these; all when empty.

@@ -546,7 +546,7 @@ fn defines(tokens: &[String], word: &str) -> bool {
         return tokens.contains(&word);
     };
     let Some(at) = tokens.iter().position(|it| *it == keyword) else {
-        // What has SUP top need not say so, nor STRUCTURAL.
+        // A definition may leave out `SUP top`, and `STRUCTURAL`.
         return value == "top";
     };
     let same = |it: &String| it == value || LONG_NAMES.contains(&(value, it.as_str()));

@@ -19,7 +19,7 @@ use crate::entry::{Encoded, Entry, Event, Found, Modification, Outcome, event};
 /// Longest response the client takes: a search of everything comes in many smaller ones.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// What carries the bytes: a socket, or TLS over one.
+/// A stream of bytes: a socket, or TLS over one.
 pub trait Transport: Read + Write + Send {
     /// How long a single read or write may take from now on.
     fn limit(&mut self, patience: Duration) -> io::Result<()>;
@@ -363,7 +363,7 @@ impl Session {
         Ok(self.call(&request, controls)?.outcome)
     }
 
-    /// Who the server thinks this connection is (RFC 4532), in lower case.
+    /// The authorization identity of this connection (Who am I?, RFC 4532), in lower case.
     pub fn who_am_i(&mut self) -> Result<String, Finding> {
         let outcome = self.extended(oid::WHO_AM_I, None, &[])?.ok()?;
         let name = outcome.value.unwrap_or_default();

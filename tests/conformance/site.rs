@@ -14,7 +14,7 @@ pub(crate) const CLAUSE_PATIENCE: Duration = Duration::from_secs(30);
 
 type Connect = Box<dyn Fn() -> io::Result<Box<dyn Transport>> + Send + Sync>;
 
-/// What a server announces in its root DSE and its subschema.
+/// Everything that a server announces in its root DSE and its subschema.
 #[derive(Debug, Clone, Default)]
 pub struct Offers {
     /// OIDs of controls.
@@ -33,7 +33,7 @@ pub struct Offers {
     pub definitions: Vec<String>,
     /// Names of naming contexts.
     pub naming_contexts: Vec<String>,
-    /// What the server calls itself.
+    /// The name that the server gives itself.
     pub vendor: String,
 }
 
@@ -43,7 +43,7 @@ pub struct Site {
     admin: Option<(String, String)>,
     base: String,
     run: String,
-    /// What it announces.
+    /// Everything that the server announces.
     pub offers: Offers,
 }
 

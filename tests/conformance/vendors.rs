@@ -24,7 +24,7 @@ pub(crate) fn clauses(book: &mut Book) {
     explain(book);
 }
 
-/// What comes with an entry when a search of it alone has this control.
+/// The entry of a search of it alone with this control, and the controls of its response.
 fn with_entry(
     it: &mut Case<'_>,
     name: &str,

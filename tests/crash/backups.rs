@@ -36,7 +36,7 @@ fn verify_or_unfinished(pando: &Pando, backup: &str) -> bool {
         verified.says("no problem found");
         return true;
     }
-    // What was left of it is no backup for anybody.
+    // An unfinished backup cannot be restored.
     let partial = format!("{backup}.partial");
     if std::path::Path::new(&partial).exists() {
         let target = pando.folder.join("restored").to_string_lossy().into_owned();

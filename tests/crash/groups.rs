@@ -49,7 +49,7 @@ fn members(client: &mut Client) -> HashSet<String> {
     members
 }
 
-/// What a replacement is to lead to: all of them, every third one, or none.
+/// The members that a replacement leaves: all people, every third one, or none.
 fn wanted(random: &mut Random) -> HashSet<String> {
     match random.below(3) {
         0 => (1..=PEOPLE).map(person).collect(),

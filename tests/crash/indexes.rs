@@ -76,8 +76,8 @@ fn an_index_build_survives_crashes_and_writes() {
             if state(&mut admin).is_empty() {
                 add(&pando);
             }
-            // What the server has used of the processor since is the clock; early moments are more
-            // likely.
+            // The clock is the processor time that the server has used since; early moments are
+            // more likely.
             let before = pando.process().processor_ticks();
             let ticks = random.below(9) * random.below(9);
             until("the build is somewhere, or has ended", || {

@@ -110,7 +110,7 @@ fn send(client: &mut Client, unit: &str, write: &Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What one writer did until the server was gone.
+/// The writes of one writer until the server was gone.
 pub struct Account {
     unit: String,
     writes: Vec<Write>,
@@ -259,7 +259,7 @@ impl Working {
         }
     }
 
-    /// What they did, after the server has ended.
+    /// The writes of each writer, after the server has ended.
     pub fn end(self) -> Vec<Account> {
         let accounts = self.threads.into_iter();
         accounts

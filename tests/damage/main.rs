@@ -40,7 +40,8 @@ fn truth(client: &mut Client) -> HashMap<String, Entry> {
     entries.map(|it| (it.name.clone(), it)).collect()
 }
 
-/// What was answered: how many entries, and which of them were not as they were written.
+/// Counts of entries and searches by answer, and the answers that differ from the entry as it was
+/// written.
 #[derive(Default)]
 struct Answers {
     right: usize,
@@ -154,7 +155,7 @@ fn no_entry_is_answered_that_was_not_written() {
     );
     assert!(answers.wrong.is_empty(), "{:#?}", &answers.wrong[..1]);
     assert!(pando.process().is_alive());
-    // What is left are walks over everything that a damaged branch page leaves something out of.
+    // The rest are walks over everything that a damaged branch page leaves something out of.
     assert!(hiding <= 1 + damages / 100, "{hiding}");
     // Two of a thousand damages did, when it was counted.
     assert!(answers.ended <= 2 + damages / 50, "{}", answers.ended);
@@ -466,7 +467,7 @@ fn a_failed_write_of_a_meta_page_ends_the_process() {
     fs::write(&armed, "").expect("written");
     let refused = admin.add(&people::person("lost"));
     assert_ne!(refused.code, ResultCode::SUCCESS);
-    // Whoever asks next gets an answer or the end of the connection, and no later one.
+    // Requests are answered, or their connection ends, until the process has ended.
     let running = pando.process();
     until("the process ends", || {
         let asked = running.is_alive().then(|| {

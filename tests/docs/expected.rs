@@ -1,4 +1,4 @@
-//! What a page shows below a command, held against what the command printed.
+//! Compares the output shown below a command of a page with the command's real output.
 //!
 //! Words must agree, figures need not: runs of digits with their points, commas and colons are one
 //! figure, and units of sizes and times one unit. `…` stands for anything, as a whole line for any

@@ -1,6 +1,6 @@
 //! A page as what it tells its reader to type: commands in their order, each with what it prints.
 
-/// What a page holds for the test.
+/// Blocks of a page and mistakes in it.
 #[derive(Default)]
 pub struct Page {
     /// Blocks in the order of the page.
@@ -59,7 +59,7 @@ impl Command {
     }
 }
 
-/// What the comment before a block says of it.
+/// The meaning of the comment before a block.
 enum Marker {
     NotRun(String),
     /// Texts of the block and what is run in the place of each.

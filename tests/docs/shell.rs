@@ -25,7 +25,7 @@ pub struct Shell {
     ended: Receiver<String>,
     /// Commands typed so far.
     count: usize,
-    /// What the page sees as `/mnt`, its working folder. After `child`: that ends first.
+    /// The folder that the page sees as `/mnt`, its working folder. After `child`: that ends first.
     folder: Folder,
 }
 
@@ -129,7 +129,7 @@ impl Drop for Shell {
     }
 }
 
-/// What a command has printed so far.
+/// The output of a command so far.
 fn read(output: &Path) -> String {
     String::from_utf8_lossy(&fs::read(output).unwrap_or_default()).into_owned()
 }

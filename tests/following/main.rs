@@ -44,7 +44,7 @@ pub fn sync(mode: SyncMode, cookie: Option<&str>, reload_hint: bool) -> OwnedCon
     }
 }
 
-/// What one search asks.
+/// Parameters of one search.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// Where.
@@ -138,7 +138,7 @@ pub fn next(client: &mut Client, id: MessageId) -> Said {
     }
 }
 
-/// What is said up to the first thing that is the last.
+/// Everything told up to the first message for which `last` is true, this one included.
 #[track_caller]
 pub fn until(client: &mut Client, id: MessageId, last: impl Fn(&Said) -> bool) -> Vec<Said> {
     let mut said = Vec::new();

@@ -1,5 +1,5 @@
-//! What searches that stay mean for their connection: nothing is held up, nothing grows, and they
-//! end when they should.
+//! Searches that stay, and their connection: nothing is held up, nothing grows, and they end when
+//! they should.
 
 use crate::{ALL, Asked, Said, next, short, sync, until};
 use kit::client::{Event, Modification};
@@ -249,7 +249,7 @@ fn it_goes_on_through_a_compaction() {
         };
         assert!(entry.name.starts_with(&format!("uid={uid},")), "{entry:?}");
     }
-    // Who comes back with a cookie from before goes on there.
+    // A client that comes back with a cookie from before goes on there.
     let said = ALL.poll(&mut pando.admin(), Some(cookie));
     let told = said.iter().filter(|it| matches!(it, Said::Entry(..)));
     assert_eq!(told.count(), 2, "{said:?}");

@@ -120,7 +120,7 @@ fn changes_are_told_as_they_happen() {
         other => panic!("{other:?}"),
     }
     let mut step = |line: &str| assert_eq!(short(&[next(&mut client, id)]), [line]);
-    // What never was in the content is nobody's business.
+    // An entry that was never in the content is not told.
     admin.add(&people::unit("Elsewhere")).expect_success();
     admin.add(&people::person("alan")).expect_success();
     step("add uid=alan");
@@ -142,7 +142,22 @@ fn changes_are_told_as_they_happen() {
         .modify(&ada, &[Modification::replace("mail", &["a@b"])])
         .expect_success();
     step("add uid=ada");
-    // Another name, another place, and back.
+}
+
+#[test]
+fn renames_lead_out_of_the_content_and_into_it() {
+    let pando = start();
+    let mut admin = pando.admin();
+    let mut client = pando.client();
+    let asked = Asked {
+        base: &format!("ou=People,{SUFFIX}"),
+        filter: "(mail=*)",
+        select: &["mail"],
+        ..ALL
+    };
+    let (id, _) = asked.follow(&mut client, None);
+    let mut step = |line: &str| assert_eq!(short(&[next(&mut client, id)]), [line]);
+    let ada = format!("uid=ada,ou=People,{SUFFIX}");
     admin
         .rename(&ada, "uid=augusta", true, None)
         .expect_success();
@@ -279,7 +294,7 @@ fn a_moved_subtree_takes_its_entries_along() {
     ];
     assert_eq!(short(&said), expected);
     let inside = cookie(&said);
-    // The same by a cookie from before.
+    // A poll with a cookie from before tells as many entries.
     let mut other = pando.admin();
     assert_eq!(asked.poll(&mut other, Some(&held)).len(), 5);
 
@@ -350,7 +365,7 @@ fn a_lost_base_ends_the_search() {
     admin.delete(&base).expect_success();
     let said = until(&mut client, id, |it| matches!(it, Said::Done(..)));
     assert_eq!(short(&said), ["delete ou=teams", "noSuchObject true"]);
-    // What has the name now is another entry.
+    // The entry that has the name now is another one.
     let held = cookie(&said);
     admin.add(&people::unit("Teams")).expect_success();
     let said = asked.poll(&mut client, Some(&held));

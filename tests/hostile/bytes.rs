@@ -77,7 +77,7 @@ fn encoded(request: &Request<'_>) -> Vec<u8> {
     bytes
 }
 
-/// What came back until the server closed or fell silent after answering.
+/// Messages received until the server closes the connection, which it must do.
 fn last_words(client: &mut Client) -> Vec<Event> {
     let mut events = Vec::new();
     loop {

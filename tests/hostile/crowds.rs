@@ -257,7 +257,7 @@ fn hundreds_of_requests_at_once_leave_others_their_turn() {
     );
 }
 
-/// The same, with two serving threads.
+/// Like [`with_people`], with two serving threads.
 fn with_two_threads() -> Pando {
     let mut pando = with_people();
     let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 2\n";

@@ -97,7 +97,7 @@ fn control(oid: &str, value: Option<Vec<u8>>) -> OwnedControl {
     }
 }
 
-/// What updates are sent with.
+/// Lists of controls: each update is sent with each of them.
 fn controls() -> Vec<Vec<OwnedControl>> {
     let mut everything = Vec::new();
     let attributes = vec!["*", "+"];
@@ -260,13 +260,13 @@ fn reads(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     }
 }
 
-/// Who asks.
+/// A client without rights, and the answers it got.
 struct Stranger {
     client: Client,
     sent: u32,
-    /// What is true of all answers, said once for each that it is not.
+    /// Messages about answers that tell too much, one each.
     wrong: Vec<String>,
-    /// What was answered about [`HIDDEN`] and about [`MISSING`].
+    /// Answers about [`HIDDEN`] and about [`MISSING`].
     about: [String; 2],
 }
 

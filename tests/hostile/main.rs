@@ -32,7 +32,7 @@ struct Waits {
     longest: Duration,
 }
 
-/// What a person begins to notice; a search takes a thousandth of it.
+/// A wait that a person begins to notice; a search takes a thousandth of it.
 const NOTICEABLE: Duration = Duration::from_millis(250);
 /// A machine that compiles beside the tests stands still for seconds now and then, a server that
 /// hangs for longer.

@@ -12,8 +12,8 @@ use protocol::{OwnedControl, Scope, oid};
 use crate::crowds::{come, with_people};
 use crate::{Bystander, served};
 
-/// What one request may add to the most memory that the server has had: buffers of a slice, its
-/// output, and what the allocator keeps.
+/// The most that one request may add to the server's peak memory: buffers of a slice, its output,
+/// and the pages that the allocator keeps.
 const MEMORY_KIB_MAX: u64 = 32 * 1024;
 
 /// Adds a group of the first people.
@@ -248,7 +248,7 @@ fn a_long_filter_on_one_entry_leaves_others_their_turn() {
         .add(&Entry::of(&name, &attributes))
         .expect_success();
     leaves_others_their_turn(&pando, &name, &fruitless(300));
-    // What was found in slices is what is true.
+    // Filters evaluated in slices give the right result.
     for (filter, matches) in [
         (format!("(&(cn=many)(!{}))", fruitless(300)), 1),
         (format!("(|{}(description=value 999))", fruitless(300)), 1),

@@ -15,7 +15,7 @@ use crate::PATIENCE;
 /// One connection.
 pub struct Client {
     session: Session,
-    /// The same socket, for tests that misbehave.
+    /// The session's socket, for tests that misbehave.
     stream: TcpStream,
 }
 
@@ -245,7 +245,7 @@ impl Client {
         self.session().extended(name, value, &[]).expect(ANSWERS)
     }
 
-    /// Who the server thinks this connection is (RFC 4532), in lower case.
+    /// The authorization identity of this connection (Who am I?, RFC 4532), in lower case.
     #[track_caller]
     pub fn who_am_i(&mut self) -> String {
         self.session().who_am_i().expect(ANSWERS)

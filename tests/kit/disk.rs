@@ -136,7 +136,7 @@ impl Disk {
         };
         let zeros = vec![0; MEGABYTE as usize];
         for bytes in [zeros.len(), 4096, 512] {
-            // What is not written yet may turn out to need more room, or less.
+            // Data not written out yet may turn out to need more room, or less.
             while file.write_all(&zeros[..bytes]).is_ok() {}
             file.sync_all().or_else(full).expect("a disk that works");
         }

@@ -74,7 +74,7 @@ fn print_line(out: &mut String, attribute: &str, value: &[u8]) {
     written.expect("writing to a string cannot fail");
 }
 
-/// The same entries, their attributes and the values of these in one order, to compare servers.
+/// The entries with their attributes and values in one order, to compare servers.
 pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         entry.name = entry.name.to_lowercase();
@@ -87,7 +87,8 @@ pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// What entries say, whatever the order: lower-case DN → lower-case attribute → sorted values.
+/// Attributes and values of entries, whatever the order: lower-case DN → lower-case attribute →
+/// sorted values.
 pub type Content = BTreeMap<String, BTreeMap<String, Vec<Vec<u8>>>>;
 
 /// The content of `entries`, of user attributes only.

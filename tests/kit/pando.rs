@@ -123,7 +123,7 @@ impl Pando {
         self.serve_with(&["--listen", "ldap://127.0.0.1:0"], &[]);
     }
 
-    /// The same with variables in the environment of the process.
+    /// Like [`Pando::serve`], with variables in the environment of the process.
     pub fn serve_in(&mut self, environment: &[(&str, &Path)]) {
         self.serve_with(&["--listen", "ldap://127.0.0.1:0"], environment);
     }
@@ -162,7 +162,7 @@ impl Pando {
         self.address.expect("the node is served")
     }
 
-    /// The same as an LDAP URL.
+    /// The server's address as an LDAP URL.
     pub fn url(&self) -> String {
         format!("ldap://{}", self.address())
     }

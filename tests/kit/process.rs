@@ -26,7 +26,7 @@ impl Running {
         Self::start_reading(name, command, Stdio::null())
     }
 
-    /// The same, with something to read on standard input.
+    /// Like [`Running::start`], with `input` as standard input.
     pub fn start_reading(name: &str, command: &mut Command, input: Stdio) -> Self {
         let mut child = command
             .stdin(input)

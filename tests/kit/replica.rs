@@ -67,7 +67,7 @@ impl Replica {
         self.running.take().expect("the replica is served").stop();
     }
 
-    /// What it has said.
+    /// The log of the running process; empty if none runs.
     pub fn log(&self) -> String {
         self.running.as_ref().map_or_else(String::new, Running::log)
     }

@@ -43,7 +43,7 @@ impl Slapd {
         Self::start_with(&[], "uid")
     }
 
-    /// The same with further schema files and an equality index.
+    /// Like [`Slapd::start`], with further schema files and an equality index.
     pub fn start_with(schemas: &[&Path], indexed: &str) -> Self {
         Self::start_configured(schemas, indexed, "")
     }

@@ -28,7 +28,7 @@ impl Subject {
         Subject { server }
     }
 
-    /// The same, where slapd has the overlays of every standard that Debian packages.
+    /// Like [`Subject::from_env`]; slapd has the overlays of every standard that Debian packages.
     pub fn for_conformance() -> Self {
         match name().as_str() {
             "openldap" => Subject {
@@ -46,7 +46,8 @@ impl Subject {
         }
     }
 
-    /// The same, with the definitions of an OpenLDAP schema file and an equality index.
+    /// Like [`Subject::from_env`], with the definitions of an OpenLDAP schema file and an equality
+    /// index.
     pub fn with_schema(file: &Path, indexed: &str) -> Self {
         let server = match name().as_str() {
             "openldap" => Server::OpenLdap(Slapd::start_with(&[file], indexed)),
@@ -65,7 +66,7 @@ impl Subject {
         Subject { server }
     }
 
-    /// The same, with the people of [`crate::people::sample`] in it.
+    /// Like [`Subject::from_env`], with the people of [`crate::people::sample`] in it.
     pub fn with_people() -> Self {
         let subject = Self::from_env();
         let mut admin = subject.admin();
@@ -88,7 +89,7 @@ impl Subject {
         }
     }
 
-    /// The same as an LDAP URL.
+    /// The server's address as an LDAP URL.
     pub fn url(&self) -> String {
         format!("ldap://{}", self.address())
     }

@@ -9,7 +9,7 @@ use std::thread;
 use crate::ldif;
 use crate::{ADMIN, Entry, PASSWORD};
 
-/// What a program left behind.
+/// Exit status and output of a program.
 #[derive(Debug)]
 pub struct Answer {
     /// Its exit status; 128 + signal when it was killed, 124 when it ran out of time.

@@ -82,7 +82,7 @@ fn rate_of_authentications() {
     expect_rate(&binds, 2);
 }
 
-/// What a tool printed, without its comments.
+/// Lines that a tool printed, without its comments.
 fn lines(answer: &Answer) -> Vec<&str> {
     let lines = answer.out.lines();
     lines.filter(|line| !line.starts_with('#')).collect()

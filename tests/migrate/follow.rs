@@ -214,7 +214,7 @@ fn take_over(admin: &mut Client, name: &str, uid: &str, go: impl Fn(&mut Client,
         .expect_success();
 }
 
-/// What happens while nobody follows: an order that a refresh does not keep.
+/// Changes while nobody follows, in an order that a refresh does not keep.
 fn away(admin: &mut Client) {
     // An old entry below a new one: it is told first.
     admin.add(&people::unit("New")).expect_success();

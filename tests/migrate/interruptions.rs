@@ -1,4 +1,4 @@
-//! What an old server and an operator do to a migration that is under way.
+//! Interruptions of a migration under way, by an old server and by an operator.
 
 use super::{Move, person};
 use kit::client::Modification;

@@ -95,7 +95,7 @@ fn every_kind_of_entry_moves() {
     assert!(found.expect("it is a base").has("description"));
 }
 
-/// The same entries, one by one over LDAP.
+/// The odd entries, one by one over LDAP.
 #[test]
 fn every_kind_of_entry_comes_while_it_follows() {
     let mut moved = Move::new("", 5);

@@ -1,4 +1,5 @@
-//! What a migration does not take over is named, and what becomes public by it.
+//! A migration names everything that it does not take over, and everything that becomes public by
+//! it.
 
 use super::Move;
 use kit::{ADMIN, Client, SUFFIX, people};
@@ -70,7 +71,7 @@ fn rules_limits_and_overlays_are_named() {
     moved.pando.serve();
     assert!(!shows_secret(&mut moved.pando.client()));
     assert!(shows_secret(&mut moved.pando.admin()));
-    // What is settled is named no more.
+    // Settled attributes are named no more.
     let conf = "access to attrs=badgePassword,badgeNumber by * none\n";
     moved.pando.folder.write("slapd.conf", conf);
     let log = moved

@@ -1,4 +1,4 @@
-//! What goes wrong with an old server, and what the command says about it.
+//! Mistakes and faults of an old server, and the command's messages about them.
 
 use super::Move;
 use kit::{ADMIN, Pando, SUFFIX, Slapd, people};

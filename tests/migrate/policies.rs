@@ -6,7 +6,7 @@ use kit::process::until;
 use kit::{ADMIN, Client, Entry, SUFFIX, people};
 use protocol::{ResultCode, Scope};
 
-/// What an account keeps of its password.
+/// Attributes with the password state of an account.
 const STATE: [&str; 6] = [
     "pwdChangedTime",
     "pwdFailureTime",

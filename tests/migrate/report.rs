@@ -1,4 +1,4 @@
-//! What differs is said, and passwords are not.
+//! A report shows differences, but no passwords.
 
 use super::{Move, person};
 use kit::client::Modification;

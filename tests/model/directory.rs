@@ -14,7 +14,7 @@ pub struct Directory {
     entries: BTreeMap<String, Entry>,
 }
 
-/// What a step must be answered with: one of the codes; for a search, exactly these names.
+/// Answers allowed to a step: one of the codes; for a search, exactly these names.
 pub struct Expected {
     pub codes: Vec<ResultCode>,
     pub names: Vec<String>,
@@ -40,7 +40,7 @@ fn verdict(mut reasons: Vec<ResultCode>) -> Expected {
     }
 }
 
-/// What an object class of the model demands, allows, and allows once.
+/// Attributes that an object class of the model demands and allows.
 struct Rules {
     must: &'static [&'static str],
     may: &'static [&'static str],

@@ -61,7 +61,8 @@ const ATTRIBUTES: &[&str] = &[
     "givenName;lang-de",
     "givenName;LANG-de",
 ];
-/// Those without options: which of several descriptions a compare means is for servers to say.
+/// The first so many of [`ATTRIBUTES`] are compared: of one with options, servers differ in which
+/// description a compare means.
 const COMPARED: usize = 7;
 
 /// The next operation, given what is there.
@@ -165,7 +166,7 @@ fn modification(random: &mut Random) -> Modification {
     let mut values: Vec<String> = Vec::new();
     for _ in 0..count {
         let value = word(random);
-        // The same value twice in one list is the client's mistake, tested elsewhere.
+        // A value twice in one list is the client's mistake, tested elsewhere.
         if !values
             .iter()
             .any(|known| known.eq_ignore_ascii_case(&value))
@@ -219,7 +220,7 @@ fn some_name(random: &mut Random, model: &Directory) -> String {
     match random.below(21) {
         0 => format!("cn=nobody,{name}"),
         1 => name.to_uppercase(),
-        // The same name, in another order.
+        // The name with its RDN's parts in another order.
         2 => match name.split_once(',') {
             Some((rdn, parent)) => match rdn.split_once('+') {
                 Some((one, other)) => format!("{other}+{one},{parent}"),

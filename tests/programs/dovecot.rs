@@ -99,7 +99,7 @@ fn with_ada() -> Pando {
     pando
 }
 
-/// What holds in both ways.
+/// Logs in with right and wrong passwords: must hold in both ways.
 fn check_logins(dovecot: &Dovecot) {
     dovecot
         .log_in("ada", "ada's password")

@@ -109,7 +109,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Who is measured, in this order.
+    /// The servers that are measured, in this order.
     fn subjects(&self) -> Vec<Subject> {
         let all = [Subject::Slapd, Subject::Pando, Subject::Null];
         let here = |subject: &Subject| *subject != Subject::Pando || self.pando.is_some();
@@ -187,7 +187,7 @@ fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Re
             .as_ref()
             .is_none_or(|only| row.name.contains(only))
     };
-    // What an add puts there the delete after it takes away, so rounds go over pairs of rows.
+    // The delete after an add takes away its entries, so rounds go over pairs of rows.
     let (pair, others): (Vec<&Row>, Vec<&Row>) = ROWS
         .iter()
         .filter(chosen)

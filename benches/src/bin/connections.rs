@@ -145,7 +145,7 @@ fn usage(problem: &str) -> io::Error {
     )
 }
 
-/// What one server has shown.
+/// Results of one server.
 #[derive(Default)]
 struct Measured {
     few: Sum,

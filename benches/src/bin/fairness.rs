@@ -1,4 +1,4 @@
-//! What one client does to the others: searches without an index beside short ones of somebody
+//! Effect of one client on the others: searches without an index beside short ones of somebody
 //! else, and requests that ask for very much, each with the server's memory.
 //!
 //! `fairness [--program NAME=FILE]… [--entries N] [--seconds S] [--rounds N] [--greedy N,N…]
@@ -186,7 +186,7 @@ impl Waits {
     }
 }
 
-/// What a bystander does again and again.
+/// An operation that a bystander repeats.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Habit {
     /// Finds an entry by an index.

@@ -1,4 +1,4 @@
-//! What client and sockets cost without a directory: every job against the null responder.
+//! Cost of client and sockets without a directory: every job against the null responder.
 
 use std::io::{self, Write};
 use std::time::Duration;

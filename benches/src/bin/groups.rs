@@ -85,7 +85,7 @@ fn measure_all(
     Ok(())
 }
 
-/// The same with slapd and one group.
+/// Measures slapd with one group.
 fn beside_slapd(folder: &Folder, arguments: &Arguments, out: &mut Journal) -> io::Result<()> {
     let arguments = Arguments {
         members: arguments.slapd,

@@ -32,11 +32,11 @@ const ABOVE: u64 = 2;
 /// Bytes of an entry as LDIF, and in the larger of the databases, rounded up.
 const LDIF_BYTES: u64 = 2_900;
 const DATABASE_BYTES: u64 = 4_600;
-/// What has to be there besides.
+/// Bytes needed beside the LDIF and the databases.
 const OTHER_BYTES: u64 = 200_000_000;
 /// Bytes of LDIF that are parsed at once.
 const CHUNK_BYTES: usize = 1 << 20;
-/// What must be reached: entries a second from the template, and times slapadd from LDIF.
+/// Goals: entries a second from the template, and times slapadd's rate from LDIF.
 const TEMPLATE_RATE: f64 = 100_000.0;
 const LDIF_RATIO: f64 = 4.0;
 
@@ -72,7 +72,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// What is measured, and the words about it.
+/// State of the measurement, and the lines about it.
 struct Bench {
     journal: Journal,
     entries: u64,
@@ -204,7 +204,8 @@ impl Bench {
         self.start("import", &self.folder.pando, &words)
     }
 
-    /// Who writes the requests takes its part of the processors.
+    /// Measures an import from FIFOs. The program that writes the requests takes its part of the
+    /// processors.
     fn fifos(&mut self) -> io::Result<()> {
         let made = Command::new("mkfifo")
             .args(FIFOS)

@@ -172,7 +172,7 @@ struct Row {
     elapsed_ns: u64,
 }
 
-/// What a view is centred on.
+/// The target of a view.
 #[derive(Clone, Copy)]
 enum Place {
     Offset(u32),

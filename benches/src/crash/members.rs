@@ -28,7 +28,7 @@ impl Members {
         }
     }
 
-    /// Those of so many for whom it is true.
+    /// The people, of so many, for whom `wanted` is true.
     pub fn of(people: u64, wanted: impl Fn(u64) -> bool) -> Members {
         let mut members = Members::none(people);
         for number in (1..=people).filter(|it| wanted(*it)) {

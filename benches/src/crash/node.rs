@@ -149,8 +149,7 @@ impl Node {
         command
     }
 
-    /// What a command says on standard output; an error with what it says otherwise, unless it
-    /// ended well.
+    /// Standard output of a command; an error with its standard error unless it ended well.
     fn say(&self, command: &mut Command) -> io::Result<String> {
         let output = command.stdin(Stdio::null()).output()?;
         if output.status.success() {

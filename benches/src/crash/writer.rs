@@ -21,7 +21,7 @@ use crate::process::Server;
 
 const IN_FLIGHT: u64 = 16;
 
-/// What was written, as numbers counted up.
+/// Writes as numbers counted up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wrote {
     /// The last one sent.
@@ -46,7 +46,7 @@ impl Writer {
         Ok(Writer { thread, enough })
     }
 
-    /// What it has written, when its server is gone or it is enough.
+    /// Stops writing; returns the writes, also when the server is gone.
     pub fn end(self) -> io::Result<Wrote> {
         self.enough.store(true, Ordering::Relaxed);
         let joined = self.thread.join();
@@ -73,7 +73,7 @@ fn write(client: &mut Client, last: u64, stop: &AtomicBool) -> io::Result<Wrote>
         }
         match client.acknowledged() {
             Ok(()) => wrote.acknowledged += 1,
-            // What ends a connection is a crash; a refusal is not.
+            // A lost connection is a crash, and ends the writes; a refusal is an error.
             Err(error) if error.to_string().starts_with("refused") => return Err(error),
             Err(_) => return Ok(wrote),
         }

@@ -1,10 +1,10 @@
-//! Backups: the whole database as one compressed file beside a manifest that says what it must be.
+//! Backups: the whole database as one compressed file, with a manifest that describes it.
 //!
-//! A backup is a folder: `pando.mdb.zst` and `manifest.toml`, and `pando.toml` if the node has
-//! one. It is made under another name and takes its own when it is whole and on the disk, so a
-//! folder of the right name is a whole backup. Increments are files beside them, which count when
-//! the manifest names them. Or a backup is one file, of which the last part says what it must be
-//! (`single.rs`), also as a stream (`stream.rs`).
+//! A backup is a folder with `pando.mdb.zst`, `manifest.toml`, and `pando.toml` if the node has
+//! one. It is made under a temporary name and renamed when it is complete and synced, so a folder
+//! with the right name is a complete backup. Increments are files beside these, which count once
+//! the manifest names them. A backup may also be one file, which ends in its manifest
+//! (`single.rs`), and a stream (`stream.rs`).
 
 pub(crate) mod fuzz;
 mod hashing;
@@ -38,32 +38,32 @@ use std::path::Path;
 use store::private;
 use store::{Error, Store};
 
-/// The compressed database in a backup.
+/// File name of the compressed database in a backup.
 const CONTENT_FILE: &str = "pando.mdb.zst";
-/// The level of zstd at which it keeps up with a disk.
+/// zstd's level, chosen to keep up with a disk.
 const ZSTD_LEVEL: i32 = 1;
-/// Bytes between two looks at whether the work is still wanted.
+/// Bytes between two checks for cancellation.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The time now, as a backup's manifest has it; such texts sort by time.
+/// The present time in the form of a manifest; such texts sort by time.
 pub fn time_now() -> String {
     generalized_time(SystemClock.now_us())
 }
 
-/// A node's database, ready to be backed up, served or not.
+/// A node's database, opened for a backup, with or without a server.
 pub struct Source(Store);
 
 impl Source {
-    /// Opens the database in a data folder. One that was not closed is recovered first; one that
-    /// is `served` is read beside the server.
+    /// Opens the database in a data folder. A database that was not closed is recovered first; a
+    /// `served` one is read beside the server.
     ///
     /// # Errors
-    /// There is none, it cannot be read, or a process has it open that does not serve it.
+    /// There is no database, it cannot be read, or a process that does not serve it has it open.
     pub fn open(data: &Path, served: bool) -> Result<Source, Failure> {
         Ok(Source(recover::open_to_read(data, served)?))
     }
 
-    /// Bytes that the backup takes at most.
+    /// Maximum size of the backup in bytes.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -71,11 +71,11 @@ impl Source {
         Ok(self.0.sizes()?.0)
     }
 
-    /// Writes the backup into the folder `to`, which must not exist; `settings` is a file that
-    /// goes with it, if it is there. The meter counts bytes of the database.
+    /// Writes the backup into the new folder `to`; `settings` is a file to include, if it exists.
+    /// The meter counts bytes of the database.
     ///
     /// # Errors
-    /// What cannot be read or written; [`Failure::Cancelled`]. Nothing is left behind then.
+    /// A file cannot be read or written; [`Failure::Cancelled`]. Nothing is left behind.
     pub fn write(
         &self,
         to: &Path,
@@ -89,11 +89,11 @@ impl Source {
         Ok(manifest)
     }
 
-    /// Writes the backup as one file, wherever it goes; `settings` is a file that goes with it, if
-    /// it is there. The meter counts bytes of the database.
+    /// Writes the backup as one file or stream; `settings` is a file to include, if it exists. The
+    /// meter counts bytes of the database.
     ///
     /// # Errors
-    /// What cannot be read or written; [`Failure::Cancelled`]. What was written is of no use then.
+    /// A file cannot be read or written; [`Failure::Cancelled`]. Output written so far is useless.
     pub fn write_to<W: Write>(
         &self,
         to: W,
@@ -114,10 +114,10 @@ impl Source {
         Ok((to, manifest))
     }
 
-    /// The same into a file, which must not exist and has its name when it is whole.
+    /// Like [`Source::write_to`], into a new file that gets its name when it is complete.
     ///
     /// # Errors
-    /// As [`Source::write_to`]; nothing is left behind then.
+    /// As [`Source::write_to`]; nothing is left behind.
     pub fn write_file(
         &self,
         to: &Path,
@@ -132,24 +132,25 @@ impl Source {
         Ok(manifest)
     }
 
-    /// Bytes that [`Source::extend`] adds to a backup at most.
+    /// Maximum number of bytes that [`Source::extend`] adds to a backup.
     ///
     /// # Errors
-    /// It is no backup, or what is kept cannot be looked at.
+    /// The folder is no backup, or the kept changes cannot be read.
     pub fn increment_bytes(&self, backup: &Path) -> Result<u64, Failure> {
         increment::bytes(&self.0, backup)
     }
 
-    /// Adds what changed since to a backup of this node; `None` when nothing did.
+    /// Adds the changes since the last increment to a backup of this node; `None` if there are
+    /// none.
     ///
     /// # Errors
-    /// What cannot be read or written; [`Failure::Input`] when it is no backup of this node, or
-    /// the changes since are not all kept; [`Failure::Cancelled`]. The backup is as it was then.
+    /// A file cannot be read or written; [`Failure::Input`] if the folder is no backup of this node
+    /// or changes since are missing; [`Failure::Cancelled`]. The backup is then unchanged.
     pub fn extend(&self, backup: &Path, meter: &Meter) -> Result<Option<Increment>, Failure> {
         increment::extend(&self.0, backup, meter)
     }
 
-    /// Makes the files of a backup, which are on the disk then.
+    /// Writes and syncs the files of a backup.
     fn fill(
         &self,
         folder: &Path,
@@ -157,7 +158,7 @@ impl Source {
         meter: &Meter,
     ) -> Result<Manifest, Failure> {
         let made = time_now();
-        // Before the copy begins: it holds at least this.
+        // Read before the copy begins, so the copy holds at least this position.
         let place = Place::newest(&self.0)?;
         let path = folder.join(CONTENT_FILE);
         let content = private::create(&path).map_err(file(&path))?;
@@ -178,7 +179,7 @@ impl Source {
         Ok(manifest)
     }
 
-    /// The database through a pipe, compressed.
+    /// Compresses the database, which is copied through a pipe.
     fn compress<W: Write>(
         &self,
         content: W,
@@ -190,11 +191,11 @@ impl Source {
             let copying = scope.spawn(move || self.0.copy_to(into.as_fd()));
             let reading = scope.spawn(|| sound::require_sound(&self.0, meter));
             let compressed = compress(from, content, path, meter);
-            // The pipe's end is closed by now, so the copy ends too.
+            // This end of the pipe is closed by now, so the copying thread ends too.
             let copied = copying.join().map_err(|_| ended("copying"));
             let sound = reading.join().unwrap_or_else(|_| Err(ended("reading")));
             match (compressed, copied) {
-                // A broken pipe is only the echo of what was wrong at the other end.
+                // A broken pipe only follows from an error at the other end.
                 (Err(failure), _) | (_, Err(failure)) => Err(failure),
                 (_, Ok(Err(error))) => Err(error.into()),
                 (Ok(compressed), Ok(Ok(()))) => {
@@ -206,7 +207,7 @@ impl Source {
     }
 }
 
-/// What is wrong when a thread panicked.
+/// The failure for a thread that panicked.
 fn ended(doing: &str) -> Failure {
     Failure::Store(Error::Conflict {
         detail: format!("the {doing} thread ended early"),
@@ -229,7 +230,7 @@ fn compress<W: Write>(
     Ok((content, (from.finish(), stored)))
 }
 
-/// Copies all of it; the names are what errors of reading and of writing are told with.
+/// Copies `from` to its end; the names appear in errors of reading and writing.
 fn copy(
     from: &mut impl Read,
     to: &mut impl Write,
@@ -246,7 +247,7 @@ fn copy(
                 meter.add_bytes(count as u64);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Whoever waited for the source may have been told to stop.
+            // The source may have ended because of the cancellation.
             Err(error) => {
                 meter.check()?;
                 return Err(file(read)(error));

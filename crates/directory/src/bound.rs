@@ -1,9 +1,9 @@
 //! The account that a connection is bound as: the connection ends when the account is deleted,
 //! renamed or locked by an administrator, or when another connection changes its password.
 //!
-//! The writer says at which version of the store some account may have changed in this way, and a
-//! connection that was judged at an earlier version looks at its account once. A request costs one
-//! load and one comparison otherwise.
+//! The writer publishes the store version of the last commit that may concern accounts; a
+//! connection whose account was checked at an earlier version checks it again, once. Any other
+//! request costs one load and one comparison.
 
 use crate::context::{Context, Place};
 use crate::operation::bind::stored_passwords;
@@ -14,26 +14,26 @@ use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::EntryId;
 
-/// The diagnostic message for a client whose account has changed.
+/// Diagnostic message for a client whose account has changed.
 pub(crate) const ENDED: &str = "the account of this connection was deleted, renamed or locked, \
                                 or its password was changed: bind again";
 
-/// An account as it was when a connection authenticated.
+/// An account, as it was when a connection authenticated.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    /// The entry. Ids are given once, so that another entry of its name is told apart.
+    /// Id of the entry. Ids are never reused, so another entry of this name is recognised.
     entry: EntryId,
-    /// A hash of the stored passwords; `None` when something else proved the identity.
+    /// Hash of the stored passwords; `None` if the identity was proved otherwise.
     passwords: Option<u64>,
-    /// The version of the store at which the account was last judged.
+    /// Store version at which the account was last checked.
     judged: Cell<u64>,
-    /// Changes of the own password that are under way on this connection.
+    /// Message ids of this connection's own unfinished password changes.
     own: Vec<MessageId>,
 }
 
 impl Bound {
-    /// The account of a context's subject, who has just authenticated. `None` when there is none,
-    /// and when it is deleted.
+    /// The account of a context's subject, which has just authenticated. `None` if it has no entry,
+    /// or the entry was deleted.
     pub fn of(context: &Context<'_>) -> Result<Option<Box<Bound>>, Stop> {
         let Some(entry) = entry_of(context)? else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl Bound {
         Ok(Some(Bound::new(context, entry, passwords.transpose()?)))
     }
 
-    /// The account that keeps these passwords, one of which has just been proved.
+    /// The account that holds these passwords, one of which has just been verified.
     pub fn by_password(context: &Context<'_>, entry: EntryId, stored: &[&[u8]]) -> Box<Bound> {
         Bound::new(context, entry, Some(hash_of(stored.iter().copied())))
     }
@@ -57,17 +57,17 @@ impl Bound {
         })
     }
 
-    /// Whether the account may have changed since it was judged. `version` is that of the last
+    /// Whether the account may have changed since it was checked. `version` is that of the last
     /// commit that concerned any account.
     #[inline]
     pub fn is_doubtful(&self, version: u64) -> bool {
         self.judged.get() < version
     }
 
-    /// Looks whether the account is still what it was. The context is of a snapshot taken after
-    /// `version` was read.
+    /// Whether the account is unchanged. The context's snapshot must be taken after `version` was
+    /// read.
     pub fn holds(&self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
-        // The connection is the one that changes it: judged when that is done.
+        // The connection is changing the password itself: checked when that is done.
         if !self.own.is_empty() {
             return Ok(true);
         }
@@ -87,12 +87,12 @@ impl Bound {
         Ok(true)
     }
 
-    /// The connection has sent a change of its own password.
+    /// Records that the connection sent a change of its own password.
     pub fn changes_password(&mut self, id: MessageId) {
         self.own.push(id);
     }
 
-    /// Whether this was a change of the own password, which is done now, or was refused.
+    /// Whether this request was such a change; removes it, because it was answered.
     pub fn is_own(&mut self, id: MessageId) -> bool {
         let at = self.own.iter().position(|it| *it == id);
         at.map(|at| self.own.swap_remove(at)).is_some()
@@ -107,7 +107,7 @@ impl Bound {
     }
 }
 
-/// The entry that keeps the passwords of a context's subject.
+/// The entry that holds the password of a context's subject; `None` if there is none.
 fn entry_of(context: &Context<'_>) -> Result<Option<EntryId>, Stop> {
     let Some(name) = &context.subject.name else {
         return Ok(None);

@@ -1,19 +1,19 @@
-//! Kept changes: the records of the log, kept after the log has forgotten them, so that backups can
-//! be incremental, a restore can end at any moment since, and others can be told what changed.
+//! Kept changes: log records kept after the log has dropped them, for incremental backups, restores
+//! to any later moment, and lists of changes.
 //!
 //! ```text
 //! log ─► commit ─► kept changes (synced with each checkpoint) ─► incremental backups, restores,
 //!                                                               LDIF of changes
 //! ```
 //!
-//! They stand in the folder `changes` of the data folder, in files named after the position of
-//! their first record. The file `keep` in it says that changes are kept, and how many bytes of
-//! them. The form is described in docs/formats/changes.md.
+//! They are stored in the folder `changes` of the data folder, in files named after the position of
+//! their first record. The file `keep` in it says that changes are kept, and up to how many bytes.
+//! docs/formats/changes.md describes the format.
 //!
 //! Invariants:
-//! - a record is kept after it was committed, and synced before the log forgets it, so that what
-//!   the log can still execute again is all that may be missing;
-//! - positions are dense: a reader that meets a hole says so.
+//! - a record is kept after its commit, and synced before the log drops it, so that only records
+//!   which the log can still execute may be missing;
+//! - positions are dense: a reader reports a gap as an error.
 
 mod frame;
 mod keeper;
@@ -29,31 +29,31 @@ pub(crate) use reader::Reader;
 
 use std::path::{Path, PathBuf};
 
-/// The folder in the data folder.
+/// Name of the folder in the data folder.
 const FOLDER: &str = "changes";
-/// The file in it that says that changes are kept.
+/// Name of the file that says that changes are kept.
 const KEEP_FILE: &str = "keep";
-/// How files of changes end.
+/// Extension of files of changes.
 const EXTENSION: &str = "changes";
 
 /// Whether changes are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Keeping {
-    /// As the data folder says.
+    /// As the file in the data folder says.
     #[default]
     AsBefore,
-    /// No; those that were kept stay where they are.
+    /// No. Files kept before remain.
     Off,
-    /// Up to so many bytes; the oldest files go when there are more.
+    /// Up to this many bytes; beyond it the oldest files are removed.
     Bytes(u64),
 }
 
-/// The folder of the kept changes of a data folder.
+/// Path of the folder of kept changes in a data folder.
 pub fn folder(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }
 
-/// The files of changes in a folder by the position of their first record.
+/// The files of changes in a folder, with the position of the first record of each.
 fn files(folder: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
     let listing = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -73,7 +73,7 @@ fn files(folder: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
-/// Bytes of the files in a folder that may hold changes after a position.
+/// Total bytes of the files that may hold changes after a position.
 pub(crate) fn bytes_after(folder: &Path, after: u64) -> std::io::Result<u64> {
     let found = files(folder)?;
     let skipped = found.iter().filter(|it| it.0 <= after + 1).count();

@@ -1,4 +1,4 @@
-//! Proof that the tables of a database agree.
+//! Checks that the tables of a database agree.
 
 use crate::recover::{self, Recovered};
 use state::class_check;
@@ -9,27 +9,27 @@ use state::stop::Failure;
 use std::path::Path;
 use store::{PageProblems, Store};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug)]
 pub struct CheckReport {
-    /// The first disagreements, in words.
+    /// The first problems, in words.
     pub problems: Vec<String>,
-    /// How many there are.
+    /// Number of problems.
     pub problem_count: u64,
-    /// Entries looked at.
+    /// Number of entries read.
     pub entries: u64,
-    /// Deleted subtrees of which entries are still stored, and among those that were looked at.
+    /// Number of deleted subtrees with entries still stored; those entries were read too.
     pub deleted_subtrees: u64,
-    /// The state digest, 32 hexadecimal digits.
+    /// Digest of the state, as 32 hexadecimal digits.
     pub digest: String,
-    /// The log beyond the last checkpoint, all of which could be read and executed; `None` for a
+    /// The log after the last checkpoint, if all of it could be read and executed; `None` for a
     /// database that was closed and has no log.
     pub recovered: Option<Recovered>,
 }
 
 impl CheckReport {
-    /// The report on a database whose pages are damaged: its entries were compared with their
-    /// checksums, but no table with another, because walking over such pages may end the process.
+    /// The report on a database with damaged pages. Its entries were compared with their checksums,
+    /// but no table with another, because walking over damaged pages could end the process.
     fn of_pages(problems: PageProblems) -> CheckReport {
         CheckReport {
             problem_count: problems.count,
@@ -43,8 +43,8 @@ impl CheckReport {
 }
 
 /// Compares every table of the database in a data folder with every other, reads the history and
-/// recomputes the digest. What a server that was not stopped has left in its log is executed first;
-/// nothing else is changed.
+/// recomputes the digest. The log of a server that was not stopped is executed first; nothing else
+/// is changed.
 ///
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
@@ -52,8 +52,8 @@ pub fn check(data: &Path) -> Result<CheckReport, Failure> {
     check_after(data, recover::open_store)
 }
 
-/// Compares every table of the database in a data folder with every other, after giving up
-/// acknowledged writes whose records at the end of the log are damaged.
+/// Like [`check`], after dropping acknowledged writes whose records at the end of the log are
+/// damaged.
 ///
 /// # Errors
 /// The database cannot be opened or read, or another process has it open.
@@ -70,7 +70,7 @@ fn check_after(
         return Ok(CheckReport::of_pages(problems));
     }
     let (_, recovered) = open(data)?;
-    // Who only reads is read ahead for.
+    // Read-only access allows the system to read ahead.
     let store = Store::read_only(data, false)?;
     let report = examine(&store)?;
     Ok(CheckReport {
@@ -79,11 +79,11 @@ fn check_after(
     })
 }
 
-/// The same of a database that a process serves: of the state at the beginning, whose pages are not
-/// used again before the end.
+/// Like [`check`], for a database that a process serves: checks the state at the beginning, whose
+/// pages are not reused before the end.
 ///
 /// # Errors
-/// The database cannot be read, or was opened anew meanwhile.
+/// The database cannot be read, or was opened by another process meanwhile.
 pub fn check_served(data: &Path) -> Result<CheckReport, Failure> {
     let store = Store::read_only(data, true)?;
     let problems = store.examine_own_pages()?;
@@ -101,7 +101,7 @@ fn examine(store: &Store) -> Result<CheckReport, Failure> {
     let dictionary = config::stored_dictionary(&snapshot)?;
     let catalog = config::load(&snapshot, &dictionary)?;
     let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
-    // Each goes on after what stopped the one before: what it found is not to be lost.
+    // Each check runs after an error of the previous one too, so that its problems are reported.
     let history = history::check::check(&snapshot, &mut |problem| report.add(|| problem));
     let classes = class_check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
     let rules = rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));

@@ -1,19 +1,19 @@
-//! Time and random identifiers, passed in so that tests and replays own them.
+//! Time and random identifiers, passed in so that tests and replays control them.
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Random bytes taken from the system at once: asking costs more than a UUID's other work.
+/// Random bytes taken from the system at once: a system call costs more than making a UUID.
 const POOL_BYTES: usize = 1024;
 
 thread_local! {
-    /// Random bytes of this thread, and how many of them are used.
+    /// Random bytes of this thread, and the number already used.
     static POOL: RefCell<([u8; POOL_BYTES], usize)> =
         const { RefCell::new(([0; POOL_BYTES], POOL_BYTES)) };
 }
 
-/// Where a node gets its time and its unique identifiers from. Execution never asks it: both are
-/// filled in before a write gets its place in the order.
+/// Source of a node's time and unique identifiers. Execution never uses it: both are filled in
+/// before a write gets its place in the order.
 pub trait Clock: Send + Sync {
     /// Microseconds since 1970-01-01T00:00:00Z.
     fn now_us(&self) -> u64;

@@ -1,4 +1,4 @@
-//! Where writes get their order.
+//! Where writes get their place in the order.
 //!
 //! Alone, the order is the node's own queue ([`LocalLog`]). In a cluster it is a replicated log
 //! behind the same contract, and nothing else in this crate changes.
@@ -11,15 +11,15 @@ pub(crate) trait CommitLog: Send {
     /// Gives the units their place in the order. When it returns, that place is final.
     ///
     /// # Errors
-    /// The log cannot be reached; nothing was ordered.
+    /// The log cannot be reached; no unit has a place in the order.
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure>;
 
-    /// The record just appended was not executed (its transaction failed) and never will be:
-    /// its place is free again.
+    /// Takes back the last record, which was not executed because its transaction failed: its place
+    /// is free again.
     fn forget(&mut self, position: u64);
 }
 
-/// The order of a node that is alone: as they come.
+/// The order of a single node: the order of arrival.
 #[derive(Debug)]
 pub(crate) struct LocalLog {
     position: u64,
@@ -27,7 +27,7 @@ pub(crate) struct LocalLog {
 }
 
 impl LocalLog {
-    /// Goes on after the last position and time found in the store.
+    /// Continues after the last position and time found in the store.
     pub fn new(position: u64, time_us: u64) -> LocalLog {
         LocalLog { position, time_us }
     }

@@ -1,5 +1,6 @@
-//! Giving space back to the file system: the database is copied without free pages, checked, and
-//! put in its place. Here, while nobody has it open; `online` does it while it is served.
+//! Returns free space to the file system: copies the database without free pages, checks the copy,
+//! and replaces the database by it. This file does so while no process has the database open,
+//! `online` while it is served.
 
 pub(crate) mod online;
 mod standing;
@@ -14,19 +15,19 @@ use std::path::{Path, PathBuf};
 use store::private;
 use store::{DATABASE_FILE, Store};
 
-/// The folder, in the data folder, that the copy is made in.
+/// Folder in the data folder in which the copy is made.
 pub(crate) const FOLDER: &str = "compact";
 
-/// What a compaction came to, in bytes of the database file.
+/// Sizes of the database file in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compacted {
-    /// Before.
+    /// Before compaction.
     pub before: u64,
-    /// Now.
+    /// After compaction.
     pub after: u64,
 }
 
-/// Bytes that the copy takes at most.
+/// Maximum size of the copy in bytes.
 ///
 /// # Errors
 /// There is no database, or a process has it open.
@@ -34,10 +35,10 @@ pub fn bytes(data: &Path) -> Result<u64, Failure> {
     Ok(recover::open_to_read(data, false)?.sizes()?.0)
 }
 
-/// Compacts the database of a data folder that nobody has open.
+/// Compacts the database of a data folder that no process has open.
 ///
 /// # Errors
-/// A process has it open; the copy cannot be written, or differs. The database is as it was then.
+/// A process has it open; the copy cannot be written, or differs. The database is then unchanged.
 pub fn compact(data: &Path) -> Result<Compacted, Failure> {
     let folder = data.join(FOLDER);
     remove_leftovers(data)?;
@@ -46,7 +47,7 @@ pub fn compact(data: &Path) -> Result<Compacted, Failure> {
     compacted
 }
 
-/// Removes what an interrupted compaction left.
+/// Removes files of an interrupted compaction.
 pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
     let folder = data.join(FOLDER);
     match fs::remove_dir_all(&folder) {
@@ -56,7 +57,7 @@ pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
 }
 
 fn copy_and_swap(data: &Path, folder: &Path) -> Result<Compacted, Failure> {
-    // Held to the end: its lock keeps others out.
+    // Held to the end, because its lock excludes other processes.
     let store = recover::open_to_read(data, false)?;
     let (path, copy) = (data.join(DATABASE_FILE), folder.join(DATABASE_FILE));
     private::create_folders(folder).map_err(wrong(folder))?;

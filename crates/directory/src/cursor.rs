@@ -1,4 +1,5 @@
-//! A search between two of its slices. Holds no snapshot: it resumes on a new one, by id.
+//! The state of a search between two of its slices. Holds no snapshot: the search resumes on a new
+//! one, after the last id.
 
 use crate::context::Walks;
 use crate::operation::extras::Extras;
@@ -12,99 +13,100 @@ use state::projection::Projection;
 use std::rc::Rc;
 use store::{Candidates, EntryId, Region};
 
-/// A search that has more to say.
+/// A search that continues in another slice.
 #[derive(Debug)]
 pub struct Cursor {
     pub(crate) id: MessageId,
     pub(crate) filter: schema::Filter,
-    /// The most bytes of an entry on which the filter is evaluated in one piece.
+    /// Maximum length of an entry, in bytes, for evaluating the filter in one piece.
     pub(crate) whole_bytes_max: usize,
     pub(crate) projection: Projection,
-    /// What is to be searched, one after the other.
+    /// The areas to search, in order.
     pub(crate) areas: Areas,
-    /// Which of them is being searched now.
+    /// Index of the area being searched.
     pub(crate) area: usize,
     /// Candidates of that area; `None` until it is planned.
     pub(crate) candidates: Option<Candidates>,
-    /// The last candidate that was looked at.
+    /// Id of the last candidate looked at.
     pub(crate) after: EntryId,
-    /// Entries sent so far by this request.
+    /// Number of entries sent by this request.
     pub(crate) sent: u64,
     pub(crate) limits: SearchLimits,
     pub(crate) page: Option<Page>,
     /// ManageDsaIT: referral objects are ordinary entries.
     pub(crate) manage_dsa_it: bool,
-    /// Aliases are followed, not returned.
+    /// Whether aliases are followed instead of returned.
     pub(crate) deref_searching: bool,
-    /// Subentries are not returned.
+    /// Whether subentries are left out.
     pub(crate) hides_subentries: bool,
-    /// What controls add, if any do.
+    /// State of controls; `None` without such controls.
     pub(crate) extras: Option<Box<Extras>>,
-    /// When the search began (microseconds), once it has been parked or seems to become dear.
+    /// Start of the search in microseconds; `None` until the search is parked or may become
+    /// expensive.
     pub(crate) began_us: Option<u64>,
-    /// Whom the search acts as, when that is not whom the session is bound as (RFC 4370).
+    /// Subject of proxied authorization (RFC 4370); `None` for the session's own.
     pub(crate) subject: Option<Rc<Subject>>,
-    /// The entry that is being sent in parts.
+    /// An entry that is being sent in parts.
     pub(crate) large: Option<Box<Large>>,
-    /// Walks over groups that go on in the next slice.
+    /// Walks over groups that continue in the next slice.
     pub(crate) walks: Option<Box<Walks>>,
-    /// Its place among the searches that no index helps.
+    /// The search's place among the unindexed searches.
     pub(crate) permit: Option<Box<Permit>>,
-    /// It is such a search, and has had its first turn.
+    /// Whether an unindexed search has waited for its first turn.
     pub(crate) has_waited: bool,
-    /// Scratch for names and normalised values.
+    /// Buffer for names and normalised values.
     pub(crate) buffer: Vec<u8>,
 }
 
-/// The areas of a search: nearly always one, or one with its references.
+/// The areas of a search: nearly always one, or one for entries and one for references.
 pub(crate) type Areas = SmallVec<[Area; 2]>;
 
-/// One region to be searched.
+/// A region to search, and what for.
 #[derive(Debug, Clone)]
 pub(crate) struct Area {
     pub region: Region,
     pub kind: AreaKind,
 }
 
-/// What an area is searched for.
+/// Kind of result that a search looks for in an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AreaKind {
     /// Entries that match the filter.
     Entries,
-    /// Referral objects, whatever the filter (RFC 3296 §5.1).
+    /// Referral objects, regardless of the filter (RFC 3296 §5.1).
     References,
 }
 
-/// Which limit stops a search.
+/// Limits of one search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SearchLimits {
-    /// Entries the search may return, all its pages together; 0 = no limit.
+    /// Maximum number of entries to return, over all pages; 0 for no limit.
     pub entries_max: u64,
-    /// It was the server's limit, not the client's.
+    /// Whether `entries_max` is the server's limit rather than the client's.
     pub by_server: bool,
-    /// Entries that the pages before this one returned.
+    /// Number of entries returned by earlier pages.
     pub sent_before: u64,
-    /// Entries all pages together may return; 0 = no limit.
+    /// Maximum number of entries of all pages together; 0 for no limit.
     pub paged_entries_max: u64,
-    /// For whom the server's limits are.
+    /// The subject or group to which the server's limits apply.
     pub whose: Whose,
-    /// Milliseconds; 0 = no limit.
+    /// Time limit in milliseconds; 0 for no limit.
     pub time_ms_max: u64,
-    /// It was the server's limit, not the client's.
+    /// Whether the time limit is the server's rather than the client's.
     pub time_by_server: bool,
-    /// Candidates looked at; 0 = no limit.
+    /// Maximum number of candidates looked at; 0 for no limit.
     pub candidates_max: u64,
-    /// Candidates looked at so far.
+    /// Number of candidates looked at so far.
     pub examined: u64,
-    /// Entries sorted by one search; 0 = no limit.
+    /// Maximum number of entries sorted by one search; 0 for no limit.
     pub sort_entries_max: u64,
 }
 
-/// The page a client asked for.
+/// The page that a client requested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     pub size: u32,
-    /// Where the pages before this one ended.
+    /// Where the previous pages ended.
     pub start: PagePosition,
 }
 
@@ -114,8 +116,8 @@ impl Cursor {
         self.id
     }
 
-    /// Whether a part of a message may have been sent: until the rest of it has, nothing else may
-    /// be, on the same connection.
+    /// Whether a part of a message may have been sent, so that no other message may be sent on the
+    /// connection before the rest.
     pub fn is_inside_message(&self) -> bool {
         self.large.as_ref().is_some_and(|it| it.is_inside())
     }

@@ -1,8 +1,7 @@
-//! The one match from request to operation.
+//! Dispatches requests to operations.
 //!
-//! Two requests concern the connection itself and are answered by its owner as well: Unbind
-//! closes it, and Abandon and Cancel of a search that is being sent are looked for by the
-//! connection, which holds the search's cursor.
+//! Two kinds of requests also concern the connection's owner: Unbind closes the connection, and the
+//! cursor of a search named by Abandon or Cancel is held there.
 
 use crate::bound::Bound;
 use crate::bundle::Bundle;
@@ -37,7 +36,7 @@ use state::write::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Session tracking controls that are logged in each second, for all clients.
+/// Maximum number of session tracking controls logged per second, for all clients together.
 static TRACKED_SESSIONS: Pace = Pace::new(10);
 
 /// Executes one request.
@@ -92,8 +91,9 @@ pub(crate) fn dispatch(
         Request::Compare(it) => {
             return begin_compare(parts, &context, session, (id, it, &controls), out);
         }
-        // Requests are executed in order: what could be abandoned has been answered, waits for a
-        // hashing thread, or is a write that already has its place in the order (RFC 4511 §4.11).
+        // Requests are executed in order. An operation that could be abandoned has been answered,
+        // waits for a hashing thread, or is a write that has its place in the order (RFC 4511
+        // §4.11).
         Request::Abandon(it) => return Ok(parts.abandon(session, *it)),
         Request::Extended(it) => {
             let whose = (&context, &subject);
@@ -131,7 +131,7 @@ fn begin_compare(
     finish_compare(parts, session, id, (outcome, asked), out)
 }
 
-// Always: it is called for searches that begin once more, too.
+// Inlined: also called for searches that are repeated.
 #[inline(always)]
 fn begin_search(
     parts: &Parts<'_>,
@@ -168,7 +168,7 @@ fn begin_search(
     Ok(Flow::More(cursor))
 }
 
-/// Leaves a search whose walks over groups are not done to be begun once more.
+/// Parks a search that has to be repeated, because its walks over groups are unfinished.
 #[cold]
 fn begin_later(
     context: &Context<'_>,
@@ -184,7 +184,7 @@ fn begin_later(
     Ok(later.map_or(Flow::Done, Flow::More))
 }
 
-/// Begins a search once more whose walks have gone on.
+/// Repeats a search whose walks over groups have continued.
 #[cold]
 fn begin_again(
     parts: &Parts<'_>,
@@ -193,7 +193,7 @@ fn begin_again(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let (request, began_us) = (walks.request.take().unwrap_or_default(), walks.began_us);
-    // It was decoded before, under whatever limits.
+    // The request was decoded before, under its own limits.
     let limits = DecodeLimits {
         message_bytes_max: usize::MAX,
         filter_depth_max: u8::MAX,
@@ -214,7 +214,7 @@ fn begin_again(
     let asked = (&message, request, &controls);
     Ok(match begin_search(parts, whose, session, asked, out)? {
         Flow::More(mut cursor) => {
-            // The time runs on.
+            // The time limit counts from the first beginning.
             cursor.began_us = began_us.or(cursor.began_us);
             Flow::More(cursor)
         }
@@ -222,8 +222,8 @@ fn begin_again(
     })
 }
 
-/// Whom an operation acts as: who is bound, or whom a control names, or who began the transaction
-/// that the operation belongs to.
+/// The subject of an operation: the session's, the one that a control names, or the one that began
+/// the operation's transaction.
 #[inline(always)]
 fn acting_subject(
     parts: &Parts<'_>,
@@ -241,8 +241,8 @@ fn acting_subject(
     }
 }
 
-/// Puts into the log on whose behalf a client says it acts. The texts are the client's: quoted, so
-/// that they cannot look like something the server says.
+/// Logs the session tracking control of a request. Its texts come from the client and are quoted,
+/// so that they cannot imitate messages of the server.
 #[cold]
 fn log_session(session: &Session, message: &Message<'_>, client: &SessionTracking<'_>) {
     if !tracing::enabled!(tracing::Level::INFO) {
@@ -265,7 +265,7 @@ fn log_session(session: &Session, message: &Message<'_>, client: &SessionTrackin
     );
 }
 
-/// Resolves an update; `None` for a request that is none.
+/// Resolves an update; `None` if the request is no update.
 pub(crate) fn resolve_update(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -336,7 +336,7 @@ fn dispatch_extended(
             }
         }
         extended::Kind::EndBulkUpdate(asked) => bulk_update::end(session, id, &asked, out)?,
-        // Everything before this request has been answered: there is nothing left to cancel.
+        // All earlier requests have been answered, so none can be cancelled.
         extended::Kind::Cancel(target) => {
             transaction::refuse_cancel(session, target)?;
             return Stop::refuse(
@@ -447,8 +447,8 @@ fn finish_bind(
     }
 }
 
-/// The account of a subject that has authenticated. It may be gone since its password was looked
-/// up: then nobody has.
+/// The account of a subject that has authenticated. If its entry was deleted meanwhile, the bind is
+/// refused.
 fn bound_as(parts: &Parts<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, Stop> {
     let bound = Bound::of(&parts.context(subject))?;
     if bound.is_none() && !subject.is_anonymous() && !subject.is_administrator() {
@@ -457,7 +457,7 @@ fn bound_as(parts: &Parts<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, 
     Ok(bound)
 }
 
-/// Answers a bind that was decided.
+/// Writes the response to a bind that was decided.
 pub(crate) fn end_bind(
     parts: &Parts<'_>,
     session: &mut Session,
@@ -478,15 +478,15 @@ pub(crate) fn end_bind(
     Ok(())
 }
 
-/// What a client wants to be told of a compare.
+/// Controls that the client sent with a compare.
 struct CompareAsked {
-    /// What the password policy says.
+    /// Whether it sent the password policy control.
     policy: bool,
-    /// What comes with the result in any case.
+    /// Controls of the response, whatever the result.
     controls: Vec<OwnedControl>,
 }
 
-/// What is told of the state an operation sees.
+/// The response controls that report the position of an operation's snapshot.
 fn told(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -517,7 +517,7 @@ fn finish_compare(
     Ok(Flow::Done)
 }
 
-/// Answers a compare that was decided.
+/// Writes the response to a compare that was decided.
 pub(crate) fn end_compare(
     id: MessageId,
     outcome: &compare::Outcome,
@@ -578,12 +578,12 @@ pub(crate) fn follow(
     let subject = follower.subject(session);
     authentication::require(parts.catalog, &subject, None)?;
     let context = parts.context(&subject);
-    // What limits a follower was looked up when it began.
+    // A follower looked up its own limits when it began.
     let needs = needs(parts, session, session.limits);
     follower.step(&context, &needs, out)
 }
 
-/// The limits of the subject an operation acts as.
+/// The limits of the subject as which an operation acts.
 fn limits_of(
     parts: &Parts<'_>,
     session: &Session,

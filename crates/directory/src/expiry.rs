@@ -1,10 +1,10 @@
-//! The end of dynamic entries (RFC 2589): which is next, and the writes that remove them.
+//! Removes dynamic entries (RFC 2589) at their end: the schedule, and the writes.
 //!
-//! Removing an entry is a write like any other: it gets a place in the order, and execution removes
-//! the entry only if it still ends by the time that stands in the write. The clock is asked here,
-//! before the order, and by nothing else. The schedule is in memory and made anew from the class
-//! index when the directory is opened; an entry that was refreshed or deleted leaves its old place
-//! in it, which is then passed over.
+//! A removal is a write like any other: it gets a place in the order, and execution removes the
+//! entry only if its end is not after the time in the write. The clock is read here, before the
+//! order, and nowhere else. The schedule is in memory and is rebuilt from the class index when the
+//! directory is opened. The old place of an entry that was refreshed or deleted remains in the
+//! schedule and is skipped.
 
 use crate::bundle::{Bundle, Submission};
 use crate::clock::Clock;
@@ -23,22 +23,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{EntryId, EntryView, Region, RegionScope, Snapshot};
 
-/// Entries removed by one record.
+/// Maximum number of entries removed by one record.
 const DUE_MAX: usize = 1_000;
-/// When an entry that could not be removed, because others stand below it, is tried again.
+/// Delay in seconds before an entry is tried again that could not be removed because of entries
+/// below it.
 const RETRY_S: u64 = 10;
-/// The writer looks at the clock at least so often while a dynamic entry exists: the clock may be
-/// set.
+/// Maximum time between two looks at the clock while there are dynamic entries, because the clock
+/// may be set.
 const LOOK_MAX: Duration = Duration::from_secs(30);
 
-/// When dynamic entries end, in seconds since 1970.
+/// Ends of dynamic entries, in seconds since 1970.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     ends: BinaryHeap<Reverse<(u64, EntryId)>>,
     refused: Arc<Refused>,
 }
 
-/// Takes the results of removals.
+/// Collects the entries whose removal was refused.
 #[derive(Debug, Default)]
 struct Refused {
     ids: Mutex<Vec<MessageId>>,
@@ -57,7 +58,7 @@ impl Mailbox for Refused {
     }
 }
 
-/// What is to be removed, and which entry each write is about.
+/// The writes of removals, and the entry of each.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     pub group: Vec<Submission>,
@@ -65,12 +66,12 @@ pub(crate) struct Due {
 }
 
 impl Schedule {
-    /// Entries that were written end then.
+    /// Adds entries that were written, with their ends.
     pub fn note(&mut self, ending: Vec<(u64, EntryId)>) {
         self.ends.extend(ending.into_iter().map(Reverse));
     }
 
-    /// How long nothing is due; `None` without dynamic entries, for which no clock is asked.
+    /// Time until the next end; `None` without dynamic entries, for which the clock is not read.
     pub fn wait(&self, clock: &dyn Clock) -> Option<Duration> {
         let Reverse((end_s, _)) = self.ends.peek()?;
         let us = end_s
@@ -79,8 +80,8 @@ impl Schedule {
         Some(Duration::from_micros(us).min(LOOK_MAX))
     }
 
-    /// Finds the dynamic entries of a directory that is being opened. Those that came without an
-    /// end, by an import, are given one: the writes are returned.
+    /// Schedules the dynamic entries of a directory that is being opened. Returns writes that give
+    /// an end to imported entries without one.
     pub fn load(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -118,7 +119,7 @@ impl Schedule {
         Ok(due)
     }
 
-    /// The writes that remove what has ended, what stands below others first.
+    /// The writes that remove entries past their end, deepest entries first.
     pub fn due(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -162,7 +163,7 @@ impl Schedule {
         Ok(due)
     }
 
-    /// Puts entries that could not be removed back, to be tried later.
+    /// Schedules entries that could not be removed again.
     pub fn settle(&mut self, due: &Due, now_us: u64) {
         let mut refused = self
             .refused
@@ -213,7 +214,7 @@ impl Schedule {
 }
 
 impl Due {
-    /// An entry can be removed once nothing stands below it.
+    /// Sorts deepest entries first, because an entry can be removed only when it has no children.
     fn deepest_first(&mut self) {
         let depth = |it: &Submission| match it.bundle.writes() {
             [write, ..] => write.name().depth(),
@@ -225,7 +226,7 @@ impl Due {
         self.number();
     }
 
-    /// Each result says by its message id which write it is of.
+    /// Gives each write a message id, by which its result is recognised.
     fn number(&mut self) {
         for (number, submission) in (0..).zip(&mut self.group) {
             submission.id = number;
@@ -233,14 +234,14 @@ impl Due {
     }
 }
 
-/// When a stored entry ends, in seconds since 1970.
+/// End of a stored entry in seconds since 1970; `None` if it is not dynamic.
 fn end_of(catalog: &Catalog, view: &EntryView<'_>) -> Option<u64> {
     let numbers = catalog.schema.numbers_of(catalog.computed.entry_end);
     let attribute = view.attribute(*numbers.first()?)?;
     time::seconds_of(attribute.values().into_iter().next()?)
 }
 
-/// The condition under which an entry may be removed: nobody refreshed it in between.
+/// The assertion of a removal: the entry was not refreshed meanwhile.
 fn ended_by(now_us: u64) -> Vec<u8> {
     let mut out = Vec::new();
     Filter::LessOrEqual {

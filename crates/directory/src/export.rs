@@ -1,13 +1,13 @@
 //! Bulk export: the entries of a data folder as LDIF or as add requests, parents before their
 //! children.
 //!
-//! Several threads each render ranges of ids from snapshots of one state, and the ranges are
-//! written in order, in parts that are small whatever the entries are. Ids mostly follow the tree;
-//! an entry that was moved below a younger one waits until that has been written. So the order is
-//! that of ids wherever it can be, an import gives its entries ids in the order of the file, and
-//! the export of an imported export is the same file.
+//! Several threads render ranges of ids from snapshots of one state, and the ranges are written in
+//! order, in small parts. Ids mostly follow the tree; an entry that was moved below one with a
+//! greater id waits until that one is written. So the order is that of ids wherever possible, and
+//! because an import gives ids in the order of the file, exporting an imported export yields the
+//! same file.
 //!
-//! A folder that a server has open is read beside it, one state of it from beginning to end.
+//! A served folder is read beside the server, in one state from beginning to end.
 
 mod changes;
 mod forgotten;
@@ -29,13 +29,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::{EntryId, Reader};
 
-/// Ids that are rendered in one go: about a megabyte of text for entries of usual size.
+/// Number of ids rendered at once: about a megabyte of text for entries of usual size.
 const PART_IDS: u64 = 256;
 
-/// How the output is compressed.
+/// Compression of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     Plain,
     /// Gzip (RFC 1952), in many members.
     Gzip,
@@ -43,7 +43,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// How entries are written.
+/// Format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// LDIF content records (RFC 2849).
@@ -54,34 +54,34 @@ pub enum ExportFormat {
     BareBer,
 }
 
-/// What is exported, and how.
+/// Selection of an export, and its output.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
-    /// The entry to export with everything below it; `None`: all naming contexts but `cn=config`.
+    /// The base of the subtree to export; `None` for all naming contexts except `cn=config`.
     pub base: Option<String>,
-    /// Only entries that match (RFC 4515).
+    /// A filter that entries must match (RFC 4515); `None` for all entries.
     pub filter: Option<String>,
-    /// Only these attributes, as in a search (RFC 4511 §4.5.1.8); none: all.
+    /// Attributes to export, as in a search (RFC 4511 §4.5.1.8); empty for all.
     pub attributes: Vec<String>,
-    /// With all attributes, operational ones too.
+    /// Whether operational attributes are included.
     pub operational: bool,
-    /// How entries are written.
+    /// Format of the output.
     pub format: ExportFormat,
-    /// Columns after which lines are folded; 0: never.
+    /// Columns at which lines are folded; 0 for no folding.
     pub fold_columns: usize,
-    /// How the output is compressed.
+    /// Compression of the output.
     pub compression: Compression,
-    /// Threads; 0: one per core.
+    /// Number of threads; 0 for one per core.
     pub threads: usize,
-    /// A process serves the database: it is read beside that one.
+    /// Whether a process serves the database, so that it is read beside that one.
     pub served: bool,
-    /// Entries that are damaged are left out instead of ending the export, and so is what lies
-    /// below them.
+    /// Whether damaged entries are skipped, with the entries below them, instead of ending the
+    /// export.
     pub salvage: bool,
 }
 
 impl Default for ExportOptions {
-    /// Everything, so that an import of it makes the same directory again.
+    /// Everything, so that an import of the export makes an equal directory.
     fn default() -> ExportOptions {
         ExportOptions {
             base: None,
@@ -98,22 +98,22 @@ impl Default for ExportOptions {
     }
 }
 
-/// What an export wrote.
+/// Result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// Bytes, after compression.
+    /// Number of bytes written, after compression.
     pub bytes: u64,
-    /// Entries that could not be read, each with its name and the reason; none but in a salvage.
+    /// Entries that could not be read, each with its name and the reason; empty unless `salvage`.
     pub lost: Vec<String>,
 }
 
 /// Exports from the database in `data`.
 ///
 /// # Errors
-/// There is no database; the base does not exist; the filter cannot be
-/// read; the output cannot be written.
+/// There is no database; the base does not exist; the filter cannot be parsed; the output cannot be
+/// written.
 pub fn export(
     data: &Path,
     options: &ExportOptions,
@@ -125,7 +125,7 @@ pub fn export(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    // What is read and what it is read by are of one state.
+    // All readers, with the rules for reading, are of one state.
     let mut readers = store.readers(threads + 1 + usize::from(options.salvage))?;
     let mut own = readers.pop().ok_or_else(|| {
         Failure::Configuration("there is no read transaction for the export".to_owned())
@@ -145,7 +145,7 @@ pub fn export(
         next: AtomicU64::new(0),
         last,
     };
-    // Of the same state as the others: names of what is lost are told by it.
+    // A reader of the same state, for the names of lost entries.
     let mut names = options.salvage.then(|| readers.pop()).flatten();
     std::thread::scope(|scope| {
         for reader in readers {
@@ -154,7 +154,7 @@ pub fn export(
         }
         let mut writer = Writer::new(&rules, own, output);
         let done = write(&parts, &mut writer, meter);
-        // Threads that wait for room must not wait for ever.
+        // Threads that wait for room must not wait forever.
         parts.line.stop(None);
         done?;
         store.require_same_holder()?;
@@ -179,7 +179,7 @@ fn write(parts: &Parts, writer: &mut Writer<'_>, meter: &Meter) -> Result<(), Fa
     writer.end()
 }
 
-/// The parts of an export, given out one after the other.
+/// The parts of an export, handed out in order.
 struct Parts {
     line: Line<Part>,
     next: AtomicU64,
@@ -187,7 +187,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Renders parts until there are no more.
+    /// Renders parts until there are none left.
     fn render(&self, rules: &Rules, mut reader: Reader) {
         let total = self.last.0.div_ceil(PART_IDS);
         let mut renderer = Renderer::new(rules);
@@ -204,7 +204,7 @@ impl Parts {
                     true => self.line.put(number, part, bytes),
                     false => self.line.put_part(number, part, bytes),
                 };
-                // Why it was stopped is known there.
+                // The line knows why it was stopped.
                 put.map_err(|_| Failure::Cancelled)
             };
             let done = reader

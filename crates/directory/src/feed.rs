@@ -1,10 +1,9 @@
-//! Who is to be woken when something has changed.
+//! Wakes followers when something was committed.
 //!
-//! The writer announces every commit. What changed stands in the history (`history.rs`), inside
-//! the commit itself, so nothing is handed over but the word that there is something to read: a
-//! follower that does not get to it costs nothing, however much happens meanwhile. Without
-//! followers an announcement is one load; a follower that was called and has not come yet is not
-//! called again.
+//! The writer announces every commit. The changes are in the history (`history.rs`), inside the
+//! commit itself, so an announcement carries no data: a follower that is late costs nothing,
+//! however many commits there are. Without followers an announcement is one load; a follower that
+//! was called and has not looked yet is not called again.
 
 use crate::flow::{Completion, Finished, Mailbox};
 use protocol::MessageId;
@@ -17,31 +16,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Feed {
     following: AtomicUsize,
     bells: Mutex<Vec<Arc<Bell>>>,
-    /// The version of the last commit that may have changed whether connections may go on.
+    /// Version of the last commit that may have changed whether connections may go on.
     accounts: AtomicU64,
 }
 
-/// How one follower is called.
+/// Address and state of one follower.
 struct Bell {
     session: u64,
-    /// The message id of its search.
+    /// Message id of the follower's search.
     id: MessageId,
-    /// Whose search it is, for the limit.
+    /// The subject of the search, for the limit.
     subject: String,
     mailbox: Arc<dyn Mailbox>,
-    /// It was called and has not looked yet.
+    /// Whether it was called and has not looked yet.
     rung: AtomicBool,
 }
 
-/// One follower's place; dropping it gives the place back.
+/// A follower's place; dropping it frees the place.
 pub(crate) struct Listener {
     feed: Arc<Feed>,
     bell: Arc<Bell>,
 }
 
 impl Feed {
-    /// Calls `session` from now on when something was committed. `None` when the subject has
-    /// `max` followers already; 0 is no limit.
+    /// Registers a follower of `session`, to be called after each commit. `None` if the subject has
+    /// `max` followers already (0 for no limit).
     pub fn listen(
         self: &Arc<Self>,
         session: u64,
@@ -72,24 +71,25 @@ impl Feed {
         })
     }
 
-    /// A commit deleted, renamed or locked accounts, or changed passwords; said once readers see
-    /// it.
+    /// Records a commit that deleted, renamed or locked accounts or changed passwords; called when
+    /// readers can see it.
     pub fn concern_accounts(&self, version: u64) {
         self.accounts.fetch_max(version, Ordering::SeqCst);
     }
 
-    /// The version of the last such commit; 0 when there was none since the start.
+    /// Version of the last commit recorded by [`concern_accounts`](Self::concern_accounts); 0 if
+    /// there was none since the start.
     #[inline]
     pub fn accounts(&self) -> u64 {
         self.accounts.load(Ordering::Acquire)
     }
 
-    /// How many follow.
+    /// Number of followers.
     pub fn followers(&self) -> u64 {
         self.following.load(Ordering::Relaxed) as u64
     }
 
-    /// Something was committed: calls everybody who has not been called since they last looked.
+    /// Announces a commit: calls every follower that has looked since its last call.
     #[inline]
     pub fn announce(&self) {
         fence(Ordering::SeqCst);
@@ -126,7 +126,7 @@ impl Feed {
 }
 
 impl Listener {
-    /// The follower is about to look: what is committed from now on must call it again.
+    /// Records that the follower is about to look, so that the next commit calls it again.
     pub fn looks(&self) {
         self.bell.rung.store(false, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What happens next on a connection after a message was executed, and how finished work returns.
+//! Results of executing a message, and the return of finished work to a serving thread.
 
 use crate::bundle::Bundle;
 use crate::cursor::Cursor;
@@ -12,31 +12,31 @@ use state::stop::Stop;
 use state::write::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What the caller must do after `Worker::execute`, `resume` or `complete`.
+/// The next step of the caller after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
 pub enum Flow {
-    /// Everything there is to say is in the output.
+    /// The complete response is in the output.
     Done,
-    /// A completion for this session will come to the mailbox.
+    /// A completion for this session will be delivered to the mailbox.
     Waiting,
-    /// A search has more to say: call `Worker::resume` when the client can take more.
+    /// A search continues: call `Worker::resume` when the client can take more.
     More(Box<Cursor>),
-    /// A search that follows the directory has begun: call `Worker::follow` now and whenever
-    /// news for its message id came.
+    /// A following search has begun: call `Worker::follow` now, and whenever news for its message
+    /// id is delivered.
     Follow(Box<Follower>),
     /// Flush the output, then close the connection.
     Close,
-    /// The answer is in the output: flush it, then begin the TLS handshake.
+    /// The response is in the output: flush it, then begin the TLS handshake.
     StartTls,
 }
 
-/// Takes finished work back to a serving thread. Called from the writer and hashing threads.
+/// Returns finished work to a serving thread. Called by the writer and hashing threads.
 pub trait Mailbox: Send + Sync {
     /// Keeps the completions and wakes the serving thread once. Must not block.
     fn deliver(&self, completions: Vec<Completion>);
 
-    /// Wakes the serving thread, should it wait: nothing has come for it, but it is to call
-    /// [`crate::Worker::sleep`] again, since it holds what others want to be free. Must not block.
+    /// Wakes a waiting serving thread to call [`crate::Worker::sleep`] again, because it holds a
+    /// snapshot that others need released. Must not block.
     fn wake(&self) {}
 }
 
@@ -49,7 +49,7 @@ impl Mailboxes {
         self.lock().push(Arc::downgrade(mailbox));
     }
 
-    /// Wakes those there are still.
+    /// Wakes all serving threads that still exist.
     pub fn wake(&self) {
         let mut all = self.lock();
         all.retain(|it| it.strong_count() > 0);
@@ -63,54 +63,54 @@ impl Mailboxes {
     }
 }
 
-/// The end of a write or of a slow password check, on its way back to the session that asked.
+/// The end of a write or a slow password check, on its way back to its session.
 #[derive(Debug)]
 pub struct Completion {
-    /// The session it belongs to.
+    /// Number of the session.
     pub session: u64,
     pub(crate) id: MessageId,
     pub(crate) what: Finished,
 }
 
 impl Completion {
-    /// The search that has news to tell; `None` for the end of an operation.
+    /// Message id of the search that has news; `None` for the end of an operation.
     pub fn news(&self) -> Option<MessageId> {
         matches!(self.what, Finished::News).then_some(self.id)
     }
 }
 
-/// What has finished.
+/// The kind of work that has finished.
 #[derive(Debug)]
 pub(crate) enum Finished {
-    /// A write stands (or was refused).
+    /// A write was committed or refused.
     Write {
         kind: ResultKind,
         outcome: Outcome,
         reply: Reply,
     },
-    /// Something was committed that a search of the session follows.
+    /// A commit happened that a search of the session follows.
     News,
     /// A transaction was committed or refused.
     Transaction(Box<Settled>),
-    /// The updates of one bulk update request were executed: the numbers and results of those that
-    /// failed.
+    /// The updates of one bulk update request were executed: numbers and results of the failed
+    /// ones.
     Sequence(Vec<(u32, LdapResult)>),
-    /// A password was checked.
+    /// A password was verified, or found wrong.
     Password(PasswordChecked),
-    /// The passwords of a bundle were hashed: it may now be submitted.
+    /// The passwords of a bundle were hashed: it may be submitted.
     Hashed {
         kind: ResultKind,
         bundle: Box<Bundle>,
         reply: Reply,
     },
-    /// A password was not checked: too much waits, or the client or the server goes.
+    /// A password was not checked: too many jobs wait, or the client or the server stops.
     NotChecked { purpose: CheckPurpose, stop: Stop },
-    /// The client abandoned an operation whose password waited to be checked or hashed.
+    /// The client abandoned an operation that waited for a hashing thread.
     Abandoned { kind: ResultKind },
-    /// Hashing failed, or the password policy is against it.
+    /// Hashing failed, or the password policy forbids the password.
     NotHashed {
         kind: ResultKind,
-        /// It was a request of a bulk update.
+        /// Whether it was a request of a bulk update.
         of_stream: bool,
         stop: Stop,
         reply: Reply,
@@ -121,51 +121,51 @@ pub(crate) enum Finished {
 #[derive(Debug)]
 pub(crate) struct Settled {
     pub result: LdapResult,
-    /// The message id of the update that was refused, if one was.
+    /// Message id of the refused update; `None` if none was refused.
     pub failed: Option<MessageId>,
     /// The response controls of the updates.
     pub controls: Vec<(MessageId, Vec<OwnedControl>)>,
-    /// Those of the end itself.
+    /// Response controls of the end itself.
     pub own: Vec<OwnedControl>,
 }
 
-/// What goes into the response beside the result.
+/// Parts of the response besides the result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
-    /// The value of an extended response after success.
+    /// Value of an extended response after success.
     pub value: Option<Vec<u8>>,
-    /// The same after a refusal.
+    /// Value of an extended response after a refusal.
     pub refused: Option<Vec<u8>>,
-    /// The name of an extended response.
+    /// Name of an extended response.
     pub name: Option<&'static str>,
-    /// The client asked what the password policy says.
+    /// Whether the client sent the password policy control.
     pub policy: bool,
-    /// The client asked where in the order of writes its own stands.
+    /// Whether the client asked for the position of its write.
     pub position: bool,
-    /// What comes with success.
+    /// Response controls after success.
     pub done: Vec<OwnedControl>,
 }
 
-/// The end of a slow password check.
+/// Result of a slow password check.
 #[derive(Debug)]
 pub(crate) struct PasswordChecked {
-    /// The entry that keeps it.
+    /// Id of the entry that holds the password.
     pub entry: u64,
     pub purpose: CheckPurpose,
-    /// The stored value whose password it is; `None` when it is wrong.
+    /// The stored value that the password matches; `None` if the password is wrong.
     pub matched: Option<Vec<u8>>,
 }
 
-/// Why a password was checked.
+/// The operation for which a password is checked.
 #[derive(Debug)]
 pub(crate) enum CheckPurpose {
-    /// A bind: the subject to become, and what the client wants to be told.
+    /// A bind: its subject, and the controls of the client.
     Bind {
         subject: Box<policy::Subject>,
         asked: Asked,
         guess: policy::Tag,
     },
-    /// A bind that is refused already, with this verdict: any password takes the time of a check.
+    /// A bind that is already refused with this verdict: the check only takes its time.
     Refused(Box<Verdict>),
     /// A compare on a password attribute.
     Compare(Box<Compared>),
@@ -173,11 +173,11 @@ pub(crate) enum CheckPurpose {
     Change(Box<PasswordChange>),
 }
 
-/// What a Password Modify goes on with.
+/// State of a Password Modify during its slow check.
 #[derive(Debug)]
 pub(crate) struct PasswordChange {
     pub write: Write,
     pub reply: Reply,
-    /// The transaction it is part of.
+    /// Identifier of its transaction, if it is part of one.
     pub transaction: Option<Box<[u8]>>,
 }

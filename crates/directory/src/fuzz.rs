@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
-//! decodes to the same. The fuzz targets are one call each.
+//! Fuzz bodies: for any input bytes nothing panics, and a decoded value encodes to bytes that
+//! decode to an equal value. Each fuzz target calls one of them.
 
 pub use crate::backup::fuzz::manifest;
 pub use state::fuzz::{history_row, record};
@@ -14,8 +14,8 @@ use state::history::Moment;
 use state::rules::range::NumberRange;
 use state::time;
 
-/// Kept changes: what is read is written as it was read. The bytes are also what came of a record,
-/// which the checksum hides from a mutation otherwise.
+/// Kept changes: an encoded change decodes and encodes to equal bytes. The input is also used as
+/// the outcome of a record, which the checksum otherwise hides from mutations.
 pub fn kept_change(bytes: &[u8]) {
     let outcome = Outcome::from_bytes(bytes.to_vec());
     for writes in 0..20 {
@@ -29,13 +29,13 @@ pub fn kept_change(bytes: &[u8]) {
         let read = bytes.len() - rest.len();
         assert_eq!(encoded.len() as u64, frame.bytes());
         assert_eq!(&bytes[read - encoded.len()..read], encoded);
-        // Nobody believes a position that is not there.
+        // A missing position is reported as missing.
         assert_eq!(frame.position().is_some(), frame.content.len() >= 9);
     }
 }
 
-/// Streams of add requests: every byte before the place where a stream breaks comes out again, cut
-/// between requests, whatever the size of the pieces.
+/// Streams of add requests: every byte before the place where a stream breaks is returned, cut
+/// between requests, for any size of pieces.
 pub fn add_stream(bytes: &[u8]) {
     for bare in [false, true] {
         let whole = requests(bytes, usize::MAX / 2, bare);
@@ -53,7 +53,7 @@ pub fn add_stream(bytes: &[u8]) {
     }
 }
 
-/// What a backup ends with, as a file and in a stream: what is read is written as it was.
+/// The end of a backup in one file, and in a stream: what is read is written as it was.
 pub fn backup_end(bytes: &[u8]) {
     if let Some(end) = End::parse(bytes) {
         assert_eq!(end.content(), bytes, "{}", bytes.escape_ascii());
@@ -66,7 +66,7 @@ pub fn backup_end(bytes: &[u8]) {
     assert!(End::read(&mut framed.as_slice(), name).is_err());
 }
 
-/// Checkpoints of imports: what decodes is encoded to the same.
+/// Checkpoints of imports: a decoded one encodes to equal bytes.
 pub fn import_checkpoint(bytes: &[u8]) {
     if let Ok(saved) = Saved::decode(bytes) {
         let encoded = saved.encode();
@@ -75,7 +75,7 @@ pub fn import_checkpoint(bytes: &[u8]) {
     }
 }
 
-/// Cookies of content synchronisation and change sequence numbers: a state of ours is printed as it
+/// Cookies of content synchronisation and change sequence numbers: one of this server prints as it
 /// was read.
 pub fn sync_cookie(bytes: &[u8]) {
     if let (Held::Moment(moment), rid) = cookie::parse(Some(bytes)) {
@@ -91,12 +91,11 @@ pub fn sync_cookie(bytes: &[u8]) {
     }
 }
 
-/// Cookies of paged results and of views: only what was signed is read, and what is read was
-/// signed.
+/// Cookies of paged results and of views: only signed ones are read, with the signed content.
 pub fn paging_cookie(bytes: &[u8]) {
     let key = CookieKey::from_bytes([7; 32]);
     for cookie in [bytes.to_vec(), key.sign(bytes.to_vec())] {
-        // A page's search is the last thing before the tag, that of the others stands further up.
+        // A page's fingerprint is the last field before the tag; other cookies have it further up.
         for at in [1, 17, 19] {
             let of = cookie.get(at..at + 8).and_then(|it| it.try_into().ok());
             let of = of.map_or(0, u64::from_be_bytes);
@@ -113,10 +112,10 @@ pub fn paging_cookie(bytes: &[u8]) {
     }
 }
 
-/// Short texts that people and other servers write: times, UUIDs, positions, ranges of numbers.
+/// Short texts from people and other servers: times, UUIDs, positions, ranges of numbers.
 pub fn words(bytes: &[u8]) {
-    // What is no date of the calendar (30 February) is a day that follows. After the year 9999 the
-    // years have five digits.
+    // A day that the calendar does not have (30 February) is the following one. Years after 9999
+    // have five digits.
     const END_OF_9999_US: u64 = 253_402_300_800_000_000;
     if let Some(micros) = time::micros_of(bytes).filter(|it| *it < END_OF_9999_US) {
         let printed = time::exact_time(micros);
@@ -161,14 +160,14 @@ mod damaged;
 mod tests {
     use super::damaged::run;
 
-    /// Two records, whole, cut and damaged at every byte.
+    /// Two records: whole, cut and damaged at every byte.
     #[test]
     fn kept_changes() {
         let mut seed = Vec::new();
         for content in [&b"\x01content of a record"[..], b"another"] {
             crate::changes::Frame::encode(content, &crate::changes::Outcome::none(), &mut seed);
         }
-        // And what came of a record of one write, with a number.
+        // And the outcome of a record with one write, with a number.
         let outcome = *b"\x01\x01\0\0\0\0\x01\0\0\0a\x01\0\0\x005";
         super::kept_change(&outcome);
         seed.extend_from_slice(&outcome);

@@ -1,9 +1,9 @@
-//! The few threads for slow password hashes, so that no serving thread ever stands still.
+//! Threads for slow password hashes, so that serving threads never wait for one.
 //!
-//! A hash that takes 50 ms is also the cheapest way to overload a server, so what waits is
-//! bounded, has turns by the address of its client, is given up when it has waited too long or
-//! when its client is gone, and does not hold up a stop. What one thread does between two looks at
-//! all that is bounded as one verification is (`policy::password`).
+//! A hash that takes 50 ms is a cheap way to overload a server. So the queue is bounded, takes
+//! turns by client address, drops jobs that wait too long or whose client is gone, and does not
+//! delay a stop. A thread checks all that between two verifications, whose time is bounded
+//! (`policy::password`).
 
 mod queue;
 #[cfg(test)]
@@ -23,17 +23,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Jobs that may wait: at 50 ms each and two threads, 25 seconds of work.
+/// Maximum number of waiting jobs: at 50 ms each and two threads, 25 seconds of work.
 const WAITING_MAX: usize = 1_024;
-/// How long a job may wait for its beginning: clients have given up by then, or soon will.
+/// Maximum time that a job waits for its beginning; clients give up by then.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// How long a job of many parts goes on before others have their turn.
+/// Time that a job of many parts runs before others have their turn.
 const TURN: Duration = Duration::from_millis(10);
 
-/// Characters of the password that nobody knows.
+/// Length in characters of the random password used for checks whose result is ignored.
 const IN_VAIN_LENGTH: usize = 20;
 
-/// A password to verify against slow stored values.
+/// A password to verify against stored values with slow hashes.
 pub(crate) struct PasswordJob {
     pub entry: u64,
     pub stored: Vec<Vec<u8>>,
@@ -41,10 +41,10 @@ pub(crate) struct PasswordJob {
     pub purpose: CheckPurpose,
 }
 
-/// What one thread is to do.
+/// A piece of work for one thread.
 pub(crate) enum Work {
     Verify(PasswordJob),
-    /// Replace the passwords in the clear of a bundle by hashes.
+    /// Replace the clear-text passwords of a bundle by hashes.
     Hash {
         bundle: Box<Bundle>,
         kind: ResultKind,
@@ -52,7 +52,7 @@ pub(crate) enum Work {
     },
 }
 
-/// A piece of work with its return address.
+/// Work with the mailbox and session for its completion.
 pub(crate) struct Task {
     pub lane: Lane,
     pub session: u64,
@@ -61,11 +61,11 @@ pub(crate) struct Task {
     pub work: Work,
 }
 
-/// A task in the queue.
+/// A queued task.
 struct Waiting {
     task: Task,
     since: Instant,
-    /// Values of it that are verified or hashed.
+    /// Number of its values already verified or hashed.
     done: usize,
     has_begun: bool,
 }
@@ -76,19 +76,19 @@ pub(crate) struct HashPool {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads share.
+/// Settings that the threads share.
 pub(crate) struct HashSettings {
     pub scheme: Scheme,
     pub verified: Arc<VerifiedCache>,
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
-    /// The hash of a password that nobody knows, once it was needed.
+    /// Hash of a random password, made when first needed.
     pub in_vain: OnceLock<Vec<u8>>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// Something waits, or the pool stops.
+    /// Signalled when work is queued or the pool stops.
     called: Condvar,
     settings: HashSettings,
     wait_max: Duration,
@@ -96,7 +96,7 @@ struct Shared {
 
 struct State {
     queue: Queue<Waiting>,
-    /// What the threads are at: the session by its mailbox and number, and whether it is given up.
+    /// Tasks being worked on: mailbox, session number, and whether the session gave up.
     running: Vec<(Arc<dyn Mailbox>, u64, bool)>,
     stopped: bool,
 }
@@ -132,7 +132,7 @@ impl HashPool {
         Ok(HashPool { shared, threads })
     }
 
-    /// Queues a piece of work; `busy` when too much waits already.
+    /// Queues a piece of work; refuses with `busy` if too much waits already.
     pub fn submit(&self, task: Task) -> Result<(), Stop> {
         let mut state = self.shared.lock();
         if state.stopped {
@@ -161,7 +161,7 @@ impl HashPool {
         Ok(())
     }
 
-    /// The session is gone: nothing of it begins any more, and what has begun ends with its part.
+    /// Drops the waiting work of a closed session; running work ends after its current part.
     pub fn forget(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane) {
         let own =
             |other: &Arc<dyn Mailbox>, number| Arc::ptr_eq(other, mailbox) && number == session;
@@ -176,8 +176,8 @@ impl HashPool {
         gone.into_iter().for_each(|it| it.task.refuse(left()));
     }
 
-    /// The client of the session sends nothing more: binds and compares that wait are of no use.
-    /// What it wrote is done.
+    /// Drops waiting binds and compares of a session whose client sends nothing more. Its writes
+    /// are still done.
     pub fn forget_checks(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane) {
         let leaves = |it: &Waiting| {
             Arc::ptr_eq(&it.task.mailbox, mailbox)
@@ -188,8 +188,8 @@ impl HashPool {
         gone.into_iter().for_each(|it| it.task.refuse(left()));
     }
 
-    /// Gives up an operation that its client abandons while it waits. Its completion comes, and
-    /// says nothing.
+    /// Drops a waiting operation that its client abandons. Its completion is delivered without a
+    /// response.
     pub fn abandon(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane, id: MessageId) {
         let leaves = |it: &Waiting| {
             Arc::ptr_eq(&it.task.mailbox, mailbox)
@@ -205,7 +205,7 @@ impl HashPool {
         }
     }
 
-    /// Nothing begins any more: what waits is refused, and so is what comes.
+    /// Stops the pool: waiting and new work is refused.
     pub fn stop(&self) {
         let mut state = self.shared.lock();
         state.stopped = true;
@@ -271,7 +271,7 @@ impl Shared {
         }
     }
 
-    /// The next one to work on; `None` when the pool has stopped.
+    /// The next task; `None` when the pool has stopped.
     fn next(&self) -> Option<Waiting> {
         let mut state = self.lock();
         loop {
@@ -292,7 +292,7 @@ impl Shared {
         }
     }
 
-    /// A turn has ended: whether its session was given up meanwhile, and whether the pool stops.
+    /// Ends a turn. Returns whether its session gave up meanwhile, and whether the pool stops.
     fn ended(&self, task: &Task) -> (bool, bool) {
         let mut state = self.lock();
         let own = |it: &(Arc<dyn Mailbox>, u64, bool)| {
@@ -305,9 +305,9 @@ impl Shared {
 }
 
 impl HashSettings {
-    /// Takes the time of a verification under the scheme of new passwords.
+    /// Spends the time of a verification under the scheme of new passwords.
     fn verify_in_vain(&self, given: &[u8]) {
-        // Made when it is needed first: that takes as long as a verification.
+        // Made at the first use, which takes as long as a verification.
         let stored = self.in_vain.get_or_init(|| {
             let random = password::generate_password(IN_VAIN_LENGTH);
             let hashed = random
@@ -320,7 +320,7 @@ impl HashSettings {
 }
 
 impl Task {
-    /// Whether it changes nothing: a bind or a compare.
+    /// Whether the work changes nothing: a bind or a compare.
     fn only_tells(&self) -> bool {
         match &self.work {
             Work::Verify(job) => !matches!(job.purpose, CheckPurpose::Change(_)),
@@ -328,8 +328,9 @@ impl Task {
         }
     }
 
-    /// What kind of response is left out when the client abandons it; `None` when it goes on: a
-    /// bind cannot be abandoned (RFC 4511 §4.11), and others belong to a stream or a transaction.
+    /// The kind of response that is left out if the client abandons the work; `None` if the work
+    /// goes on. A bind cannot be abandoned (RFC 4511 §4.11), and other work belongs to a stream or
+    /// a transaction.
     fn abandoned(&self) -> Option<ResultKind> {
         match &self.work {
             Work::Verify(job) => match job.purpose {
@@ -394,9 +395,9 @@ impl Task {
     }
 }
 
-/// How a task ended.
+/// Result of a task.
 enum Ended {
-    /// All was done. `right`: which stored value the password is of.
+    /// The task is done. `right` is the stored value that matched, if any.
     Done {
         right: Option<usize>,
     },
@@ -404,7 +405,7 @@ enum Ended {
 }
 
 impl Waiting {
-    /// Does as much as a turn lasts; `None` when more is left.
+    /// Works for one turn; `None` if work is left.
     fn turn(&mut self, settings: &HashSettings) -> Option<Ended> {
         let began = Instant::now();
         loop {
@@ -419,7 +420,7 @@ impl Waiting {
     }
 }
 
-/// Verifies the next stored value; the end when it is right, or the last.
+/// Verifies the next stored value; returns the end if it matches, or was the last one.
 fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
     if let CheckPurpose::Refused(_) = job.purpose {
         settings.verify_in_vain(&job.given);
@@ -440,7 +441,8 @@ fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Optio
     Some(Ended::Done { right: Some(at) })
 }
 
-/// Holds a write against former passwords, or hashes the next password; the end when there is none.
+/// Compares a write with former passwords, or hashes its next password; returns the end if there is
+/// none.
 fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
     for write in bundle.writes_mut() {
         let former = write.options.as_mut().and_then(|it| it.former.take());
@@ -470,7 +472,7 @@ fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Optio
     Some(Ended::Done { right: None })
 }
 
-/// The password values that a write would store. Values to delete are compared, not stored.
+/// The password values that a write would store. Deleted values are only compared.
 pub(crate) fn passwords(
     change: &mut Change,
     password_type: schema::TypeId,
@@ -491,7 +493,7 @@ pub(crate) fn passwords(
         .flat_map(|it| it.values.iter_mut())
 }
 
-/// Whether a bundle has passwords in the clear, or some to be held against former ones.
+/// Whether a bundle has clear-text passwords, or ones to be compared with former ones.
 pub(crate) fn has_clear_passwords(bundle: &Bundle, password_type: schema::TypeId) -> bool {
     let mut writes = bundle.writes().iter();
     writes.any(|write| {

@@ -1,8 +1,8 @@
-//! Bulk import: entries from files or a generator into a node's data folder, without the server.
+//! Bulk import: entries from files or a generator into a node's data folder, without a server.
 //!
-//! The new database is built beside the old one and takes its place by one rename, so a crash at
-//! any moment leaves the old one untouched or the new one whole. The old database's entries,
-//! `cn=config` among them, go through the same pipeline first. What is small beside the old
+//! The new database is built beside the old one and replaces it by one rename, so a crash at any
+//! moment leaves the old one untouched or the new one complete. The old database's entries,
+//! `cn=config` included, go through the same pipeline first. An import that is small beside the old
 //! database is added to it by one transaction instead, see `target.rs`.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Invariants:
-//! - ids follow the order of the input, parents before children, whatever the number of threads;
-//! - memory does not grow with the input, but for 20 to 40 bytes an entry to know names again; what
-//!   is sorted, and entries that wait for their superiors, go to files.
+//! - ids follow the order of the input, parents before children, for any number of threads;
+//! - memory does not grow with the input, except for 20 to 40 bytes an entry to recognise names;
+//!   sorted rows, and entries that wait for their superiors, go to files.
 
 mod aside;
 mod attributes;
@@ -61,67 +61,68 @@ pub use meter::Meter;
 pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
 pub use source::{Content, EntrySink, Files, Format, Piece, Source};
 
-/// The folder in the data folder where a new database is built.
+/// Folder in the data folder in which a new database is built.
 const NEW_FOLDER: &str = "import";
 
-/// What names of folders for sorting begin with, and the file in the new database's folder that
-/// says where this import has one.
+/// Prefix of the names of folders for sorting, and name of the file in the new database's folder
+/// that holds the path of this import's.
 const TEMPORARY_NAME: &str = "pando-import-";
 const TEMPORARY_NOTE: &str = "temporary";
 
-/// Memory for sorting unless something else is said.
+/// Default memory for sorting, in bytes.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// Where an import writes. The entries are the same afterwards.
+/// The database that an import writes to. The resulting entries are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WrittenTo {
-    /// Into the database that is there when the input is small beside it, into a new one otherwise.
+    /// The existing database if the input is small beside it, else a new one.
     #[default]
     Fitting,
-    /// Into a new database, which takes the place of the old one.
+    /// A new database, which replaces the old one.
     New,
-    /// Into the database that is there, however large the input is. A new one is made all the same
-    /// where values are under rules or an index is not complete.
+    /// The existing database, however large the input is. A new one is made nevertheless if values
+    /// are under rules or an index is incomplete.
     Old,
 }
 
-/// How entries are imported.
+/// Options of an import.
 #[derive(Clone)]
 pub struct ImportOptions {
-    /// Threads that parse and encode; 0: one per core.
+    /// Number of threads that parse and encode; 0 for one per core.
     pub threads: usize,
-    /// Check values against their syntaxes and entries against their classes.
+    /// Whether values are checked against their syntaxes, and entries against their classes.
     pub check_schema: bool,
-    /// Create missing entries above the first ones of a naming context.
+    /// Whether missing entries above the first ones of a naming context are created.
     pub create_superiors: bool,
-    /// Create naming contexts that are not configured, for entries outside those that are.
+    /// Whether naming contexts are added for entries outside the configured ones.
     pub create_contexts: bool,
-    /// Read values that LDIF gives as `file:` URLs. Whoever wrote it chooses which files.
+    /// Whether values are read that LDIF gives as `file:` URLs. The author of the LDIF chooses the
+    /// files.
     pub file_urls: bool,
-    /// Hash passwords that stand in the clear, under this scheme.
+    /// Scheme by which clear-text passwords are hashed; `None` to keep them.
     pub hash_passwords: Option<Scheme>,
-    /// Bytes of memory for what has to be sorted; the rest goes to files.
+    /// Bytes of memory for sorting; beyond it rows are sorted in files.
     pub memory: usize,
-    /// Time between checkpoints, from which an interrupted import can go on; none without it. Only
-    /// imports of files and templates make any.
+    /// Time between checkpoints, from which an interrupted import can resume; `None` for no
+    /// checkpoints. Only imports of files and templates make them.
     pub checkpoint: Option<Duration>,
-    /// Go on from the last checkpoint of the same import, if there is one.
+    /// Whether to resume from the last checkpoint of this import, if there is one.
     pub resume: bool,
-    /// The folder for those files and for entries that wait for their superiors; the data folder
-    /// without one.
+    /// Folder for sorted files and for entries that wait for their superiors; `None` for the data
+    /// folder.
     pub temporary: Option<PathBuf>,
-    /// Where rejected entries go; the file is made when there is one.
+    /// File for rejected entries; created with the first one.
     pub rejects: PathBuf,
-    /// Where entries are written.
+    /// The database to write to.
     pub place: WrittenTo,
-    /// Bytes of the input, about; `None` when nobody knows.
+    /// Approximate size of the input in bytes; `None` if unknown.
     pub input_bytes: Option<u64>,
-    /// Where time and identifiers come from.
+    /// Source of time and identifiers.
     pub clock: Arc<dyn Clock>,
 }
 
 impl ImportOptions {
-    /// All cores, everything checked, rejects into this file.
+    /// Options with one thread per core, all checks, and this file for rejected entries.
     pub fn new(rejects: PathBuf) -> ImportOptions {
         ImportOptions {
             threads: 0,
@@ -142,45 +143,45 @@ impl ImportOptions {
     }
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Entries of the input that are in the database now.
+    /// Number of entries of the input that were imported.
     pub entries: u64,
-    /// Entries of the input that were rejected; the rejects file holds them.
+    /// Number of entries of the input that were rejected, and are in the rejects file.
     pub rejected: u64,
-    /// Entries that were created above the imported ones.
+    /// Number of entries created above the imported ones.
     pub created: u64,
-    /// Streams of add requests that could not be read to their end: where each broke off, and why.
+    /// Streams of add requests that could not be read to the end: the place and reason of each.
     pub broken: Vec<String>,
     /// Naming contexts added to the configuration.
     pub contexts: Vec<String>,
-    /// Naming contexts that rejected entries ask for and the configuration does not list, some at
-    /// most.
+    /// Naming contexts that rejected entries lie in and the configuration lacks; a limited number
+    /// of them.
     pub missing_contexts: Vec<MissingContext>,
-    /// Attribute types of the database, by name, that look like secrets and are not marked so.
+    /// Names of attribute types of the database that look like secrets and are not marked as such.
     pub look_alikes: Vec<String>,
-    /// Entries there are now, configuration included.
+    /// Number of entries in the database, configuration included.
     pub total: u64,
-    /// The state digest, 32 hexadecimal digits.
+    /// Digest of the state, as 32 hexadecimal digits.
     pub digest: String,
-    /// Bytes of the database file.
+    /// Size of the database file in bytes.
     pub bytes: u64,
 }
 
-/// Imports what the source holds into the database in `data`.
+/// Imports the entries of the source into the database in `data`.
 ///
 /// # Errors
 /// There is no database, or a server has it open; the source cannot be read; the disk is full; or
-/// it was cancelled. The old database is untouched then.
+/// the import was cancelled. The old database is then unchanged.
 pub fn import(
     data: &Path,
     source: Box<dyn Source>,
     options: &ImportOptions,
     meter: &Meter,
 ) -> Result<Imported, Failure> {
-    // Open until the end: it holds the folder's lock, and readers stream the old entries.
-    // It needs no log of its own now, so none outlives it when the new one takes its place.
+    // Open until the end: it holds the folder's lock, and readers stream the old entries. It has no
+    // log now, so that none remains when the new database replaces it.
     let (old, _) = recover::open_store(data)?;
     let folder = data.join(NEW_FOLDER);
     let mut plan = plan::Plan::new(&old, options)?;
@@ -220,7 +221,7 @@ pub fn import(
         .and_then(|written| finish::finish(&plan, &old, written))
         .and_then(|imported| {
             match keeps_old {
-                // Empty, and removed by the next start should it stay.
+                // The folder is empty; if it remains, the next start removes it.
                 true => drop(std::fs::remove_dir_all(&folder)),
                 false => swap(data, &folder)?,
             }
@@ -233,14 +234,13 @@ pub fn import(
     if done.is_err() && can_resume(data) {
         temporary.iter_mut().for_each(|it| it.keep = true);
     } else if done.is_err() {
-        // What is left is found and removed by the next start.
+        // The next start removes what remains.
         let _ = std::fs::remove_dir_all(&folder);
     }
     done
 }
 
-/// Where the import that was interrupted puts its rejected entries; `None` if there is none to go
-/// on with.
+/// Rejects file of an interrupted import; `None` if there is no import to resume.
 pub fn interrupted_rejects(data: &Path) -> Option<PathBuf> {
     let saved = checkpoint::Saved::read(&data.join(NEW_FOLDER)).ok()??;
     checkpoint::rejects_of(&saved.about).map(PathBuf::from)
@@ -251,7 +251,7 @@ pub fn can_resume(data: &Path) -> bool {
     checkpoint::exists(&data.join(NEW_FOLDER))
 }
 
-/// The checkpoint to go on from, if that is wanted and there is one.
+/// The checkpoint to resume from, if resuming is wanted and there is one.
 fn saved(
     folder: &Path,
     options: &ImportOptions,
@@ -281,16 +281,16 @@ fn saved(
     Ok(Some(saved))
 }
 
-/// A folder of this import's own in a folder that others use too; removed with everything in it.
+/// A folder of this import inside a folder shared with others; removed on drop.
 struct Temporary {
     folder: PathBuf,
-    /// It is not removed: an import may go on with it.
+    /// Whether the folder is kept, for resuming the import.
     keep: bool,
 }
 
 impl Temporary {
-    /// Makes one, and notes in the folder of the new database where it is: whoever gives this
-    /// import up removes both.
+    /// Creates the folder and records its path in the new database's folder, so that abandoning the
+    /// import removes both.
     fn new(within: &Path, new: &Path) -> Result<Temporary, Failure> {
         let made = make_temporary(within).and_then(|own| {
             private::create_folders(new)?;
@@ -302,7 +302,7 @@ impl Temporary {
         Ok(Temporary::again(made.map_err(failed)?))
     }
 
-    /// The folder of an import that was interrupted.
+    /// The folder of an interrupted import.
     fn again(folder: PathBuf) -> Temporary {
         Temporary {
             folder,
@@ -311,7 +311,7 @@ impl Temporary {
     }
 }
 
-/// Makes a folder that nobody else has: process ids come again, in containers all the time.
+/// Creates a folder with an unused name: process ids recur, in containers frequently.
 fn make_temporary(within: &Path) -> std::io::Result<PathBuf> {
     private::create_folders(within)?;
     let within = std::path::absolute(within)?;
@@ -327,14 +327,14 @@ fn make_temporary(within: &Path) -> std::io::Result<PathBuf> {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed is of no harm, and the import is whole or has failed already.
+        // A folder that cannot be removed does no harm, and the import's result is decided already.
         if !self.keep {
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }
 
-/// Removes what an import that did not come to its end has left behind.
+/// Removes the files of an import that was interrupted.
 pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
     let folder = data.join(NEW_FOLDER);
     remove_temporary(&folder);
@@ -347,7 +347,7 @@ pub(crate) fn remove_leftovers(data: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Removes the folder for sorting that is noted in the folder of a new database.
+/// Removes the folder for sorting whose path is recorded in the folder of a new database.
 fn remove_temporary(folder: &Path) {
     let Ok(noted) = std::fs::read(folder.join(TEMPORARY_NOTE)) else {
         return;
@@ -358,7 +358,7 @@ fn remove_temporary(folder: &Path) {
         return;
     }
     match std::fs::remove_dir_all(temporary) {
-        // It takes room where nobody may look for it, and does no other harm.
+        // The folder only takes space, possibly where nobody looks for it.
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let folder = temporary.display();
             tracing::warn!(%folder, %error, "what an interrupted import left cannot be removed");
@@ -367,7 +367,7 @@ fn remove_temporary(folder: &Path) {
     }
 }
 
-/// Puts the new database in the old one's place.
+/// Replaces the old database by the new one.
 fn swap(data: &Path, folder: &Path) -> Result<(), Failure> {
     let (new, old) = (
         folder.join(store::DATABASE_FILE),
@@ -377,7 +377,7 @@ fn swap(data: &Path, folder: &Path) -> Result<(), Failure> {
         .and_then(|()| std::fs::File::open(data))
         .and_then(|folder| folder.sync_all());
     swapped.map_err(|error| Failure::file("putting the new database in place", error))?;
-    // The database is in place; an empty folder left behind is removed by the next start.
+    // The database is in place; if the empty folder remains, the next start removes it.
     let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }

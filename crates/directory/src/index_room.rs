@@ -1,4 +1,4 @@
-//! How much room indexes would take, told from the database of a folder, which may be served.
+//! Estimates the space that indexes would take, from the database of a folder, served or not.
 
 use crate::recover;
 use state::config;
@@ -6,14 +6,14 @@ use state::stop::Failure;
 use std::path::Path;
 use store::{IndexEstimate, IndexKind, estimate_index};
 
-/// Entries that are looked at for each index: their share of all is known to a few per cent.
+/// Number of entries sampled for each index, enough to know the total within a few per cent.
 const SAMPLES: u64 = 2_000;
 
 /// Estimates indexes, given as attribute type and kind.
 ///
 /// # Errors
-/// There is no database; an attribute type is not known; the process that serves the folder was
-/// started again meanwhile.
+/// There is no database; an attribute type is unknown; the process that serves the folder was
+/// restarted meanwhile.
 pub fn estimate_indexes(
     data: &Path,
     served: bool,

@@ -1,8 +1,8 @@
-//! The operations of a directory: the one place where protocol, schema, policy and store meet.
+//! The operations of a directory: the crate that combines protocol, schema, policy and store.
 //!
-//! A serving thread owns a [`Worker`] and hands it whole messages; answers are written straight
-//! into the connection's output buffer. Reads run on the calling thread; writes are resolved there
-//! and executed in one order by the writer thread, whose results come back through a [`Mailbox`].
+//! A serving thread owns a [`Worker`] and passes it whole messages; responses are written into the
+//! connection's output buffer. Reads run on the calling thread; writes are resolved there and
+//! executed in one order by the writer thread, whose results return through a [`Mailbox`].
 //!
 //! Invariants:
 //! - an operation never holds the store: it holds a `Context` that hands out entries already

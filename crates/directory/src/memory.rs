@@ -1,9 +1,10 @@
-//! What the server keeps in memory for its clients beyond the work of a slice: sort keys, lists of
-//! views, entries found along links, large entries on their way, and what a connection has sent or
-//! not taken. All of it is counted in one budget, what belongs to a connection in its account too.
+//! The memory budget: memory that the server keeps for its clients between slices, such as sort
+//! keys, lists of views, entries found along links, large entries being sent, and requests and
+//! responses in buffers. All of it counts in one budget, and that of a connection in its account
+//! too.
 //!
-//! Little is not counted: what a hold has below 64 KiB is free, so that a usual request neither
-//! touches what threads share nor is ever refused.
+//! The first 64 KiB of a hold are not counted, so that a usual request neither writes memory shared
+//! by threads nor is refused.
 
 use protocol::ResultCode;
 use state::stop::Stop;
@@ -12,33 +13,33 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted at a time, in bytes.
+/// Unit of counting, in bytes.
 const CHUNK: u64 = 64 << 10;
 
-/// The budget of a directory.
+/// The memory budget of a directory.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Bytes for all connections, and for each; 0 = no limit.
+    /// Maximum bytes of all connections, and of each; 0 for no limit.
     bytes_max: u64,
     each_bytes_max: u64,
     taken: AtomicU64,
 }
 
-/// What one connection has taken.
+/// Memory counted for one connection.
 #[derive(Debug)]
 pub(crate) struct Account {
     budget: Arc<Budget>,
     taken: Cell<u64>,
 }
 
-/// Bytes of the budget that something has taken, given back when it is dropped.
+/// Bytes taken from the budget, returned on drop.
 #[derive(Debug)]
 pub(crate) struct Portion {
     budget: Arc<Budget>,
     bytes: u64,
 }
 
-/// Bytes that something of one connection has taken, given back when it is dropped.
+/// Bytes taken from the budget for one connection, returned on drop.
 #[derive(Debug)]
 pub(crate) struct Hold {
     portion: Portion,
@@ -46,7 +47,7 @@ pub(crate) struct Hold {
 }
 
 impl Budget {
-    /// So many bytes for all connections, and for each; 0 is no limit.
+    /// A budget of `bytes_max` for all connections and `each_bytes_max` for each; 0 for no limit.
     pub fn new(bytes_max: u64, each_bytes_max: u64) -> Budget {
         Budget {
             bytes_max,
@@ -55,14 +56,14 @@ impl Budget {
         }
     }
 
-    /// Bytes that are taken now.
+    /// Bytes taken at present.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 }
 
 impl Account {
-    /// That of a new connection.
+    /// The account of a new connection.
     pub fn new(budget: &Arc<Budget>) -> Rc<Account> {
         Rc::new(Account {
             budget: Arc::clone(budget),
@@ -72,7 +73,7 @@ impl Account {
 }
 
 impl Portion {
-    /// A portion that has nothing.
+    /// An empty portion.
     pub fn new(budget: &Arc<Budget>) -> Portion {
         Portion {
             budget: Arc::clone(budget),
@@ -80,10 +81,10 @@ impl Portion {
         }
     }
 
-    /// Takes or gives back what makes it these bytes, in whole chunks.
+    /// Changes the portion to `bytes`, in whole chunks.
     ///
     /// # Errors
-    /// `busy` when all connections together would have more than they may; nothing is taken then.
+    /// `busy` if the budget would be exceeded; the portion is then unchanged.
     pub fn set(&mut self, bytes: u64) -> Result<(), Stop> {
         let wanted = bytes / CHUNK * CHUNK;
         if wanted <= self.bytes {
@@ -106,7 +107,7 @@ impl Portion {
         Ok(())
     }
 
-    /// As [`Portion::set`], but never gives back.
+    /// Like [`Portion::set`], but never decreases.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Stop> {
         match bytes > self.bytes {
             true => self.set(bytes),
@@ -127,7 +128,7 @@ impl Drop for Portion {
 }
 
 impl Hold {
-    /// A hold that has nothing, for one connection.
+    /// An empty hold of one connection.
     pub fn of(account: &Rc<Account>) -> Hold {
         Hold {
             portion: Portion::new(&account.budget),
@@ -135,16 +136,16 @@ impl Hold {
         }
     }
 
-    /// Another hold of the same connection.
+    /// An empty hold of the same connection.
     pub fn beside(&self) -> Hold {
         Hold::of(&self.account)
     }
 
-    /// Takes or gives back what makes it these bytes, in whole chunks.
+    /// Changes the hold to `bytes`, in whole chunks.
     ///
     /// # Errors
-    /// `adminLimitExceeded` when the connection would have more than it may, `busy` when all would;
-    /// nothing is taken then.
+    /// `adminLimitExceeded` if the connection's limit would be exceeded, `busy` if the budget
+    /// would; the hold is then unchanged.
     pub fn set(&mut self, bytes: u64) -> Result<(), Stop> {
         let wanted = bytes / CHUNK * CHUNK;
         let own = self.account.taken.get() - self.portion.bytes + wanted;
@@ -162,7 +163,7 @@ impl Hold {
         Ok(())
     }
 
-    /// As [`Hold::set`], but never gives back.
+    /// Like [`Hold::set`], but never decreases.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Stop> {
         match bytes > self.portion.bytes {
             true => self.set(bytes),

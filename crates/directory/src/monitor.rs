@@ -1,8 +1,8 @@
-//! What an operator watches: what was asked and answered, how writes are committed, how far index
-//! builds are. Shown below `cn=monitor` ([`tree`]).
+//! Metrics for operators: operations and their results, commits, progress of index builds. Shown as
+//! entries below `cn=monitor` ([`tree`]).
 //!
-//! Counting must cost nothing that clients notice: each serving thread counts in memory of its own,
-//! the writer in its own, and whoever looks adds up what all of them say at that moment.
+//! Counting must not slow clients down: each serving thread and the writer count in memory of their
+//! own, and a reader adds the counters up.
 
 mod commits;
 mod counters;
@@ -21,13 +21,13 @@ pub(crate) use tree::{Node, tree};
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// All figures of a directory that do not stand in its database.
+/// All metrics of a directory that are not in its database.
 pub(crate) struct Monitor {
-    /// When the directory was opened, in microseconds since 1970.
+    /// Time when the directory was opened, in microseconds since 1970.
     pub started_us: u64,
-    /// What the writer counts.
+    /// Metrics of the writer.
     pub commits: Commits,
-    /// Searches that cost much.
+    /// Expensive searches.
     pub searches: Searches,
     workers: Mutex<Vec<Arc<Counters>>>,
     front: OnceLock<Arc<dyn Front>>,
@@ -44,14 +44,14 @@ impl Monitor {
         }
     }
 
-    /// Counters for one more serving thread, the only one to write to them.
+    /// Counters for one more serving thread, which alone writes to them.
     pub fn worker(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
         self.workers().push(Arc::clone(&counters));
         counters
     }
 
-    /// What all serving threads have counted.
+    /// The sums over all serving threads.
     pub fn total(&self) -> Counters {
         let total = Counters::default();
         for worker in self.workers().iter() {
@@ -60,17 +60,17 @@ impl Monitor {
         total
     }
 
-    /// Who knows of connections. The first one stays.
+    /// Sets the listener, which knows the connections. Only the first call counts.
     pub fn set_front(&self, front: Arc<dyn Front>) {
         let _ = self.front.set(front);
     }
 
-    /// The connections there are; `None` when nothing listens.
+    /// The present connections; `None` without a listener.
     pub fn connections(&self) -> Option<Connections> {
         self.front.get().map(|it| it.connections())
     }
 
-    /// Who listens for clients; `None` when nothing does.
+    /// The listener; `None` if there is none.
     pub fn front(&self) -> Option<&Arc<dyn Front>> {
         self.front.get()
     }

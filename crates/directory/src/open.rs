@@ -1,4 +1,4 @@
-//! A directory in a folder: making one, opening it, closing it.
+//! Creates, opens and closes the directory of a folder.
 
 use crate::changes::{Keeper, Keeping};
 use crate::clock::{Clock, SystemClock};
@@ -37,26 +37,26 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use store::{IndexKinds, IndexSet, Journal, SliceLimits, Snapshot, Store};
 
-/// The key of the paging key.
+/// Meta key of the key that signs paging cookies.
 pub(crate) const META_COOKIE_KEY: &[u8] = b"cookie-key";
 
-/// What a new directory begins with.
+/// Contents of a new directory.
 #[derive(Debug, Clone)]
 pub struct InitOptions {
-    /// The naming contexts (DNs).
+    /// DNs of the naming contexts.
     pub suffixes: Vec<String>,
     /// The administrator's DN; it need not be below a suffix.
     pub administrator: String,
-    /// The administrator's password as it is to be stored (hashed).
+    /// The administrator's password in stored form (hashed).
     pub password: String,
-    /// Add the entry of each naming context, if its RDN tells what class it is of.
+    /// Whether to add the entry of each naming context, if its RDN implies an object class.
     pub base_entries: bool,
     /// Attributes to index, with the kinds.
     pub indexes: Vec<(String, IndexKinds)>,
 }
 
 impl InitOptions {
-    /// The usual beginning: one suffix, `cn=admin` below it, indexes that clients expect.
+    /// The usual contents: one suffix, `cn=admin` below it, and the indexes that clients expect.
     pub fn new(suffix: &str, password: String) -> InitOptions {
         let equality = [
             "objectClass",
@@ -86,47 +86,47 @@ impl InitOptions {
     }
 }
 
-/// Wrong passwords that are remembered, some 100 bytes each, and for how long after the last try.
+/// Maximum number of wrong passwords remembered, at some 100 bytes each, and the time since the
+/// last attempt for which they are.
 const WRONG_MAX: usize = 100_000;
 const WRONG_TTL_MS: u64 = 24 * 3_600 * 1_000;
 
-/// How a directory is opened.
+/// Options for opening a directory.
 #[derive(Clone)]
 pub struct Options {
-    /// Where time and identifiers come from.
+    /// Source of time and identifiers.
     pub clock: Arc<dyn Clock>,
-    /// The scheme that passwords given in the clear are stored under.
+    /// Scheme under which clear-text passwords are stored.
     pub password_scheme: Scheme,
-    /// Threads for slow password hashes.
+    /// Number of threads for slow password hashes.
     pub hash_threads: usize,
-    /// Successful slow password checks remembered; 0 remembers none.
+    /// Maximum number of successful slow password checks remembered; 0 for none.
     pub verified_max: usize,
-    /// How long a check is remembered, in milliseconds.
+    /// Time for which a check is remembered, in milliseconds.
     pub verified_ttl_ms: u64,
-    /// A wrong password counts each time it is tried, not once.
+    /// Whether a repeated wrong password counts every time instead of once.
     pub count_repeated: bool,
-    /// Whether binds and compares are told that an account is locked.
+    /// Whether binds and compares reveal that an account is locked.
     pub tell_locked: bool,
-    /// Limits per kind of subject.
+    /// Limits of each kind of subject.
     pub limits: LimitSettings,
-    /// Limits of some subjects' own, put behind the rules of `limits`.
+    /// Limits of single subjects and groups, appended to the rules of `limits`.
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
-    /// Whether changes are kept beyond the log.
+    /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
-    /// Bytes that entries on their way to clients may take in the folder; 0 = no limit.
+    /// Maximum bytes of temporary files for entries being sent; 0 for no limit.
     pub spool_bytes_max: u64,
-    /// Bytes of memory that may be kept for all connections between slices; 0 = no limit.
+    /// Maximum bytes of memory kept for all connections between slices; 0 for no limit.
     pub memory_bytes_max: u64,
-    /// The same for each connection.
+    /// Maximum bytes of memory kept for each connection; 0 for no limit.
     pub memory_each_bytes_max: u64,
-    /// When everything is read in search of damage; `None`: never.
+    /// Schedule of reading everything in search of damage; `None` for never.
     pub scrub: Option<Scrubbing>,
 }
 
-/// Bytes that entries on their way may take unless something else is set: a group of ten million
-/// members takes 450 MB.
+/// Default maximum of temporary files, in bytes: a group of ten million members takes 450 MB.
 const SPOOL_BYTES_MAX: u64 = 4 << 30;
-/// Bytes of memory unless something else is set.
+/// Default maximum of memory, in bytes.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
 const MEMORY_EACH_BYTES_MAX: u64 = 256 << 20;
 
@@ -165,7 +165,7 @@ fn budget(options: &Options) -> Arc<Budget> {
     Arc::new(Budget::new(all, each))
 }
 
-/// The limits with the names in them resolved.
+/// The limits, with the names of subjects resolved.
 fn limits(
     schema: &Schema,
     settings: &LimitSettings,
@@ -189,7 +189,8 @@ fn limits(
     Ok(limits)
 }
 
-/// Half of the processors, at least one: password checks must not take them all from searches.
+/// Default number of hash threads: half of the processors, at least one, so that password checks
+/// leave processors to searches.
 fn hash_threads() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (processors / 2).max(1)
@@ -201,20 +202,21 @@ pub struct Directory {
     shared: Arc<Shared>,
 }
 
-/// What all threads of a directory share.
+/// State shared by all threads of a directory.
 pub(crate) struct Shared {
     pub store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub verified: Arc<VerifiedCache>,
-    /// Wrong passwords that were counted lately.
+    /// Cache of wrong passwords counted lately.
     pub wrong: VerifiedCache,
-    /// How new passwords are kept.
+    /// Scheme under which new passwords are stored.
     pub scheme: Scheme,
-    /// Whether binds and compares are told that an account is locked.
+    /// Whether binds and compares reveal that an account is locked.
     pub tells_locks: bool,
     pub cookie_key: CookieKey,
-    /// What tells positions in the order of this directory's writes from those of others.
+    /// Identifier of this directory's order of writes, which distinguishes its positions from
+    /// others.
     pub log: [u8; 16],
     pub hashes: HashPool,
     pub feed: Arc<Feed>,
@@ -222,7 +224,7 @@ pub(crate) struct Shared {
     pub monitor: Arc<Monitor>,
     pub unindexed: Arc<Running>,
     pub spools: Arc<Spools>,
-    /// Sorted lists that views and pages show parts of.
+    /// Kept sorted lists, of which views and pages show parts.
     pub lists: Arc<Lists>,
     pub memory: Arc<Budget>,
     pub compaction: Arc<Compaction>,
@@ -230,31 +232,32 @@ pub(crate) struct Shared {
     mailboxes: Arc<Mailboxes>,
 }
 
-/// What an operator asks first.
+/// Summary of a directory's state.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Entries, configuration included, and those of deleted subtrees that are not removed yet.
+    /// Number of entries, configuration included, with those of deleted subtrees that are still
+    /// stored.
     pub entries: u64,
-    /// The greatest id an entry has, or had.
+    /// The greatest entry id ever given.
     pub last_id: u64,
-    /// Place of the last record in the order.
+    /// Position of the last record.
     pub position: u64,
-    /// The state digest, 32 hexadecimal digits.
+    /// Digest of the state, as 32 hexadecimal digits.
     pub digest: String,
-    /// Indexes: attribute, kinds, whether it is complete, entries indexed so far.
+    /// The indexes: attribute, kinds, whether complete, number of entries indexed so far.
     pub indexes: Vec<store::IndexState>,
-    /// Writes that wait.
+    /// Number of waiting writes.
     pub waiting_writes: usize,
-    /// Deleted subtrees whose entries, invisible already, are still being removed.
+    /// Number of deleted subtrees whose entries are still being removed.
     pub deleted_subtrees: u64,
 }
 
 impl Directory {
-    /// Makes a new directory in an empty or missing folder.
+    /// Creates a directory in an empty or missing folder.
     ///
     /// # Errors
-    /// The folder holds a database already or cannot be written; a suffix, index or administrator
-    /// name is not valid.
+    /// The folder holds a database or cannot be written; a suffix, an index or the administrator's
+    /// name is invalid.
     pub fn create(data: &Path, options: &InitOptions) -> Result<(), Failure> {
         let store = Store::create(data)?;
         let (schema, rows) = knowledge::numbered(&Schema::standard());
@@ -300,10 +303,10 @@ impl Directory {
         Ok(())
     }
 
-    /// Opens the directory in a folder.
+    /// Opens the directory of a folder.
     ///
     /// # Errors
-    /// There is none, another process has it open, or it is damaged.
+    /// There is no directory, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
         let store = open_folder(data)?;
         let mut reader = store.reader()?;
@@ -372,17 +375,17 @@ impl Directory {
         })
     }
 
-    /// A worker for one serving thread. Must be used on the thread that asked for it.
+    /// A worker for one serving thread. Must be used on the thread that called this.
     ///
     /// # Errors
-    /// No more read transactions can be had.
+    /// No more read transactions are available.
     pub fn worker(&self, mailbox: Arc<dyn Mailbox>) -> Result<Worker, Failure> {
         let reader = self.shared.store.reader()?;
         self.shared.mailboxes.add(&mailbox);
         Ok(Worker::new(Arc::clone(&self.shared), reader, mailbox))
     }
 
-    /// How things stand.
+    /// The present state in summary.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -390,10 +393,10 @@ impl Directory {
         self.shared.status()
     }
 
-    /// Sets the limits of searches and transactions for sessions that begin, or bind, from now on.
+    /// Sets the limits for sessions that begin or bind from now on.
     ///
     /// # Errors
-    /// A subject's name cannot be resolved; the limits are as before then.
+    /// A subject's name cannot be resolved; the limits are then unchanged.
     pub fn set_limits(
         &self,
         settings: &LimitSettings,
@@ -402,12 +405,12 @@ impl Directory {
         self.shared.set_limits(settings, rules)
     }
 
-    /// Names who listens for clients, for those who watch. The first one stays.
+    /// Sets the listener for the monitor. Only the first call counts.
     pub fn set_front(&self, front: Arc<dyn Front>) {
         self.shared.monitor.set_front(front);
     }
 
-    /// Bytes of the database file in use.
+    /// Size of the used part of the database file in bytes.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -415,8 +418,8 @@ impl Directory {
         Ok(self.shared.store.sizes()?.0)
     }
 
-    /// Reads the database into memory, so that the first searches do not wait for the disk, as long
-    /// as it is `wanted`. Returns the bytes that were read, or `None` if there are more than
+    /// Reads the database into memory, so that the first searches need not wait for the disk; stops
+    /// when `wanted` becomes false. Returns the number of bytes read; `None` if there are more than
     /// `bytes_max`.
     ///
     /// # Errors
@@ -429,7 +432,7 @@ impl Directory {
         Ok(self.shared.store.warm_up(bytes_max, wanted)?)
     }
 
-    /// Executes and answers what waits, then ends the writer. Later writes are never answered.
+    /// Executes and answers waiting writes, then ends the writer. Later writes get no answer.
     pub fn shutdown(&self) {
         self.shared.scrubber.stop();
         self.shared.writer.stop();
@@ -451,7 +454,7 @@ impl Shared {
         Ok(())
     }
 
-    /// See [`Directory::status`].
+    /// As [`Directory::status`].
     pub fn status(&self) -> Result<Status, Failure> {
         let mut reader = self.store.reader()?;
         let snapshot = reader.snapshot()?;
@@ -467,8 +470,8 @@ impl Shared {
     }
 }
 
-/// Opens the store of a data folder, without what an unfinished import or compaction has left
-/// there, and says so when there is no room for writes.
+/// Opens the store of a data folder after removing files of an unfinished import or compaction.
+/// Logs an error if there is no room for writes.
 fn open_folder(data: &Path) -> Result<Store, Failure> {
     let (store, _) = recover::open_store(data)?;
     crate::import::remove_leftovers(data)?;
@@ -479,7 +482,7 @@ fn open_folder(data: &Path) -> Result<Store, Failure> {
     Ok(store)
 }
 
-/// The threads that hash passwords.
+/// Starts the threads that hash passwords.
 fn hash_pool(
     options: &Options,
     verified: &Arc<VerifiedCache>,
@@ -495,19 +498,19 @@ fn hash_pool(
     HashPool::start(options.hash_threads, settings)
 }
 
-/// A memory of wrong passwords, if they are to count once.
+/// The cache of wrong passwords; empty if repeated ones count every time.
 fn wrong_guesses(options: &Options) -> Result<VerifiedCache, Failure> {
     let most = if options.count_repeated { 0 } else { WRONG_MAX };
     tags(most, WRONG_TTL_MS)
 }
 
-/// A memory of passwords that were tried.
+/// A cache of tried passwords.
 fn tags(entries_max: usize, ttl_ms: u64) -> Result<VerifiedCache, Failure> {
     let tags = VerifiedCache::new(entries_max, ttl_ms);
     tags.map_err(|error| Failure::Configuration(format!("no random bytes: {error}")))
 }
 
-/// The order as the newest state has it.
+/// The order of writes, continued from the newest state.
 fn order_of(snapshot: &Snapshot<'_>) -> Result<LocalLog, Failure> {
     let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
     let time_us = time_us.map_or(0, u64::from_be_bytes);
@@ -536,7 +539,7 @@ pub(crate) fn unusable(name: &str, stop: Stop) -> Failure {
     }
 }
 
-/// The entries a new directory has.
+/// The writes that add the entries of a new directory.
 fn initial_writes(
     catalog: &Catalog,
     options: &InitOptions,
@@ -590,7 +593,8 @@ fn initial_writes(
     Ok(writes)
 }
 
-/// The classes of a base entry, told by the attribute type of its RDN (RFC 4519, RFC 4524).
+/// The object classes of a base entry, chosen by the attribute type of its RDN (RFC 4519, RFC
+/// 4524).
 pub(crate) fn classes_for(name: &str) -> &'static [&'static str] {
     let leaf = add::leaf_spelled(name).to_ascii_lowercase();
     match leaf.split('=').next().unwrap_or_default().trim() {
@@ -603,7 +607,7 @@ pub(crate) fn classes_for(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// A write that adds an entry of ours.
+/// A write that adds an entry of the server's own.
 pub(crate) fn entry(
     catalog: &Catalog,
     by: &str,

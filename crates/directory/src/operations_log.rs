@@ -1,8 +1,8 @@
-//! The operations log: one line for each operation that was answered, when it is asked for, and one
-//! for each failed bind in any case.
+//! The operations log: one line for each answered operation, if enabled, and one for each failed
+//! bind always.
 //!
-//! The lines are events of the target [`TARGET`]. Results and entries are read from the responses
-//! (`said.rs`), so an operation does the same work whether it is logged or not.
+//! Lines are events of the target [`TARGET`]. Results and numbers of entries are read from the
+//! encoded responses (`said.rs`), so an operation does the same work with and without the log.
 
 mod asked;
 mod said;
@@ -21,39 +21,39 @@ use std::net::IpAddr;
 use std::time::Instant;
 use tracing::Level;
 
-/// The target of its events, by which the logging settings know them.
+/// Target of the events, by which logging settings select them.
 pub const TARGET: &str = "operations";
 
-/// Failed binds that are logged in each second, for all clients.
+/// Maximum number of failed binds logged per second, for all clients together.
 static FAILED_BINDS: Pace = Pace::new(10);
 
-/// Whether operations are logged. One comparison when nothing below warnings is.
+/// Whether operations are logged. Costs one comparison if only warnings are logged.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
-/// Whether a response is the result of an operation that failed.
+/// Whether a response is a result other than success.
 #[inline]
 pub(crate) fn says_failure(response: &[u8]) -> bool {
     let said = said::response(response).map(|it| it.said);
     matches!(said, Some(Said::Result(code)) if is_failure(code))
 }
 
-/// The operations of one serving thread that are to be logged and have not ended.
+/// The unfinished operations of one serving thread that are to be logged.
 #[derive(Debug, Default)]
 pub(crate) struct OperationsLog {
-    /// By session and message id.
+    /// The lines so far, by session and message id.
     begun: HashMap<(u64, MessageId), Line>,
-    /// The plan of the search that is being executed; empty for none.
+    /// The plan of the search being executed; empty if none was made.
     plan: RefCell<String>,
 }
 
-/// One operation.
+/// The line of one operation.
 #[derive(Debug)]
 struct Line {
     began: Instant,
-    /// Who was bound when it began.
+    /// The session's identity when the operation began.
     identity: String,
     address: Option<IpAddr>,
     operation: &'static str,
@@ -61,20 +61,20 @@ struct Line {
     asked: Asked,
     entries: u64,
     references: u64,
-    /// The index that was used.
+    /// The index that the search used; `None` for none.
     index: Option<String>,
-    /// Octets to come of a response that is sent in parts.
+    /// Number of octets still to come of a response that is sent in parts.
     rest: usize,
 }
 
 impl OperationsLog {
-    /// Whether no operation that is to be logged has begun.
+    /// Whether no operation to be logged is unfinished.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.begun.is_empty()
     }
 
-    /// An operation begins.
+    /// Begins the line of an operation.
     pub fn begin(&mut self, catalog: &Catalog, session: &Session, message: &Message<'_>) {
         let in_full = tracing::enabled!(target: TARGET, Level::TRACE);
         let line = Line {
@@ -93,7 +93,7 @@ impl OperationsLog {
         self.begun.insert((session.id, message.id), line);
     }
 
-    /// A search is planned; `plan` says how.
+    /// Records the plan of the current search; `plan` is called only if the search is logged.
     #[inline(always)]
     pub fn planned(&self, plan: impl FnOnce() -> String) {
         if !self.begun.is_empty() {
@@ -110,8 +110,8 @@ impl OperationsLog {
         kept.push_str(&plan);
     }
 
-    /// `out` was sent while operation `id` of the session was worked on, which has ended if
-    /// `is_over`.
+    /// Reads the responses in `out`, sent by operation `id` of the session. `is_over` ends the
+    /// operation.
     pub fn heard(&mut self, session: u64, id: MessageId, mut out: &[u8], is_over: bool) {
         let plan = std::mem::take(self.plan.get_mut());
         let Some(line) = self.begun.get_mut(&(session, id)) else {
@@ -150,7 +150,7 @@ impl OperationsLog {
         }
     }
 
-    /// A request was refused before it was executed.
+    /// Logs a request that was refused before its execution.
     pub fn refused(session: &Session, message: &[u8], code: ResultCode) {
         let header = protocol::decode_header(message);
         tracing::info!(
@@ -167,7 +167,7 @@ impl OperationsLog {
         }
     }
 
-    /// The connection is closed.
+    /// Ends the lines of a closed connection.
     pub fn disconnected(&mut self, session: u64) {
         if !self.begun.is_empty() {
             for ((_, id), line) in self.begun.extract_if(|key, _| key.0 == session) {
@@ -178,7 +178,7 @@ impl OperationsLog {
     }
 }
 
-/// A client has connected.
+/// Logs a new connection.
 pub(crate) fn connected(session: u64, peer: &Peer) {
     tracing::debug!(
         target: TARGET,
@@ -191,8 +191,8 @@ pub(crate) fn connected(session: u64, peer: &Peer) {
 }
 
 impl Line {
-    /// `code` is `None` for an operation without a response: it has none, or was abandoned, or its
-    /// connection was closed.
+    /// Writes the line. `code` is `None` for an operation without a response: it has none by
+    /// definition, was abandoned, or its connection was closed.
     fn log(self, connection: u64, message: MessageId, code: Option<ResultCode>) {
         let asked = &self.asked;
         tracing::info!(
@@ -234,7 +234,7 @@ fn is_failure(code: ResultCode) -> bool {
     )
 }
 
-/// Says that a bind failed, at the pace of [`FAILED_BINDS`].
+/// Logs a failed bind, at most as often as [`FAILED_BINDS`] admits.
 fn log_failed_bind(
     (connection, address): (u64, Option<IpAddr>),
     dn: Option<&str>,

@@ -1,31 +1,31 @@
-//! How often the log says one thing that clients can cause as often as they like.
+//! Limits how often the log repeats a message that clients can cause at will.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time within which lines are counted.
+/// Interval in which lines are counted.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counts the lines of one kind.
+/// Rate limit of one kind of line.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// Lines in each second.
+    /// Maximum number of lines in each interval.
     lines_max: u32,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// When the second that is being counted began; `None` before the first line.
+    /// Start of the current interval; `None` before the first line.
     began: Option<Instant>,
-    /// Lines written in it.
+    /// Number of lines written in it.
     lines: u32,
-    /// Lines left out since the last one that was written.
+    /// Number of lines left out since the last one written.
     left_out: u64,
 }
 
 impl Pace {
-    /// Lets `lines_max` lines pass in each second.
+    /// A rate limit of `lines_max` lines in each second.
     pub const fn new(lines_max: u32) -> Pace {
         let state = State {
             began: None,
@@ -38,8 +38,8 @@ impl Pace {
         }
     }
 
-    /// Whether a line may be written at `now`: the number of lines left out before it, or `None`
-    /// if it is to be left out as well.
+    /// Whether a line may be written at `now`: the number of lines left out before it; `None` if
+    /// this one is left out too.
     pub fn admit(&self, now: Instant) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |began| now.saturating_duration_since(began) >= INTERVAL;

@@ -1,45 +1,46 @@
 //! Simple paged results (RFC 2696) with stateless cookies.
 //!
-//! A cookie says where the last page ended and is signed with a key kept in the database, so a
-//! client can go on after a restart, on another connection, with any number of searches at once.
+//! A cookie holds the end of the last page and is signed with a key stored in the database, so a
+//! client can continue after a restart, on another connection, and with any number of searches at
+//! once.
 
 use protocol::ResultCode;
 use store::EntryId;
 
 use state::stop::Stop;
 
-/// The key that signs cookies; made once per database.
+/// The key that signs cookies; made once for a database.
 #[derive(Clone)]
 pub(crate) struct CookieKey([u8; 32]);
 
 const VERSION: u8 = 1;
-/// Cookies of sorted searches, and context ids of views.
+/// Version byte of cookies of sorted searches and of context ids of views.
 const VERSION_SORTED: u8 = 4;
 const VERSION_CONTEXT: u8 = 5;
 const BODY_BYTES: usize = 1 + 2 + 8 + 8 + 8;
 const TAG_BYTES: usize = 16;
 
-/// Where a paged search stands.
+/// Position of a paged search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PagePosition {
-    /// The ordinal of the region being searched (more than one when aliases are dereferenced).
+    /// Index of the region being searched (there are several if aliases are dereferenced).
     pub region: u16,
-    /// The last candidate that was looked at.
+    /// Id of the last candidate looked at.
     pub after: EntryId,
-    /// Entries sent by all pages so far.
+    /// Number of entries sent by all pages so far.
     pub sent: u64,
-    /// What the search asks: a cookie serves only the search it was made for.
+    /// Fingerprint of the search: a cookie is valid only for the search it was made for.
     pub fingerprint: u64,
 }
 
-/// Where a paged and sorted search stands.
+/// Position of a paged and sorted search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SortedPosition {
-    /// The sort key of the last entry sent.
+    /// Sort key of the last entry sent.
     pub after: Box<[u8]>,
-    /// Entries sent by all pages so far.
+    /// Number of entries sent by all pages so far.
     pub sent: u64,
-    /// The number of the list that the pages are parts of; 0: of none.
+    /// Number of the list that the pages are parts of; 0 for none.
     pub list: u64,
 }
 
@@ -55,7 +56,7 @@ impl CookieKey {
         CookieKey(bytes)
     }
 
-    /// What names the order of writes of this database, and of every copy of it.
+    /// Identifier of this database's order of writes, equal on every copy.
     pub fn log(&self) -> [u8; 16] {
         let mut log = [0; 16];
         let whole = blake3::derive_key("Pando: name of the order of writes", &self.0);
@@ -63,7 +64,7 @@ impl CookieKey {
         log
     }
 
-    /// A salt for a name that has none: the same on every server, always.
+    /// A salt for a name without one, equal on every server at all times.
     pub fn salt(&self, name: &[u8]) -> [u8; 16] {
         let mut salt = [0; 16];
         let whole = blake3::keyed_hash(&self.0, &[b"salt", name].concat());
@@ -71,7 +72,7 @@ impl CookieKey {
         salt
     }
 
-    /// The cookie for a position.
+    /// The cookie of a position.
     pub fn seal(&self, at: &PagePosition) -> Vec<u8> {
         let mut cookie = Vec::with_capacity(BODY_BYTES + TAG_BYTES);
         cookie.push(VERSION);
@@ -82,14 +83,15 @@ impl CookieKey {
         self.sign(cookie)
     }
 
-    /// The position in a cookie of ours, for the search with this fingerprint.
+    /// The position in a cookie; refuses cookies that this key did not sign or that belong to
+    /// another search.
     pub fn open(&self, cookie: &[u8], fingerprint: u64) -> Result<PagePosition, Stop> {
         self.read(cookie)
             .filter(|at| at.fingerprint == fingerprint)
             .map_or_else(foreign, Ok)
     }
 
-    /// The cookie for a position in a sorted search.
+    /// The cookie of a position in a sorted search.
     pub fn seal_sorted(&self, at: &SortedPosition, fingerprint: u64) -> Vec<u8> {
         let mut body = Vec::with_capacity(1 + 3 * 8 + at.after.len() + TAG_BYTES);
         body.push(VERSION_SORTED);
@@ -100,7 +102,7 @@ impl CookieKey {
         self.sign(body)
     }
 
-    /// The position in such a cookie of ours.
+    /// The position in a cookie of a sorted search; refuses others as [`open`](Self::open) does.
     pub fn open_sorted(&self, cookie: &[u8], fingerprint: u64) -> Result<SortedPosition, Stop> {
         let read = || {
             let (version, rest) = self.verified(cookie)?.split_first()?;
@@ -117,7 +119,7 @@ impl CookieKey {
         read().map_or_else(foreign, Ok)
     }
 
-    /// The context id of a list that is viewed, by its number.
+    /// The context id of a viewed list, by the list's number.
     pub fn seal_context(&self, fingerprint: u64, list: u64) -> Vec<u8> {
         let mut body = vec![VERSION_CONTEXT];
         body.extend_from_slice(&fingerprint.to_be_bytes());
@@ -125,8 +127,8 @@ impl CookieKey {
         self.sign(body)
     }
 
-    /// The number of the list that a context id of ours names, for the search with this
-    /// fingerprint; `None` when the context id was not made for this search.
+    /// The number of the list that a context id names; `None` if it was not made by this key for
+    /// the search with this fingerprint.
     pub fn open_context(&self, given: &[u8], fingerprint: u64) -> Option<u64> {
         let (version, body) = self.verified(given)?.split_first()?;
         let (of, list) = body.split_first_chunk::<8>()?;
@@ -135,14 +137,15 @@ impl CookieKey {
         is_ours.then_some(list)
     }
 
-    /// What we sign: no mutation of a cookie gets past its tag otherwise.
+    /// Appends the tag to a cookie. Public within the crate for the fuzz body, whose mutations
+    /// would otherwise never pass the tag.
     pub(crate) fn sign(&self, mut body: Vec<u8>) -> Vec<u8> {
         let tag = blake3::keyed_hash(&self.0, &body);
         body.extend_from_slice(&tag.as_bytes()[..TAG_BYTES]);
         body
     }
 
-    /// What we have signed.
+    /// The content of a signed cookie; `None` if the tag is wrong.
     fn verified<'c>(&self, signed: &'c [u8]) -> Option<&'c [u8]> {
         let (body, tag) = signed.split_last_chunk::<TAG_BYTES>()?;
         let mut expected = [0; 32];

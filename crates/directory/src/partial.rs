@@ -1,7 +1,7 @@
-//! What has another name, `….partial`, until it is whole and on the disk.
+//! Files and folders that have a temporary name, `….partial`, until they are complete and synced.
 //!
-//! It is locked as long as it is made: a second process that would make the same is refused, and
-//! what a killed one left is known for certain, and goes.
+//! Each is locked while it is made: a second process that would make the same one is refused, and
+//! one that a killed process left is recognised and removed.
 
 use state::stop::Failure;
 use std::fs::{self, File, TryLockError};
@@ -10,22 +10,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// A file or a folder being made. It goes when this is dropped, unless it has taken its name.
+/// A file or folder being made. Dropping it removes it, unless it has taken its name.
 #[derive(Debug)]
 pub struct Partial {
     to: PathBuf,
     path: PathBuf,
     is_folder: bool,
     has_name: bool,
-    /// The file, or the folder; locked, if the file system has locks.
+    /// The open file or folder; locked, if the file system supports locks.
     held: File,
 }
 
 impl Partial {
-    /// An empty file that is to be called `to`.
+    /// Creates an empty file that will be called `to`.
     ///
     /// # Errors
-    /// Another process is making it; it cannot be made.
+    /// Another process is making the file; it cannot be created.
     pub fn file(to: &Path) -> Result<Partial, Failure> {
         let partial = Partial::begin(to, false)?;
         let emptied = partial.held.set_len(0);
@@ -33,7 +33,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// An empty folder that is to be called `to`.
+    /// Creates an empty folder that will be called `to`.
     ///
     /// # Errors
     /// As [`Partial::file`].
@@ -44,7 +44,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Removes what a killed process left of `to`, a file or a folder, so that its room is free.
+    /// Removes the partial file or folder of `to` that a killed process left.
     ///
     /// # Errors
     /// Another process is making it; it cannot be removed.
@@ -56,20 +56,20 @@ impl Partial {
         }
     }
 
-    /// Where it is meanwhile.
+    /// Its temporary path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file to write.
+    /// The open file, for writing.
     pub fn content(&self) -> &File {
         &self.held
     }
 
-    /// Gives it its name when it is on the disk; what is in a folder must be already.
+    /// Syncs it and renames it to its final name. The contents of a folder must be synced already.
     ///
     /// # Errors
-    /// It cannot be synced or renamed; it goes then.
+    /// Syncing or renaming failed; it is then removed.
     pub fn take_name(mut self) -> Result<(), Failure> {
         self.held.sync_all().map_err(failed(&self.path))?;
         fs::rename(&self.path, &self.to).map_err(failed(&self.to))?;
@@ -82,7 +82,7 @@ impl Partial {
         loop {
             let held = open(&path, is_folder).map_err(failed(&path))?;
             match held.try_lock() {
-                // A file system without locks is no reason to make nothing.
+                // Without file locks it is made unlocked.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(Failure::Input(format!(
@@ -91,7 +91,7 @@ impl Partial {
                     )));
                 }
             }
-            // Whoever had it may have given it its name, or removed it, since it was opened.
+            // Another process may have renamed or removed it since it was opened.
             if is_at(&held, &path) {
                 return Ok(Partial {
                     to: to.to_owned(),
@@ -110,7 +110,7 @@ impl Drop for Partial {
         if self.has_name {
             return;
         }
-        // Why it is of no use is reported already; the next one to make it removes it.
+        // The cause is reported elsewhere; the next process to make it removes it.
         let _ = match self.is_folder {
             true => fs::remove_dir_all(&self.path),
             false => fs::remove_file(&self.path),
@@ -145,20 +145,20 @@ fn empty(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What it is called meanwhile.
+/// The temporary name of a path.
 fn partial_name(of: &Path) -> PathBuf {
     let mut name = of.as_os_str().to_owned();
     name.push(".partial");
     PathBuf::from(name)
 }
 
-/// Syncs a folder: names in it are on the disk then.
+/// Syncs a folder, so that the names in it are on the disk.
 pub(crate) fn sync(folder: &Path) -> Result<(), Failure> {
     let opened = File::open(folder).and_then(|it| it.sync_all());
     opened.map_err(failed(folder))
 }
 
-/// The folder that something stands in.
+/// The folder that contains a path.
 fn above(path: &Path) -> &Path {
     let above = path.parent().filter(|it| !it.as_os_str().is_empty());
     above.unwrap_or(Path::new("."))

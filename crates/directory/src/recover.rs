@@ -1,5 +1,5 @@
-//! Opening the store of a data folder, whether it was closed or not: what the log holds beyond the
-//! last checkpoint is executed again, as it was executed the first time.
+//! Opens the store of a data folder, closed or not: log records after the last checkpoint are
+//! executed again, as they were the first time.
 
 use crate::changes::{Keeper, Outcome};
 use crate::open::bounds;
@@ -13,32 +13,32 @@ use std::path::Path;
 use std::time::Instant;
 use store::{IndexSet, IndexState, Recovery, SliceLimits, Store};
 
-/// What a recovery found.
+/// Result of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovered {
-    /// The position in the order that the checkpoint stood at.
+    /// Position of the checkpoint.
     pub checkpoint: u64,
-    /// The position of the last record.
+    /// Position of the last record.
     pub position: u64,
-    /// Records executed again.
+    /// Number of records executed again.
     pub records: u64,
-    /// Writes in them.
+    /// Number of writes in them.
     pub writes: u64,
 }
 
-/// Records between two lines about the progress.
+/// Number of records between two log lines about the progress.
 const PROGRESS_EVERY: u64 = 10_000;
 
-/// Opens the store in a folder nobody has open.
+/// Opens the store of a folder that no process has open.
 ///
 /// # Errors
-/// There is none, another process has it open, or log and database do not fit together.
+/// There is no database, another process has it open, or log and database do not belong together.
 pub(crate) fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
     Store::refuse_lost_records(data, record::position_of)?;
     open_store_without_lost(data)
 }
 
-/// The same, going on without writes that were acknowledged and whose records are damaged.
+/// Like [`open_store`], dropping acknowledged writes whose records are damaged.
 ///
 /// # Errors
 /// As [`open_store`].
@@ -60,11 +60,11 @@ pub(crate) fn open_store_without_lost(data: &Path) -> Result<(Store, Option<Reco
     Ok((store, Some(recovered)))
 }
 
-/// The same for who reads everything and writes nothing. With `beside` the database may be one
-/// that another process serves; that one has executed its log, so nothing acknowledged is missing.
+/// Like [`open_store`], for reading only. With `beside` another process may serve the database; it
+/// has executed its log, so no acknowledged write is missing.
 ///
 /// # Errors
-/// As [`open_store`]; a process that has it open is an error only without `beside`.
+/// As [`open_store`]; with `beside` a process that has the database open is no error.
 pub(crate) fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> {
     match open_store(data) {
         Ok(_) => {}
@@ -107,16 +107,16 @@ fn replay(store: &Store, mut recovery: Recovery) -> Result<Recovered, Failure> {
     Ok(recovered)
 }
 
-/// Executes records that were executed before, on a copy of the state that they were executed on.
+/// Executes recorded records again, on a copy of the state they were executed on first.
 #[derive(Debug)]
 pub(crate) struct Replayer {
     catalog: Catalog,
-    /// The position of the last record that changed something.
+    /// Position of the last record that changed something.
     pub position: u64,
 }
 
 impl Replayer {
-    /// Begins with the newest state of a store.
+    /// A replayer of the newest state of a store.
     pub fn new(store: &Store) -> Result<Replayer, Failure> {
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
@@ -129,11 +129,11 @@ impl Replayer {
         })
     }
 
-    /// Builds the indexes that are not complete and removes those that are to go, one slice of
-    /// entries; returns whether none is left.
+    /// Builds incomplete indexes and removes dropped ones, for one slice of entries. Returns
+    /// whether all is done.
     ///
     /// # Errors
-    /// What the store says.
+    /// Reading or writing the store failed.
     pub fn build_indexes(&mut self, store: &Store, entries: usize) -> Result<bool, Failure> {
         let states = store.reader()?.snapshot()?.index_states()?;
         let open = |it: &IndexState| !(it.building | it.dropping | it.pending).is_empty();
@@ -148,21 +148,22 @@ impl Replayer {
         Ok(progress.is_finished())
     }
 
-    /// Whether a rule needs an index that is not complete on this copy. Records are executed
-    /// rightly all the same, but each may look at all entries then: who has the time builds first.
+    /// Whether a rule needs an index that is incomplete on this copy. Records are executed
+    /// correctly without it, but each may read all entries, so the caller may build the index
+    /// first.
     pub fn waits(&self) -> bool {
         self.catalog.rules.wait_for(&self.catalog.indexes)
     }
 
-    /// The indexes as they stand.
+    /// The present indexes.
     pub fn indexes(&self) -> &IndexSet {
         &self.catalog.indexes
     }
 
-    /// Executes and commits one record; returns how many writes it has and what came of them.
+    /// Executes and commits one record. Returns the number of its writes and their outcome.
     ///
     /// # Errors
-    /// It cannot be read, or belongs to another state.
+    /// The record cannot be decoded, or belongs to another state.
     pub fn execute(&mut self, store: &Store, bytes: &[u8]) -> Result<(u64, Outcome), Failure> {
         let place = record::position_of(bytes).unwrap_or(self.position + 1);
         let decoded = record::decode(bytes, &self.catalog.schema);

@@ -1,8 +1,8 @@
-//! Reading everything once in a while, so that damage is noticed before somebody needs what is
-//! damaged: a thread of low priority with a rate of its own.
+//! Reads the whole database periodically, to find damage before somebody needs the damaged entry: a
+//! thread of low priority and limited rate.
 //!
-//! Invariant: it waits without a snapshot, so it keeps no page from being used again, however slow
-//! it is. What it finds is looked at a second time, in another snapshot, before it is told.
+//! Invariant: it waits without a snapshot, so it never prevents the reuse of pages, however slow it
+//! is. Damage is confirmed in a second snapshot before it is reported.
 
 use crate::clock::Clock;
 use arc_swap::ArcSwap;
@@ -14,41 +14,41 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{EntryId, Scrub, Store, private};
 
-/// The file, in the data folder, that says when everything had been read last, in microseconds
-/// since 1970.
+/// File in the data folder that holds the end of the last complete round, in microseconds since
+/// 1970.
 const FILE: &str = "scrubbed";
-/// Bytes read in a second at most: an eighth of what a disk of spinning plates reads.
+/// Maximum rate in bytes per second: an eighth of the rate of a rotating disk.
 const RATE: u64 = 16 << 20;
-/// Damages of one round that are logged each for itself.
+/// Maximum number of damages of one round that are logged singly.
 const TOLD_MAX: u64 = 20;
-/// Longest sleep until the next round: clocks may be set.
+/// Maximum sleep before the next round, because clocks may be set.
 const NAP_MAX: Duration = Duration::from_secs(600);
-/// What others get before this thread gets a processor.
+/// Nice value of the thread.
 const NICENESS: i32 = 19;
 
-/// When everything is read.
+/// Schedule of reading everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scrubbing {
-    /// From one end to the next beginning.
+    /// Time from the end of a round to the beginning of the next.
     pub every: Duration,
-    /// From the opening of the directory to the first beginning at the earliest: other work comes
-    /// first then.
+    /// Minimum time from opening the directory to the first round, because other work has priority
+    /// then.
     pub delay: Duration,
 }
 
-/// How far it is, for those who watch.
+/// Progress, for the monitor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// The part of four that is being read, and the id of the last entry read in the first part;
-    /// `None` between two rounds.
+    /// Part being read, of four, and id of the last entry read in the first part; `None` between
+    /// rounds.
     pub place: Option<(u8, u64)>,
-    /// The end of the last round, in microseconds since 1970; `None` when there was none.
+    /// End of the last round in microseconds since 1970; `None` if there was none.
     pub ended_us: Option<u64>,
-    /// Damages found in the round under way, else in the last one since the start.
+    /// Number of damages found in the current round, or else in the last one since the start.
     pub damages: u64,
 }
 
-/// The thread.
+/// Handle of the thread.
 pub(crate) struct Scrubber {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -71,7 +71,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits; `false` when the directory is being closed.
+    /// Waits; `false` if the directory is being closed.
     fn wait(&self, time: Duration) -> bool {
         let waited = self
             .called
@@ -81,7 +81,7 @@ impl Shared {
 }
 
 impl Scrubber {
-    /// Starts the thread; none for a directory that is not to be read.
+    /// Starts the thread; does nothing if no reading is `wanted`.
     pub fn start(
         wanted: Option<Scrubbing>,
         store: &Store,
@@ -108,7 +108,7 @@ impl Scrubber {
         Ok(Scrubber { shared, thread })
     }
 
-    /// Whether everything is read now and then.
+    /// Whether reading is scheduled.
     pub fn is_on(&self) -> bool {
         self.thread.is_some()
     }
@@ -117,7 +117,7 @@ impl Scrubber {
         self.shared.lock().standing
     }
 
-    /// Ends the thread after the step it is at.
+    /// Ends the thread after its current step.
     pub fn stop(&self) {
         self.shared.lock().stopped = true;
         self.shared.called.notify_all();
@@ -133,12 +133,12 @@ impl Drop for Scrubber {
     }
 }
 
-/// When everything had been read last; `None` for a file that is missing or says something else.
+/// End of the last round in the file; `None` if the file is missing or unreadable.
 fn last_end(file: &Path) -> Option<u64> {
     std::fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// What the thread works with.
+/// State of the thread.
 struct Work {
     store: Store,
     scrubbing: Scrubbing,
@@ -150,7 +150,7 @@ struct Work {
 
 impl Work {
     fn run(self) {
-        // A kernel that refuses it leaves the rate, which is what counts.
+        // If the kernel refuses, the limited rate still applies.
         let _ = rustix::process::nice(NICENESS);
         if !self.shared.wait(self.scrubbing.delay) {
             return;
@@ -170,7 +170,7 @@ impl Work {
         }
     }
 
-    /// Reads everything once; `false` when the directory is being closed.
+    /// Reads everything once; `false` if the directory is being closed.
     fn round(&self) -> bool {
         let mut scrub = Scrub::default();
         self.shared.lock().standing.damages = 0;
@@ -207,14 +207,14 @@ impl Work {
         true
     }
 
-    /// One step, and what is damaged in two snapshots.
+    /// Runs one step. Returns the bytes read and the damages found in both of two snapshots.
     fn step(&self, scrub: &mut Scrub) -> (u64, Vec<Damage>) {
         let again = scrub.clone();
         let (bytes, first) = self.look(scrub);
         if first.is_empty() {
             return (bytes, first);
         }
-        // From the same place, under the schema and the state of another moment.
+        // Repeats the step with another snapshot and its schema.
         *scrub = again;
         let (more_bytes, mut damages) = self.look(scrub);
         damages.retain(|it| first.contains(it));
@@ -231,8 +231,8 @@ impl Work {
         (bytes, damages)
     }
 
-    /// With a reader of its own: one that is kept would keep a database file that a compacted copy
-    /// took the place of.
+    /// Runs one step with a new reader. A reader kept open would hold a database file that a
+    /// compacted copy has replaced.
     fn try_look(&self, scrub: &mut Scrub, damages: &mut Vec<Damage>) -> Result<u64, store::Error> {
         let mut reader = self.store.reader()?;
         let snapshot = reader.snapshot()?;
@@ -254,5 +254,5 @@ impl Work {
     }
 }
 
-/// An entry that cannot be read, if it is one, and the damage in words.
+/// A damage: the entry, if it is one that cannot be read, and a text.
 type Damage = (Option<EntryId>, String);

@@ -1,4 +1,4 @@
-//! What lives between the operations of one connection: who it is, and what it waits for.
+//! State of a connection between operations: its subject, and its unfinished operations.
 
 use crate::bound::Bound;
 use crate::bundle::Submission;
@@ -11,60 +11,62 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// What is known of the other end of a connection.
+/// Properties of the other end of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Peer {
     /// The client's address; `None` for a Unix domain socket.
     pub address: Option<IpAddr>,
-    /// The connection is protected by TLS, or cannot leave the machine by its kind (`ldapi`).
+    /// Whether the connection is protected by TLS, or by its kind cannot leave the machine
+    /// (`ldapi`).
     pub secure: bool,
-    /// The user id of the process at the other end of a Unix domain socket.
+    /// User id of the process at the other end of a Unix domain socket; `None` for other sockets.
     pub unix_uid: Option<u32>,
-    /// Both ends are on this machine.
+    /// Whether both ends are on this machine.
     pub local: bool,
-    /// Somebody on the way can read what is sent, and passwords may not be sent then.
+    /// Whether the connection can be read on the way, so that passwords must not be sent.
     pub exposed: bool,
 }
 
-/// One connection's state between operations.
+/// State of one connection between operations.
 #[derive(Debug)]
 pub struct Session {
-    /// Chosen by the caller; completions carry it.
+    /// Number chosen by the caller; completions carry it.
     pub id: u64,
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
-    /// How much the subject may ask for, and by whose limits.
+    /// Limits of the subject, and the subject or group they come from.
     pub(crate) limits: (Limits, Whose),
-    /// The subject's password was reset: it may do nothing but change it.
+    /// Whether the subject's password was reset, so that only changing it is allowed.
     pub(crate) must_change: bool,
-    /// Writes submitted or held back whose results are not written yet.
+    /// Number of writes submitted or held back whose results are not written yet.
     pub(crate) waiting: u32,
-    /// A write of this session is being hashed; later ones wait in `held` to keep their order.
+    /// Whether a write of this session is being hashed; later writes wait in `held` to keep their
+    /// order.
     pub(crate) hashing: bool,
     pub(crate) held: Seldom<VecDeque<HeldWrite>>,
     /// Transactions that were started and not ended.
     pub(crate) transactions: Seldom<Transactions>,
-    /// Updates of transactions whose old password is being checked.
+    /// Number of transaction updates whose old password is being checked.
     pub(crate) checking: u32,
-    /// The bulk update that was started and not ended.
+    /// The bulk update stream that was started and not ended.
     pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
-    /// The account it is bound as; `None` when anonymous.
+    /// The account of the subject; `None` if it has none.
     pub(crate) bound: Option<Box<Bound>>,
-    /// What the connection's input and output take of the server's memory.
+    /// Memory of the connection's input and output buffers.
     pub(crate) buffers: Hold,
-    /// The SASL exchange that the next bind goes on with.
+    /// The SASL exchange that the next bind continues.
     pub(crate) exchange: Option<Box<Exchange>>,
 }
 
-/// A write that waits for an earlier one of its session to be hashed.
+/// A write that waits until an earlier one of its session is hashed.
 #[derive(Debug)]
 pub(crate) struct HeldWrite {
     pub submission: Submission,
-    /// It has passwords in the clear that must be hashed first.
+    /// Whether it has clear-text passwords to hash.
     pub to_hash: bool,
 }
 
-/// What few of very many connections need: a word until it is used.
+/// A value that few connections need: takes one word until it is used.
 #[derive(Debug)]
 pub(crate) struct Seldom<T>(Option<Box<T>>);
 
@@ -75,17 +77,17 @@ impl<T> Default for Seldom<T> {
 }
 
 impl<T: Default> Seldom<T> {
-    /// What was made.
+    /// The value; `None` if it was not made yet.
     pub fn get(&self) -> Option<&T> {
         self.0.as_deref()
     }
 
-    /// The same, to be changed.
+    /// The value, mutable; `None` if it was not made yet.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
 
-    /// What was made, or is made now.
+    /// The value, made now if necessary.
     pub fn made(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
@@ -117,13 +119,13 @@ impl Session {
         }
     }
 
-    /// The distinguished name the session is bound as; empty while anonymous.
+    /// The DN that the session is bound as; empty while anonymous.
     pub fn bound_name(&self) -> &str {
         &self.subject.dn
     }
 
-    /// The connection is now protected (after StartTLS). A transaction belongs to one security
-    /// context (RFC 5805 §3.5).
+    /// Marks the connection as protected, after StartTLS. Ends its transactions: each belongs to
+    /// one security context (RFC 5805 §3.5).
     pub fn secured(&mut self) {
         self.forget_transactions();
         self.peer.secure = true;
@@ -137,15 +139,15 @@ impl Session {
         }
     }
 
-    /// A request of the bulk update was answered.
+    /// Counts a request of the bulk update as answered.
     pub(crate) fn bulk_update_answered(&mut self) {
         if let Some(stream) = &mut self.bulk_update {
             stream.finished();
         }
     }
 
-    /// Back to anonymous, as every bind request does first (RFC 4511 §4.2.1); it also aborts all
-    /// transactions without notice (RFC 5805 §3.5) and ends a bulk update.
+    /// Makes the session anonymous, as every bind request does first (RFC 4511 §4.2.1). Also aborts
+    /// all transactions without notice (RFC 5805 §3.5) and ends a bulk update.
     pub(crate) fn forget_subject(&mut self, limits: &LimitSettings) {
         self.forget_transactions();
         self.bulk_update = None;
@@ -155,7 +157,7 @@ impl Session {
         self.bound = None;
     }
 
-    /// Somebody has authenticated.
+    /// Sets the subject after a successful bind.
     pub(crate) fn become_subject(
         &mut self,
         subject: Subject,

@@ -1,10 +1,11 @@
-//! The open transactions of one connection (RFC 5805): updates collected until they are settled.
+//! The open transactions of one connection (RFC 5805), which collect updates until their end.
 //!
 //! Invariants:
-//! - a transaction of which an update was refused is never committed: it is aborted at once, and
-//!   what a client that does not wait still sends for it is refused;
-//! - an identifier chosen by the client begins with [`CHOSEN_PREFIX`], one of ours never does;
-//! - nothing here outlives the connection or a Bind.
+//! - a transaction with a refused update is never committed: it is aborted at once, and updates
+//!   that a client without waiting still sends for it are refused;
+//! - an identifier chosen by the client begins with [`CHOSEN_PREFIX`], one of the server never
+//!   does;
+//! - no transaction outlives the connection or a Bind.
 
 use crate::memory::Hold;
 use policy::{Limits, Subject};
@@ -14,38 +15,40 @@ use state::write::Write;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What the identifiers that clients choose begin with.
+/// First byte of identifiers chosen by clients.
 pub(crate) const CHOSEN_PREFIX: u8 = 0;
-/// The longest identifier that a client may choose: two UUIDs as text fit.
+/// Maximum length of an identifier chosen by a client, in bytes: two UUIDs as text fit.
 const CHOSEN_BYTES_MAX: usize = 80;
-/// Aborted transactions with identifiers chosen by the client that are remembered until their end
-/// is asked for. Beyond that nothing more is begun on the connection.
+/// Maximum number of aborted transactions with client identifiers that are remembered until their
+/// end is requested. Beyond it no transaction begins on the connection.
 const ABORTED_MAX: usize = 1_000;
 
-/// All of one connection.
+/// The transactions of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     open: HashMap<Box<[u8]>, Transaction>,
-    /// Why the client's own transactions were aborted whose end has not come. Without this the
-    /// next update with the same identifier would begin a transaction that lacks the first ones.
+    /// Refusals of aborted transactions with client identifiers whose end was not requested yet.
+    /// Without them the next update with such an identifier would begin a new transaction that
+    /// lacks the first updates.
     aborted: HashMap<Box<[u8]>, Refusal>,
-    /// Too many of them: no identifier of the client's begins a transaction any more.
+    /// Whether there are too many aborted ones, so that client identifiers begin no transaction any
+    /// more.
     closed: bool,
-    /// The last identifier of ours.
+    /// The last identifier made by the server.
     last: u64,
-    /// What the collected updates of all transactions take.
+    /// Memory of the collected updates of all transactions, in bytes.
     bytes: usize,
-    /// That, in the budget of the connection; nothing before the first update.
+    /// These bytes in the connection's budget; `None` before the first update.
     memory: Option<Hold>,
 }
 
 /// One open transaction.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    /// Who its updates are made by.
+    /// The subject of the transaction's updates.
     pub subject: Rc<Subject>,
     updates: Vec<Update>,
-    /// The greatest message id of the updates.
+    /// The greatest message id of its updates.
     greatest: MessageId,
     bytes: usize,
 }
@@ -54,12 +57,12 @@ pub(crate) struct Transaction {
 #[derive(Debug)]
 struct Update {
     id: MessageId,
-    /// `None` while the old password of a Password Modify is being checked.
+    /// The resolved write; `None` while the old password of a Password Modify is being checked.
     write: Option<Write>,
 }
 
 impl Transactions {
-    /// Starts a transaction with an identifier of ours.
+    /// Starts a transaction with an identifier of the server, which is returned.
     pub fn start(&mut self, subject: &Rc<Subject>, limits: &Limits) -> Result<Box<[u8]>, Stop> {
         self.refuse_too_many(limits)?;
         self.last += 1;
@@ -96,8 +99,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The open transaction an update belongs to. The first update with an identifier of the
-    /// client's begins the transaction.
+    /// The open transaction of an update. The first update with an identifier chosen by the client
+    /// begins its transaction.
     pub fn of_update(
         &mut self,
         identifier: &[u8],
@@ -114,7 +117,7 @@ impl Transactions {
         Ok(found.expect("it was there or has just begun"))
     }
 
-    /// Adds an update; `None` keeps its place for one that comes with [`Transactions::fill`].
+    /// Adds an update; `None` reserves its place for [`Transactions::fill`].
     pub fn add(
         &mut self,
         identifier: &[u8],
@@ -157,7 +160,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// Puts an update into the place that was kept for it.
+    /// Puts an update into its reserved place.
     pub fn fill(&mut self, identifier: &[u8], id: MessageId, write: Write) -> Result<(), Stop> {
         let transaction = self.open.get_mut(identifier);
         let transaction = transaction.ok_or_else(|| unknown(identifier))?;
@@ -174,7 +177,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Takes a transaction out, to be committed or forgotten.
+    /// Removes a transaction, to be committed or dropped, and returns its updates and their message
+    /// ids.
     pub fn end(&mut self, identifier: &[u8]) -> Result<(Vec<Write>, Vec<MessageId>), Stop> {
         if let Some(reason) = self.aborted.remove(identifier) {
             return Err(reason.into());
@@ -187,7 +191,7 @@ impl Transactions {
         Ok(known.unzip())
     }
 
-    /// Aborts a transaction because of a refusal, with the notice of RFC 5805 §2.4.
+    /// Aborts a transaction after a refusal, with the notice of RFC 5805 §2.4.
     pub fn abort(&mut self, identifier: &[u8], why: &LdapResult, out: &mut Vec<u8>) {
         let open = self.open.remove(identifier);
         if is_chosen(identifier) && check_chosen(identifier).is_ok() {
@@ -200,7 +204,7 @@ impl Transactions {
         response::write_extended_result(out, 0, &notice, name, Some(identifier), &[]);
     }
 
-    /// Aborts everything because of a request that may have belonged to any of them.
+    /// Aborts all transactions after a refused request that may have belonged to any of them.
     pub fn abort_all(&mut self, why: &LdapResult, out: &mut Vec<u8>) {
         let mut all: Vec<Box<[u8]>> = self.open.keys().cloned().collect();
         all.sort();
@@ -218,9 +222,9 @@ impl Transactions {
         }
     }
 
-    /// Aborts everything without notice (RFC 5805 §3.5).
+    /// Aborts all transactions without notice (RFC 5805 §3.5).
     pub fn forget(&mut self) {
-        // Most connections have none: no assignment that would free two maps.
+        // Most connections have none: avoids an assignment that would free two maps.
         if self.last > 0 || self.closed || !self.open.is_empty() || !self.aborted.is_empty() {
             let last = self.last;
             *self = Transactions {
@@ -230,7 +234,7 @@ impl Transactions {
         }
     }
 
-    /// Whether the message of this id is an update that waits in a transaction.
+    /// Whether an update with this message id waits in a transaction.
     pub fn holds(&self, id: MessageId) -> bool {
         self.open
             .values()
@@ -272,7 +276,7 @@ impl Transactions {
 }
 
 impl Transaction {
-    /// Clients count upwards: comparing with the greatest id mostly tells that one is new.
+    /// Message ids usually increase, so comparing with the greatest one mostly suffices.
     fn has(&self, id: MessageId) -> bool {
         id <= self.greatest && self.updates.iter().any(|it| it.id == id)
     }

@@ -1,4 +1,4 @@
-//! What one serving thread owns: its read transaction, its view of the rules, its mailbox.
+//! State of one serving thread: its read transaction, its catalog, its mailbox.
 
 mod completion;
 mod noted;
@@ -30,10 +30,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Reader;
 
-/// How long one connection may keep its thread with requests that came together.
+/// Maximum time that one connection may use its thread for requests received together.
 const TURN: Duration = Duration::from_millis(2);
 
-/// One per serving thread. Not `Send` on purpose: nothing here is shared while it is used.
+/// One for each serving thread. Deliberately not `Send`: nothing in it is shared while it is used.
 pub struct Worker {
     shared: Arc<Shared>,
     reader: Reader,
@@ -42,9 +42,9 @@ pub struct Worker {
     scratch: RefCell<Vec<u8>>,
     tls: bool,
     counters: Arc<Counters>,
-    /// When the turn of a connection was first asked about.
+    /// Start of the current connection's turn.
     turn_began: Instant,
-    /// Makes numbers of purses that no client can foresee.
+    /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
     operations: OperationsLog,
     _not_send: std::marker::PhantomData<Rc<()>>,
@@ -67,19 +67,19 @@ impl Worker {
         }
     }
 
-    /// Whether StartTLS is offered. Off until called.
+    /// Sets whether StartTLS is offered. Initially it is not.
     pub fn offer_tls(&mut self, offered: bool) {
         self.tls = offered;
     }
 
-    /// A new connection. The id comes back with every completion.
+    /// Begins a connection. Completions carry the id.
     pub fn open_session(&mut self, id: u64, peer: Peer) -> Session {
         operations_log::connected(id, &peer);
         let memory = Account::new(&self.shared.memory);
         Session::new(id, peer, &self.shared.catalog.load().limits, &memory)
     }
 
-    /// Executes one message; the answer, or its beginning, is appended to `out`.
+    /// Executes one message and appends the response, or its beginning, to `out`.
     pub fn execute(
         &mut self,
         session: &mut Session,
@@ -97,7 +97,7 @@ impl Worker {
         flow
     }
 
-    /// Executes one message that the operations log need not hear of.
+    /// Executes one message without the operations log.
     #[inline]
     fn execute_quietly(
         &mut self,
@@ -113,8 +113,8 @@ impl Worker {
         self.counters.initiated(operation).add(1);
         let mut controls = message.controls.iter();
         if controls.any(|it| matches!(it.oid, oid::DONT_USE_COPY | oid::POSITION)) {
-            // RFC 6171 §3: what was acknowledged before this request came must be seen, and the
-            // snapshot may be older than that.
+            // RFC 6171 §3: writes acknowledged before this request must be visible, and the present
+            // snapshot may be older.
             self.reader.reset();
         }
         let flow = self.with_parts(|parts| dispatch::dispatch(parts, session, message, out));
@@ -137,7 +137,7 @@ impl Worker {
         flow
     }
 
-    /// Whether the account that the session is bound as is not what it was.
+    /// Whether the session's account has changed, so that the connection must end.
     #[inline]
     fn outlives_account(&mut self, session: &Session) -> bool {
         match &session.bound {
@@ -154,13 +154,13 @@ impl Worker {
         self.reader.reset();
         let holds = self.with_parts(|parts| bound.holds(&parts.context(&session.subject), version));
         holds.unwrap_or_else(|stop| {
-            // Logged there.
+            // The failure is logged there.
             stop.into_result();
             false
         })
     }
 
-    /// Says that the connection ends with its account.
+    /// Writes the notice that the connection ends because of its account.
     #[cold]
     fn end(&self, out: &mut Vec<u8>) -> Flow {
         let result = LdapResult::new(ResultCode::STRONGER_AUTH_REQUIRED, ENDED);
@@ -168,8 +168,8 @@ impl Worker {
         Flow::Close
     }
 
-    /// Counts the operation as completed unless more of it is to come. A search that stays has said
-    /// what it was asked for.
+    /// Counts the operation as completed unless it continues. A following search counts as
+    /// completed, because its beginning was answered.
     #[inline]
     fn ended(&self, operation: Operation, flow: &Flow) {
         if !matches!(flow, Flow::Waiting | Flow::More(_)) {
@@ -177,27 +177,27 @@ impl Worker {
         }
     }
 
-    /// The client of a completion is gone.
+    /// Counts a completion whose connection was closed.
     pub fn lost(&mut self, completion: &Completion) {
         if let Some(operation) = Operation::completed_by(completion) {
             self.counters.completed(operation).add(1);
         }
     }
 
-    /// The client sends nothing more, which is all a server hears of one that has closed its
-    /// connection: binds and compares whose passwords wait to be checked are given up.
+    /// The client sends nothing more, which is how a server learns of a closed connection: drops
+    /// its binds and compares that wait for a password check.
     pub fn heard_all(&mut self, session: &Session) {
         let lane = Lane::of(&session.peer);
         let hashes = &self.shared.hashes;
         hashes.forget_checks(&self.mailbox, session.id, lane);
     }
 
-    /// The server stops: passwords that wait to be checked or hashed are given up.
+    /// The server stops: drops waiting password checks and hashes.
     pub fn stop(&mut self) {
         self.shared.hashes.stop();
     }
 
-    /// The connection is gone. What waits for a hash is given up with it.
+    /// The connection is closed: drops its work that waits for a hash.
     pub fn forget(&mut self, session: &mut Session) {
         self.operations.disconnected(session.id);
         let lane = Lane::of(&session.peer);
@@ -209,23 +209,23 @@ impl Worker {
         }
     }
 
-    /// Nobody wants the rest of a search. A cursor holds nothing that outlives it.
+    /// Counts a search whose rest is not wanted. Its cursor holds nothing that must be released.
     pub fn abandon(&mut self, session: &Session, cursor: Box<Cursor>) {
         self.operations.heard(session.id, cursor.id, &[], true);
         drop(cursor);
         self.counters.completed(Operation::Search).add(1);
     }
 
-    /// Bytes of requests came and bytes of responses went.
+    /// Counts received and sent bytes.
     #[inline]
     pub fn moved(&mut self, received: usize, sent: usize) {
         self.counters.bytes_received.add(received as u64);
         self.counters.bytes_sent.add(sent as u64);
     }
 
-    /// The connection refused a request before it was executed. What that means for a transaction
-    /// the request belongs to is appended to `out`. `message` is the whole message, which may be
-    /// malformed.
+    /// Records that the connection refused a request before executing it, and appends the
+    /// consequences for a transaction it belongs to to `out`. `message` is the whole message, which
+    /// may be malformed.
     pub fn refused(
         &mut self,
         session: &mut Session,
@@ -237,7 +237,7 @@ impl Worker {
         OperationsLog::refused(session, message, why.code);
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
-            // It may have belonged to any of them.
+            // The request may have belonged to any transaction.
             None => {
                 if let Some(transactions) = session.transactions.get_mut() {
                     transactions.abort_all(why, out);
@@ -281,7 +281,7 @@ impl Worker {
             out.truncate(before);
             let result = stop.into_result();
             if inside {
-                // A result in the middle of a message would be part of it.
+                // A result inside a message would become part of that message.
                 return Flow::Close;
             }
             response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
@@ -306,7 +306,7 @@ impl Worker {
             }
             return Followed::Broken;
         }
-        // First: what is committed behind the new snapshot must call again.
+        // First, so that a commit after the new snapshot calls the follower again.
         follower.looks();
         self.reader.reset();
         let followed = self.with_parts(|parts| dispatch::follow(parts, session, follower, out));
@@ -314,7 +314,7 @@ impl Worker {
         followed.unwrap_or_else(|stop| {
             out.truncate(before);
             if inside {
-                // A result in the middle of a message would be part of it.
+                // A result inside a message would become part of that message.
                 return Followed::Broken;
             }
             let id = follower.message_id();
@@ -323,7 +323,7 @@ impl Worker {
         })
     }
 
-    /// Ends a search that follows the directory and that the client cancelled (RFC 3909).
+    /// Ends a following search that the client cancelled (RFC 3909).
     pub fn cancel_following(
         &mut self,
         mut follower: Box<Follower>,
@@ -351,7 +351,7 @@ impl Worker {
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
 
-    /// Whether the turn of a connection has lasted long enough; the first question begins it.
+    /// Whether the turn of a connection has lasted long enough. `begins` starts a new turn.
     pub fn turn_is_over(&mut self, begins: bool) -> bool {
         if begins {
             self.turn_began = Instant::now();
@@ -359,37 +359,38 @@ impl Worker {
         !begins && self.turn_began.elapsed() >= TURN
     }
 
-    /// Lets go of the snapshot: before the thread waits for clients, and before it executes what
-    /// has come meanwhile.
+    /// Releases the snapshot: before the thread waits for clients, and before it executes requests
+    /// that came meanwhile.
     pub fn sleep(&mut self) {
         self.reader.reset();
     }
 
-    /// Whose share of the thread the session's work counts to, as a number.
+    /// The purse that the session's work counts to, as a number.
     pub fn purse(&self, session: &Session) -> u64 {
         self.purses.hash_one(session.subject.purse())
     }
 
-    /// Counts the bytes of input and output that a connection keeps; why it must not keep so many.
+    /// Counts the bytes in a connection's input and output buffers. The error is the result with
+    /// which to close the connection, if they exceed the limit.
     pub fn count_buffers(&self, session: &mut Session, bytes: usize) -> Result<(), LdapResult> {
         let counted = session.buffers.set(bytes as u64);
         counted.map_err(Stop::into_result)
     }
 
-    /// The limit of operations one connection may have waiting.
+    /// Maximum number of operations of one connection that may wait.
     pub fn pending_operations_max(&self, session: &Session) -> u32 {
         session.limits.0.pending_operations_max
     }
 
-    /// Whether a request may be executed while earlier writes of its session still wait for their
-    /// place in the order. Writes may: they are executed in the order in which they are submitted.
-    /// Everything else waits, so that a client reads what it wrote.
+    /// Whether a request may be executed while earlier writes of its session wait for their place
+    /// in the order. Writes may: they are executed in the order of submission. Other requests wait,
+    /// so that a client reads its own writes.
     pub fn may_overlap(&self, session: &Session, request: &Request<'_>) -> bool {
         match request {
             Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
                 true
             }
-            // What it is about may be what waits.
+            // The operation to abandon may be a waiting one.
             Request::Abandon(_) => true,
             // An update whose old password is being checked has its place in a transaction.
             Request::Extended(it) if session.checking == 0 => match it.name {
@@ -405,8 +406,8 @@ impl Worker {
         &mut self,
         body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        // The snapshot first: a catalog is published before the commit that needs it, so one
-        // loaded afterwards knows every attribute the snapshot holds.
+        // The snapshot is taken first: a catalog is published before the commit that needs it, so
+        // one loaded afterwards knows every attribute in the snapshot.
         let mut version = self.reader.snapshot()?.version();
         let catalog = self.shared.catalog.load();
         if version < catalog.least_version {

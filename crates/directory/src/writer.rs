@@ -1,14 +1,14 @@
-//! The one writer: takes everything that waits, gives it a place in the order, executes it in one
-//! transaction while the log takes it to the disk, commits, and only then answers.
+//! The writer thread: takes all waiting writes, gives them a place in the order, executes them in
+//! one transaction while the log is written to the disk, commits, and then answers.
 //!
 //! Invariants:
-//! - no result leaves before its write is durable in the log and the commit that contains it;
+//! - a result is sent after its write is durable in the log and committed;
 //! - a record stays in the log exactly if its transaction was committed, or changed nothing;
-//! - a refused write changes nothing and costs its neighbours nothing: it is refused before it
-//!   touches the store, or taken back with the transaction it belongs to;
-//! - nothing is ordered whose attribute types were taken away or redefined since it was resolved;
-//! - a group that touches the configuration runs alone, so that it can be taken back whole when
-//!   the configuration it makes cannot be used; so does a write that is only to be tried.
+//! - a refused write changes nothing and does not affect other writes: it is refused before it
+//!   changes the store, or undone with its unit;
+//! - no write is ordered whose attribute types were removed or redefined since it was resolved;
+//! - a write to the configuration is executed alone, so that it can be undone if the resulting
+//!   configuration is unusable; so is a no-op write.
 
 mod answer;
 mod building;
@@ -45,30 +45,31 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Journal, SliceLimits, Snapshot, Store};
 
-/// Writes in one transaction: beyond this a commit takes long enough to be felt.
+/// Maximum number of writes in one transaction: a commit of more takes noticeable time.
 const GROUP_MAX: usize = 8_192;
-/// What is done of an index at a time while nobody waits: what comes meanwhile waits that long.
+/// Work on an index in one slice while no write waits; a write that arrives waits for its end.
 const INDEX_SLICE: SliceLimits = SliceLimits {
     entries: 1_000,
     time: Duration::from_millis(20),
 };
-/// The same between two groups: writers wait for it, but the build must go on, however many come.
+/// Work on an index in one slice between two groups of writes, which wait for it: the build must
+/// progress under any load.
 const INDEX_SLICE_BETWEEN: SliceLimits = SliceLimits {
     entries: 100,
     time: Duration::from_millis(5),
 };
-/// Writes from which on it pays to have the log written by another thread meanwhile.
+/// Minimum number of writes for writing the log in another thread while they are executed.
 const AHEAD_MIN: usize = 8;
-/// What a write leaves behind for the next checkpoint: a page for the entry, the leaf that leads to
-/// it, and a share of what lies above.
+/// Bytes that a write adds to the next checkpoint: a page for the entry, the leaf that leads to it,
+/// and a share of the branch pages above.
 const WRITE_CHURN_BYTES: u64 = 12 << 10;
-/// What an entry of a deleted subtree leaves behind when it is removed: its leaf, that of its name,
-/// and a leaf for each key in an index, some of which it shares with others of the slice.
+/// Bytes that removing an entry of a deleted subtree adds to the next checkpoint: its leaf, that of
+/// its name, and a leaf for each index key, some shared with other entries of the slice.
 const RECLAIMED_CHURN_BYTES: u64 = 24 << 10;
-/// What each commit leaves behind besides: roots, the state row, LMDB's list of free pages.
+/// Bytes that each commit adds besides: root pages, the state row, LMDB's list of free pages.
 const COMMIT_CHURN_BYTES: u64 = 64 << 10;
 
-/// The handle to the writer thread.
+/// Handle of the writer thread.
 pub(crate) struct Writer {
     queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -78,7 +79,7 @@ pub(crate) struct Writer {
 struct Queue {
     state: Mutex<State>,
     wake: Condvar,
-    /// What came of checking passwords. Locked after `state` by whoever locks both.
+    /// Results of password checks. To lock both, lock `state` first.
     notes: Mutex<Notes>,
 }
 
@@ -86,13 +87,13 @@ struct Queue {
 struct State {
     waiting: Vec<Submission>,
     stopping: bool,
-    /// The writer waits: whoever brings the next write has to wake it.
+    /// Whether the writer sleeps, so that the next submission must wake it.
     sleeping: bool,
-    /// There is something else to look after.
+    /// Whether the writer is wanted for something other than writes.
     called: bool,
 }
 
-/// What the writer thread works with.
+/// State of the writer thread.
 pub(crate) struct Desk {
     pub store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
@@ -100,23 +101,23 @@ pub(crate) struct Desk {
     pub log: Box<dyn CommitLog>,
     pub feed: Arc<Feed>,
     pub journal: Journal,
-    /// Memory for the record being encoded.
+    /// Buffer for the encoded record.
     pub encoded: Vec<u8>,
-    /// Keeps what the log will forget, if that is wanted.
+    /// Writer of kept changes; `None` if changes are not kept.
     pub keeper: Option<Keeper>,
-    /// When dynamic entries end.
+    /// Ends of dynamic entries.
     pub expiry: Schedule,
-    /// Entries of deleted subtrees, still to be removed.
+    /// Progress of removing entries of deleted subtrees.
     pub reclaiming: Reclaiming,
-    /// When readers of old states were looked at.
+    /// Watch over readers that hold old states.
     pub readers: ReaderWatch,
-    /// What the order is called, in positions.
+    /// Identifier of the order in positions.
     pub name: [u8; 16],
-    /// Who is told how commits and builds go.
+    /// Metrics of commits and index builds.
     pub monitor: Arc<Monitor>,
-    /// The compaction under way, if there is one.
+    /// State of a compaction, if one is under way.
     pub compaction: Arc<Compaction>,
-    /// The serving threads.
+    /// Mailboxes of the serving threads.
     pub mailboxes: Arc<Mailboxes>,
 }
 
@@ -132,7 +133,7 @@ impl Writer {
         })
     }
 
-    /// Adds a write to what waits.
+    /// Queues a submission.
     pub fn submit(&self, submission: Submission) {
         let mut state = self
             .queue
@@ -146,13 +147,13 @@ impl Writer {
         }
     }
 
-    /// What came of checking passwords and may not be in the store. Call [`Writer::wake`] after
-    /// adding to it.
+    /// Results of password checks that may not be in the store yet. Call [`Writer::wake`] after
+    /// adding to them.
     pub fn notes(&self) -> MutexGuard<'_, Notes> {
         self.queue.notes()
     }
 
-    /// Notes were added.
+    /// Wakes the writer because results of password checks were added.
     pub fn wake(&self) {
         let state = self.queue.state.lock();
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
@@ -162,12 +163,12 @@ impl Writer {
         }
     }
 
-    /// There is something else to look after than writes.
+    /// Wakes the writer for something other than writes.
     pub fn call(&self) {
         self.queue.call();
     }
 
-    /// How many writes wait.
+    /// Number of waiting submissions.
     pub fn waiting(&self) -> usize {
         self.queue
             .state
@@ -177,7 +178,7 @@ impl Writer {
             .len()
     }
 
-    /// Ends the thread after everything that waits has been executed and answered.
+    /// Ends the thread after executing and answering everything that waits.
     pub fn stop(&self) {
         self.queue
             .state
@@ -199,8 +200,8 @@ impl Writer {
 }
 
 impl Queue {
-    /// Everything that waits; empty at once when `work_left` and after `due_in`, `None` when it is
-    /// time to end.
+    /// Takes everything that waits. Returns nothing at once if `work_left`, and after `due_in`;
+    /// `None` when the thread is to end.
     fn take(&self, work_left: bool, due_in: Option<Duration>) -> Option<Vec<Submission>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -259,7 +260,7 @@ impl Desk {
         while let Some(group) = queue.take(building || self.reclaiming.is_due(), self.due_in()) {
             building |= self.compact(queue);
             self.remove_expired();
-            // Takes its turn whether or not others come.
+            // Reclaiming has its turn, whether or not writes wait.
             self.reclaim_some(!group.is_empty());
             if group.is_empty() {
                 self.keep_up();
@@ -284,7 +285,7 @@ impl Desk {
         }
     }
 
-    /// The attempts that were taken stand in the store, or never will.
+    /// Drops results of password checks that are in the store now, or could not be stored.
     fn settle_notes(&self, queue: &Queue) {
         if !queue.notes().are_ordered() {
             return;
@@ -293,7 +294,7 @@ impl Desk {
         queue.notes().settle(version.unwrap_or(0));
     }
 
-    /// How many of the waiting writes go into the next transaction.
+    /// Number of waiting submissions that go into the next transaction.
     fn next_group(&self, waiting: &[Submission]) -> usize {
         let catalog = self.catalog.load();
         let alone = |it: &Submission| {
@@ -331,7 +332,7 @@ impl Desk {
                 let at = Some(Position { log, position });
                 answer(group, results.into_iter(), at);
             }
-            // One of them met something that should not be; the others are not to suffer from it.
+            // One write met damage; the others are executed separately.
             Err(Failure::Store(
                 store::Error::Corrupt { .. } | store::Error::DamagedEntry { .. },
             )) if group.len() > 1 => {
@@ -346,9 +347,9 @@ impl Desk {
         }
     }
 
-    /// Commits one group; on failure nothing has changed. Before it gives up for want of room it
-    /// makes a checkpoint, which gives back what was pinned, and gives up a compaction. What was
-    /// written by half is tried once more: room may have come back meanwhile.
+    /// Commits one group; a failure leaves everything unchanged. If there is no room, first makes a
+    /// checkpoint, which frees pinned pages, and cancels a compaction; then tries once more,
+    /// because room may have become free.
     fn perform(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         match self.attempt(group) {
             Err(Failure::Store(store::Error::Full)) if self.can_make_room() => {
@@ -368,7 +369,7 @@ impl Desk {
         self.journal.is_behind() || self.compaction.is_under_way()
     }
 
-    /// Orders, executes and commits one group; on failure nothing has changed.
+    /// Orders, executes and commits one group; a failure leaves everything unchanged.
     fn attempt(&mut self, group: &[Submission]) -> Result<Executed, Failure> {
         let before = self.catalog.load_full();
         self.journal.begin(self.clock.uuid())?;
@@ -390,7 +391,7 @@ impl Desk {
         let reached = batch.snapshot().position()?;
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
-        // A configuration that turns out to be unusable must not stand in the log.
+        // A record whose configuration turns out to be unusable must not be in the log.
         let configures = record
             .writes()
             .any(|it| it.name().is_within(&before.config));
@@ -407,7 +408,7 @@ impl Desk {
             }
         };
         if applied.changed == 0 {
-            // Everything was refused: there is nothing to make durable.
+            // Every write was refused, so there is nothing to log.
             drop(batch);
             if ahead {
                 self.journal.rewind()?;
@@ -421,7 +422,7 @@ impl Desk {
         let outcome = self.keeper.as_ref();
         let outcome = outcome.map(|_| Outcome::of(record, &applied, self.encoded.len()));
         self.journal.sync()?;
-        // Before the commit: no reader may meet what its catalog cannot name.
+        // Before the commit, so that no reader meets an attribute number its catalog cannot name.
         if let Some(next) = applied.catalog {
             catalog::publish(&self.catalog, next);
         }
@@ -430,8 +431,8 @@ impl Desk {
             return Err(error.into());
         }
         if applied.accounts {
-            // One more: whichever of both numbers is the commit's, no reader of an older state
-            // passes for a judge of the new one.
+            // Plus one: the commit has one of both versions, and a connection judged in an older
+            // state must be judged again.
             self.feed.concern_accounts(version + 1);
         }
         self.feed.announce();
@@ -449,7 +450,7 @@ impl Desk {
         Ok((applied.results, record.position))
     }
 
-    /// Keeps the record that was just committed.
+    /// Adds the committed record to the kept changes.
     fn keep(&mut self, record: &Record<'_>, outcome: Option<Outcome>) {
         let (Some(keeper), Some(outcome)) = (&mut self.keeper, outcome) else {
             return;
@@ -460,13 +461,13 @@ impl Desk {
         }
     }
 
-    /// How long there is nothing to do but for what comes.
+    /// Time until the writer has work of its own; `None` if only submissions can bring work.
     fn due_in(&self) -> Option<Duration> {
         let both = [self.journal.due_in(), self.expiry.wait(&*self.clock)];
         both.into_iter().flatten().min()
     }
 
-    /// Learns which dynamic entries there are, and gives those an end that have none.
+    /// Loads the schedule of dynamic entries, and gives an end to those without one.
     fn load_expiry(&mut self) {
         let now_us = self.clock.now_us();
         let catalog = self.catalog.load_full();
@@ -480,7 +481,7 @@ impl Desk {
         }
     }
 
-    /// Removes the dynamic entries that have ended, by writes like any other.
+    /// Removes dynamic entries past their end, by ordinary writes.
     fn remove_expired(&mut self) {
         while self.expiry.wait(&*self.clock) == Some(Duration::ZERO) {
             let now_us = self.clock.now_us();
@@ -503,7 +504,7 @@ impl Desk {
         }
     }
 
-    /// Takes the record back if it was appended.
+    /// Retracts the last record from the log if it was appended.
     fn take_back(&mut self, appended: bool) -> Result<(), Failure> {
         match appended {
             true => Ok(self.journal.retract()?),
@@ -511,8 +512,8 @@ impl Desk {
         }
     }
 
-    /// Lets the journal count what a commit left behind. What was committed stays durable if that
-    /// fails; later writes are refused.
+    /// Counts in the journal the bytes that a commit added. If that fails, the commit stays durable
+    /// and later writes are refused.
     fn committed(&mut self, churn: u64) {
         if let Err(error) = self.journal.committed(churn) {
             tracing::error!(%error, "writes are refused from now on; restart the server");
@@ -534,10 +535,10 @@ impl Desk {
     }
 }
 
-/// Results, and how far the order had come with them.
+/// The results, and the position of the order with them.
 type Executed = (Vec<Done>, u64);
 
-/// Looks at the newest state.
+/// Calls `look` with a snapshot of the newest state.
 fn in_newest<T>(
     store: &Store,
     look: impl FnOnce(&Snapshot<'_>) -> Result<T, Failure>,

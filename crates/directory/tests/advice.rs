@@ -30,7 +30,7 @@ fn find(client: &mut Client, filter: &str) -> usize {
     found.entries.len()
 }
 
-/// What the monitor says of dear searches.
+/// Entries of the monitor about dear searches.
 fn dear(client: &mut Client) -> Vec<Found> {
     let base = "cn=Searches,cn=monitor";
     let all = client.search(base, Scope::SingleLevel, "(objectClass=*)", &["+"]);

@@ -280,7 +280,7 @@ fn aliases_to_thousands_of_places_are_followed_and_to_more_are_not() {
         let text = refused.diagnostic;
         assert!(text.contains("more than 10000 places"), "{text}");
     }
-    // What is searched anyway is no other place.
+    // Aliases into the subtree that is searched add no places.
     let all = names(&mut client, BASE, Scope::WholeSubtree);
     assert!(all.len() > 10_000);
 }

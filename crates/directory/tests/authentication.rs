@@ -77,7 +77,7 @@ fn nothing_is_answered_without_a_bind() {
             extended(&mut nobody, oid::PASSWORD_MODIFY, Some(&value)),
             REFUSED
         );
-        // What a bind needs.
+        // Operations that a client needs to bind.
         assert_eq!(
             nobody
                 .search("", Scope::BaseObject, ALL, &["+"])

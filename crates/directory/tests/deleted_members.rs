@@ -168,7 +168,7 @@ fn an_entry_that_many_groups_name_is_added_and_they_change_in_slices() {
     let mut client = Client::admin();
     let groups = groups_of(&mut client, "Later", GROUPS);
     group(&mut client, "same", &["later"]);
-    // The same text in all of them, spelled as it was first.
+    // All groups name the entry by one text, spelled as it was first.
     let before: Vec<_> = groups.iter().map(|it| stamps(&mut client, it)).collect();
     client.add_person("later");
     for name in &groups {
@@ -182,7 +182,7 @@ fn an_entry_that_many_groups_name_is_added_and_they_change_in_slices() {
     for (name, before) in groups.iter().zip(&before) {
         comes_to_change(&mut client, name, before);
     }
-    // They follow it, and it leaves them.
+    // The groups follow a rename of the entry, and a delete removes it from them.
     success(&client.rename_with(&dn("later"), "cn=now", None, &[]).result);
     for name in &groups {
         assert_eq!(read(&mut client, name, "member"), names(&["now"]), "{name}");

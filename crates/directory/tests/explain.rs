@@ -153,7 +153,7 @@ fn page(size: u32) -> OwnedControl {
     OwnedControl::with_value(oid::PAGED_RESULTS, true, |out| value.encode(out))
 }
 
-/// What the explanation among the controls of an answer says.
+/// The decoded explanation of an answer, which must be a success.
 fn explained(answer: &Answer) -> Explanation<'_> {
     assert_eq!(answer.result.code, ResultCode::SUCCESS);
     let mut controls = answer.controls.iter();

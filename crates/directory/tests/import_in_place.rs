@@ -44,8 +44,8 @@ fn copy_of(node: &Node) -> Node {
     copy
 }
 
-/// What an import left, without what is new each time: entries, rejects with their reasons, and
-/// what it said that it did.
+/// Result of an import, without parts that are new each time: entries, rejects with their reasons,
+/// and its report.
 fn left(node: &Node, mut imported: Imported) -> (Vec<String>, String, Imported) {
     node.check();
     let (out, _) = node.export_with(&ExportOptions {
@@ -184,7 +184,7 @@ fn members_that_named_nobody_name_who_comes() {
     let late = person("late.1", "ou=people,dc=example,dc=com", "");
     assert_same(&node, &late);
     import_at(&node, &late, WrittenTo::Old).expect("imported");
-    // As the entry spells its name, not as the group did.
+    // The member has the entry's spelling of its name, not the group's.
     let exported = node.export();
     assert!(exported.contains("member: uid=late.1,ou=people,dc=example,dc=com\n"));
     assert!(exported.contains("member: UID=Late.2, OU=People,dc=example,dc=com\n"));

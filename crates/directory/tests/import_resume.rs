@@ -113,7 +113,7 @@ fn source(fails_at: usize) -> Box<Pieces> {
     })
 }
 
-/// What an import left: the entries without what is new each time, and the rejects.
+/// Result of an import: the entries without their operational attributes, and the rejects.
 fn left(node: &Node) -> (String, String) {
     node.check();
     let (out, _) = node.export_with(&directory::export::ExportOptions {
@@ -263,7 +263,7 @@ fn an_end_that_is_cancelled_can_be_gone_on_with() {
         run.join().expect("no panic")
     });
     match run {
-        // It was as good as done.
+        // The import had ended before the cancellation.
         Ok(_) => assert!(!can_resume(&node.data())),
         Err(failure) => {
             assert!(matches!(failure, Failure::Cancelled), "{failure}");
@@ -331,7 +331,7 @@ fn an_import_whose_database_is_in_place_has_ended() {
     let node = Node::new("dc=example,dc=com", true);
     let run = || import(&node.data(), source(5), &options(&node), &Meter::default());
     run().expect_err("interrupted");
-    // As after a crash behind the rename.
+    // State after a crash behind the rename.
     std::fs::remove_file(node.data().join("import/pando.mdb")).expect("removed");
     let error = run().expect_err("at its end");
     assert!(error.to_string().contains("come to its end"), "{error}");
@@ -400,7 +400,7 @@ fn only_the_same_import_goes_on() {
     std::fs::write(&file, &bytes).expect("written");
     let error = run(source(usize::MAX), &good).expect_err("damaged");
     assert!(error.to_string().contains("damaged"), "{error}");
-    // Whoever serves the directory may change it, so what was begun is given up.
+    // A server may change the directory, so opening it gives up the import.
     let opened = Directory::open(&node.data(), &Options::default()).expect("opens");
     opened.shutdown();
     drop(opened);

@@ -277,7 +277,7 @@ fn a_copy_in_the_response_of_an_update_is_never_large() {
             assert!(refused.controls.is_empty());
         }
     }
-    // Nothing was changed; and a part of it may be asked for.
+    // The refused writes changed nothing; and a part of the values may be asked for.
     let some = [copy(oid::POST_READ, &["cn", "member;range=0-4"])];
     let changed = client.modify_with(&dn("b"), &[one], &some);
     success(&changed.result);
@@ -314,7 +314,7 @@ fn a_group_that_would_take_too_much_of_the_disk_is_refused() {
     let answer = client.search(&dn("b"), Scope::BaseObject, GROUPS, &wanted);
     success(&answer.result);
     assert_eq!(answer.values("member;range=0-999").len(), 1_000);
-    // What it had is free again.
+    // The spool of the refused search is free again.
     group(&mut client, "c", &many[..2 * MANY]);
     let answer = client.search(&dn("c"), Scope::BaseObject, GROUPS, &["member"]);
     success(&answer.result);
@@ -376,7 +376,7 @@ fn a_range_comes_instead_of_all_values() {
         assert!(names[0].contains(";range=0-"), "{name}: {names:?}");
         assert!(attributes.iter().any(|(it, _)| it == "cn"), "{name}");
     }
-    // Who names both gets both.
+    // A selection of both returns both.
     let both = ["member", "member;range=0-0"];
     let answer = client.search(&dn("a"), Scope::BaseObject, "(cn=*)", &both);
     assert_eq!(answer.entries[0].1.len(), 2);

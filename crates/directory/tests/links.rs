@@ -352,7 +352,7 @@ fn an_import_makes_links_whatever_comes_first() {
     }
     let named = format!("member: uid=user.99,ou=people,{BASE}");
     assert!(after.lines().any(|it| it == named), "{after}");
-    // What is exported is imported as the same.
+    // An import of the export gives the groups again.
     let other = Node::new(BASE, true);
     let file = other.file("copy.ldif", after.as_bytes());
     other.import_files(vec![file], Format::Ldif).unwrap();

@@ -407,7 +407,7 @@ fn members_of_a_large_group_are_not_listed() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Whatever the links, the indexes say what walking over a table says.
+    /// The indexes of any links give the result of a walk over a table of them.
     #[test]
     fn any_links_are_followed(links in prop::collection::btree_set((0usize..8, 0usize..8), 0..24)) {
         let mut client = Client::admin();

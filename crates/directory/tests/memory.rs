@@ -1,4 +1,4 @@
-//! What the server keeps for a connection is counted: updates that wait in transactions, too.
+//! Tests of the memory counted for a connection: updates that wait in transactions, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -37,7 +37,7 @@ fn updates_that_wait_in_a_transaction_are_counted() {
     client.add_person("ada");
     let long = "x".repeat(300 << 10);
     let change = [(ChangeOperation::Add, "description", &[&long[..]][..])];
-    // What was aborted is given back.
+    // The memory of an aborted transaction is given back.
     for _ in 0..2 {
         let inside = start(&mut client);
         for _ in 0..3 {

@@ -91,7 +91,7 @@ fn only_the_administrator_sees_the_monitor() {
     assert_eq!(compare(&mut client), ResultCode::COMPARE_TRUE);
     assert_eq!(nobody.bind(ADMIN, PASSWORD).code, ResultCode::SUCCESS);
     assert_eq!(compare(&mut nobody), ResultCode::COMPARE_TRUE);
-    // It is where the root DSE says, and no part of the data.
+    // The monitor is where the root DSE says, and no part of the data.
     let root = client.search(
         "",
         Scope::BaseObject,

@@ -188,7 +188,7 @@ fn increment_adds_to_every_value() {
     assert_eq!(client.modify(dn, &[increment]).code, ResultCode::SUCCESS);
     let found = client.search(BASE, Scope::WholeSubtree, "(uidNumber=42)", &["uidNumber"]);
     assert_eq!(found.values("uidNumber"), ["42"]);
-    // What a change before it has emptied is not there (RFC 4525 §2).
+    // An attribute emptied by a change before it cannot be incremented (RFC 4525 §2).
     let delete = (ChangeOperation::Delete, "uidNumber", &[][..]);
     let replace = (ChangeOperation::Replace, "uidNumber", &[][..]);
     let again = (ChangeOperation::Replace, "uidNumber", &["7"][..]);

@@ -38,7 +38,7 @@ fn refers(client: &mut Client, name: &str) {
     success(&client.add_with(name, &attributes, &[manage]).result);
 }
 
-/// What is asked for beside the page.
+/// Filter, sizes and order of a paged search.
 #[derive(Clone, Copy)]
 struct Asked {
     filter: &'static str,

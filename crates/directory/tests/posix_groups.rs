@@ -96,7 +96,7 @@ fn a_mixture_is_imported() {
         ("cn=old", "posixGroup"),
         ("cn=samba", "posixGroup"),
         ("cn=new", "groupOfNames"),
-        // Whatever the old server said.
+        // The LDIF names `posixGroup`.
         ("cn=mended", "namedObject"),
         ("ou=auto.home", "automountMap"),
         ("cn=ada,ou=auto.home", "automount"),
@@ -105,7 +105,7 @@ fn a_mixture_is_imported() {
     }
 }
 
-/// What ldapscripts, smbldap-tools, phpLDAPadmin, LAM, django-auth-ldap and ruby's net-ldap send.
+/// Requests of ldapscripts, smbldap-tools, phpLDAPadmin, LAM, django-auth-ldap and ruby's net-ldap.
 #[test]
 fn programs_make_and_change_groups() {
     let mut client = Client::admin();
@@ -169,7 +169,7 @@ fn a_group_gets_a_structural_class_of_its_own_and_keeps_it() {
     client.check();
 }
 
-/// Nothing but `posixGroup` and its kind becomes structural.
+/// No auxiliary class but `posixGroup` and its kind becomes structural.
 #[test]
 fn an_entry_still_needs_a_structural_class() {
     let mut client = Client::admin();

@@ -34,7 +34,7 @@ impl Numbers {
     }
 }
 
-/// What stood after each acknowledged write: position → digest.
+/// Digest of the content after each acknowledged write, by position.
 type History = BTreeMap<u64, String>;
 
 fn note(client: &Client, history: &mut History) {
@@ -237,7 +237,7 @@ fn what_was_acknowledged_survives_any_mix_of_pages() {
             let crashed = crash(&folder, &old, &new, &mut numbers);
             assert_eq!(open(&crashed, &history), last, "seed {seed}, round {round}");
         }
-        // What was not acknowledged may be there or not, but no half of it.
+        // A write that was not acknowledged is there as a whole, or not at all.
         for _ in 0..8 {
             let crashed = crash(&folder, &old, &new, &mut numbers);
             let path = segment(crashed.path());

@@ -13,7 +13,7 @@ use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 const BASE: &str = "dc=example,dc=com";
 const FILTER: &str = "(uidNumber>=30000)";
 const ALL: usize = 100_000;
-/// Those that match.
+/// Number of entries that match.
 const MATCHING: usize = 70_000;
 
 /// Entries with ascending numbers, and an ordering index of these.

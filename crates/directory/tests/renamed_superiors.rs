@@ -1,5 +1,5 @@
-//! Who follows the directory is told of an entry behind its superiors: what is told is the present
-//! state, and a name that stands in it may be newer than the change that is told.
+//! Followers are told of an entry behind its superiors: they are told its present state, and a name
+//! in it may be newer than the change.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -82,7 +82,7 @@ fn an_entry_is_told_behind_its_superiors() {
         "cn=new,ou=b,ou=spot",
     ];
     assert_eq!(told(&mut follower), below_base(&expected));
-    // Nothing is told ahead where nothing is in its place.
+    // An entry whose superiors were told is told alone.
     person(&mut client, "cn=last,ou=b,ou=spot");
     let last = told(&mut follower);
     assert_eq!(last, below_base(&["cn=last,ou=b,ou=spot"]));

@@ -52,7 +52,7 @@ fn change(client: &mut Client, types: &[&str], class: &[&str]) -> (ResultCode, S
 
 type Definitions = (&'static str, [&'static str; 2], &'static str);
 
-/// What is wrong with each, in a word; then types and class.
+/// The fault of each definition in a word; then types and class.
 const CHANGES: [Definitions; 7] = [
     (
         "cannot become SINGLE-VALUE",
@@ -200,7 +200,7 @@ fn definitions_where_nothing_reads_them_are_refused() {
     kit::success(&client.add(first, &index));
     let done = client.add(&format!("cn=deeper,{first}"), &index);
     refused(done, "an entry directly below cn=indexes,cn=config");
-    // What stands there from before can be taken away.
+    // Definitions from before may be removed from such an entry: this one has none.
     let delete = ChangeOperation::Delete;
     let done = client.modify(container, &[(delete, "attributeTypes", &[])]);
     assert_eq!(done.code, ResultCode::NO_SUCH_ATTRIBUTE);

@@ -1,4 +1,4 @@
-//! What was resolved before a change of the schema means the same after it: writes in the queue,
+//! Handles resolved before a change of the schema mean the same after it: writes in the queue,
 //! writes whose password is being hashed, open transactions, searches between two slices.
 
 mod kit;
@@ -38,7 +38,7 @@ const EXTENSION: Changes<'static> = &[
 ];
 /// Values of `size` are numbers from now on.
 const REDEFINITION: Changes<'static> = &[(Replace, "attributeTypes", &[SIZE_AS_NUMBER, LENGTH])];
-/// Nothing is called `size` or `length` from now on.
+/// Removes the types `size` and `length`.
 const REMOVAL: Changes<'static> = &[
     (Replace, "attributeTypes", &[]),
     (Replace, "objectClasses", &[]),
@@ -123,7 +123,7 @@ const PLACES: [Waiting; 3] = [
     Waiting::InATransaction,
 ];
 
-/// What came of the write that waited while `change` was made to `entry`.
+/// Result of a write that waited while `change` was made to `entry`.
 fn changed_meanwhile(place: Waiting, entry: &str, change: Changes<'_>) -> (Client, Answer) {
     let gate = Arc::new(Gate::default());
     let slow = Options {

@@ -122,7 +122,8 @@ fn subentries_are_seen_when_asked_for() {
         assert_eq!(entries.names(), [BASE, ADA]);
         let subentries = search(&mut client, all, &["1.1"], asked(true));
         assert_eq!(subentries.names(), [area]);
-        // As drafted before, it has no value and shows them beside all others.
+        // The control of the older draft has no value and shows subentries beside all other
+        // entries.
         let mut as_drafted = asked(true);
         as_drafted.oid = oid::SUBENTRIES_LDUP.into();
         let refused = search(&mut client, all, &["1.1"], as_drafted.clone());
@@ -202,7 +203,7 @@ fn names_are_followed_to_the_entries_behind_them() {
         asked("member", &["sn"], true),
     );
     assert_eq!(plain.entry_controls, [Vec::new()]);
-    // What holds no names cannot be followed.
+    // Attributes that hold no names cannot be followed.
     for attribute in ["sn", "noSuchAttribute"] {
         let refused = search(
             &mut client,
@@ -223,7 +224,7 @@ fn names_are_followed_to_the_entries_behind_them() {
     }
 }
 
-/// What the control says of a search for this filter.
+/// Values of the control's response for this filter.
 fn count(
     client: &mut Client,
     filter: &str,

@@ -293,7 +293,7 @@ fn with_badges() -> Client {
         format!("( 1.2.3.4.1 NAME 'badgeSecret' {syntax} X-SECRET 'TRUE' )"),
         "( 1.2.3.4.2 NAME 'badgePin' SUP badgeSecret )".to_owned(),
         format!("( 1.2.3.4.3 NAME 'badgeNumber' {syntax} X-SECRET 'FALSE' )"),
-        // Of Heimdal's hdb.schema, which marks nothing.
+        // Definition of Heimdal's hdb.schema, which marks no type as secret.
         format!("( 1.2.3.4.4 NAME ( 'badgeKey' 'KRB5KEY' ) {syntax} )"),
         "( 1.2.3.4.5 NAME 'badgeName' SUP name X-SECRET 'TRUE' )".to_owned(),
     ];

@@ -143,7 +143,7 @@ fn check(folder: &Path) {
     assert_eq!(report.problems, Vec::<String>::new());
 }
 
-/// Nothing of the subtree can be found in any way.
+/// Asserts that no operation finds an entry of the subtree, and that `others` entries are left.
 fn assert_gone(client: &mut Client, others: usize) {
     let top = client.search(TOP, Scope::BaseObject, "(objectClass=*)", &[]);
     assert_eq!(top.result.code, ResultCode::NO_SUCH_OBJECT);
@@ -191,7 +191,7 @@ fn assert_gone(client: &mut Client, others: usize) {
     assert_eq!(bound.code, ResultCode::INVALID_CREDENTIALS);
 }
 
-/// What the matching entry count control says.
+/// The count of the matching entry count control.
 fn counted(client: &mut Client, filter: &str) -> u32 {
     let asked = MatchingEntryCountRequest {
         examined_max: 1_000_000,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 const BASE: &str = "dc=example,dc=com";
 
-/// So many people, and one search without an index at a time.
+/// A directory with `count` people; clients may run one search without an index at a time.
 fn people(count: usize) -> Client {
     let mut ldif = String::new();
     for at in 0..count {

@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what is read makes the same entries and
-//! values again. The fuzz targets are one call each.
+//! Fuzz bodies: for any input bytes nothing panics, and parsed templates and patterns make equal
+//! entries and values every time. Each fuzz target calls one of them.
 
 use crate::pattern::{Pattern, Turn};
 use crate::template::{Defines, GenerateError, Generator, Template};

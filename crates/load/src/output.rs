@@ -71,7 +71,7 @@ pub struct Outputs<'a> {
     pub filters: Option<(String, FilterKind, &'a mut dyn Write)>,
 }
 
-/// What is wanted of [`Outputs`], without the writers.
+/// The outputs wanted of [`Outputs`], without the writers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub entries: Option<Format>,
@@ -92,7 +92,7 @@ pub(crate) struct Piece {
     pub last: bool,
 }
 
-/// Why no more pieces come.
+/// Reason why no more pieces are made.
 pub(crate) enum Stop {
     /// The writer has gone away.
     Unwanted,

@@ -30,12 +30,12 @@ pub struct Pattern {
     parts: Vec<Part>,
 }
 
-/// What is wrong with a pattern.
+/// An error in a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError {
-    /// Octet of the text at which it was noticed.
+    /// Offset in the text, in octets.
     pub at: usize,
-    /// What was expected and what was found.
+    /// The error: what was expected and what was found.
     pub message: String,
 }
 
@@ -84,7 +84,7 @@ enum TimeUnit {
     Seconds,
 }
 
-/// The brackets of one operation: what they stood for, and whether a sequence ran out.
+/// The brackets of one operation: their values, and whether a sequence ended.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub random: Random,
@@ -110,7 +110,7 @@ impl Turn {
         self.ends.clear();
     }
 
-    /// Where a bracket's octets stand, by its number from 1; nowhere when there is none.
+    /// Range of a bracket's octets, by its number from 1; empty if there is none.
     fn component(&self, number: usize) -> std::ops::Range<usize> {
         let start = number
             .checked_sub(2)
@@ -191,7 +191,7 @@ impl Pattern {
         })
     }
 
-    /// The same pattern with sequences of its own, at their begin.
+    /// This pattern with sequences of its own, which begin anew.
     pub(crate) fn fork(mut self) -> Pattern {
         for part in &mut self.parts {
             if let Part::Number { order, .. } | Part::Line { order, .. } = part

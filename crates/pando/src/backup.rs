@@ -58,8 +58,8 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     rotation.end(&to, keep.get())
 }
 
-/// Makes the folder that a backup is to stand in, if it is missing, and asks for room there when
-/// what killed runs left is gone.
+/// Creates the folder that will contain a backup, if it is missing, and checks for room there after
+/// removing files left by killed processes.
 fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
     let above = above(to);
     private::create_folders(above).map_err(|error| Problem::file(above, error))?;
@@ -68,7 +68,7 @@ fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
     room::require_beside_others(above, bytes, "backup")
 }
 
-/// Removes what killed runs of `pando verify` left.
+/// Removes folders left by killed runs of `pando verify`.
 fn remove_stale(within: &Path) {
     for path in remove_stale_verifications(within) {
         note(format_args!(
@@ -78,7 +78,7 @@ fn remove_stale(within: &Path) {
     }
 }
 
-/// Makes a backup that is one file, or goes to standard output.
+/// Makes a backup in one file, or on standard output.
 fn as_one_file(source: &Source, (to, bytes): (&Path, u64), settings: &Path) -> Result<(), Problem> {
     let started = Instant::now();
     let settings = Some(settings);
@@ -104,7 +104,7 @@ fn note_backed_up(started: Instant, manifest: &Manifest) {
     ));
 }
 
-/// Adds what changed since to a backup.
+/// Adds the changes since the last increment to a backup.
 fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
     let bytes = source.increment_bytes(backup).map_err(Problem::failed)?;
     room::require_beside_others(backup, bytes, "increment")?;
@@ -123,7 +123,7 @@ fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
     say(backup.join(&added.file).display())
 }
 
-/// Makes a node out of a backup.
+/// Makes a node from a backup.
 pub fn restore(it: &Restore) -> Result<(), Problem> {
     let origin = Origin::of(&it.backup)?;
     let existed = it.dir.exists();
@@ -131,7 +131,7 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     let started = Instant::now();
     let data = it.dir.join("data");
     let restored = restore_from(&origin, it, &data).inspect_err(|_| {
-        // Only what was made here goes away: a folder with something in it stays.
+        // Removes the folder if this command created it; a folder with contents stays.
         let _ = fs::remove_dir(&data);
         if !existed {
             let _ = fs::remove_dir(&it.dir);
@@ -156,11 +156,11 @@ pub fn restore(it: &Restore) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Where a backup comes from.
+/// Origin of a backup.
 enum Origin<'b> {
-    /// A folder or a file, and what it says of itself.
+    /// A folder or a file, and its manifest.
     Place(&'b Path, Box<Manifest>),
-    /// Standard input, which says so at its end.
+    /// Standard input, which ends in its manifest.
     Stream(StandardInput),
 }
 
@@ -175,7 +175,7 @@ impl Origin<'_> {
     }
 }
 
-/// Restores the database; returns the settings that came along, too.
+/// Restores the database; also returns the settings in the backup.
 fn restore_from(
     origin: &Origin<'_>,
     it: &Restore,
@@ -184,7 +184,7 @@ fn restore_from(
     let (changes, until) = (it.changes.as_deref(), it.until);
     match origin {
         Origin::Place(backup, manifest) => {
-            // What a killed restore left there takes room.
+            // Files of a killed restore take room.
             Partial::remove_leftover(data).map_err(Problem::failed)?;
             require_room(&it.dir, manifest, changes)?;
             let bytes = manifest.database.bytes;
@@ -200,7 +200,7 @@ fn restore_from(
     }
 }
 
-/// Asks for room for the database of a backup, and what comes after it.
+/// Checks for room for the database of a backup and the changes after it.
 fn require_room(folder: &Path, manifest: &Manifest, kept: Option<&Path>) -> Result<(), Problem> {
     let bytes = bytes_to_restore(manifest, kept).map_err(Problem::failed)?;
     room::require_beside_others(folder, bytes, "database")
@@ -216,7 +216,7 @@ fn kept_settings(backup: &Path) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// Settings that were kept; those that a node begins with if there are none.
+/// The settings of the backup, or default ones if it has none.
 fn settings_to_begin_with(kept: Vec<u8>) -> Vec<u8> {
     match kept.is_empty() {
         true => server::settings::sample().into(),
@@ -224,7 +224,7 @@ fn settings_to_begin_with(kept: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Restores a backup into a temporary folder, checks it, and removes it again.
+/// Restores a backup into a temporary folder, checks it, and removes the folder.
 pub fn verify(it: &Verify) -> Result<(), Problem> {
     let origin = Origin::of(&it.backup)?;
     let within = it.within.as_deref().unwrap_or(above(&it.backup));
@@ -268,7 +268,7 @@ fn pace(started: Instant, manifest: &Manifest) -> String {
     format!("{seconds:.1} s ({}/s)", indicatif::HumanBytes(rate as u64))
 }
 
-/// Runs a long work with a progress bar; an interrupt cancels it.
+/// Runs long work with a progress bar; an interrupt cancels it.
 fn watched<T>(
     total: u64,
     finishing: &'static str,

@@ -1,5 +1,5 @@
-//! How the administrative subcommands reach a node: over its ldapi socket while it is served,
-//! else by opening its folder. Either way they send LDAP messages and read LDAP answers.
+//! Connects the administrative subcommands to a node: over its ldapi socket while it is served,
+//! else by opening its folder. Either way they send LDAP requests and read LDAP responses.
 
 use crate::init::data_folder;
 use crate::reach::Target;
@@ -16,9 +16,9 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server elsewhere may take for an answer.
+/// Maximum time that a remote server may take for a response.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
-/// Answers larger than this are not read.
+/// Maximum length of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// A session with a node, as its administrator.
@@ -32,14 +32,14 @@ enum Way {
     Offline(Box<Offline>),
 }
 
-/// What carries the bytes to a server.
+/// The stream to a server.
 trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}
 
 struct Online {
     stream: Box<dyn Stream>,
-    /// Read and not taken yet.
+    /// Bytes read and not yet taken.
     buffer: Vec<u8>,
 }
 
@@ -48,11 +48,11 @@ struct Offline {
     worker: Worker,
     session: Session,
     inbox: Arc<Inbox>,
-    /// Answers to what was sent, not taken yet.
+    /// Responses not yet taken.
     buffer: Vec<u8>,
 }
 
-/// Completions of the one session.
+/// Completions of the session.
 #[derive(Default)]
 struct Inbox {
     arrived: Mutex<Vec<Completion>>,
@@ -85,7 +85,7 @@ impl Inbox {
 }
 
 impl Channel {
-    /// Reaches the node in a folder and authenticates as the owner of the process.
+    /// Connects to the node in a folder and authenticates as the owner of the process.
     pub fn open(dir: &Path) -> Result<Channel, Problem> {
         match Channel::served(dir)? {
             Some(channel) => Ok(channel),
@@ -96,7 +96,7 @@ impl Channel {
         }
     }
 
-    /// The same, but only if somebody serves the node.
+    /// Connects to the node in a folder if it is served; else `None`.
     pub fn served(dir: &Path) -> Result<Option<Channel>, Problem> {
         data_folder(dir)?;
         let stream = UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)).ok();
@@ -118,7 +118,7 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Reaches a server elsewhere, and authenticates if a name is given.
+    /// Connects to a remote server, and binds if a name is given.
     pub fn connect(target: &Target, name: &str, password: &[u8]) -> Result<Channel, Problem> {
         let mut transport = target.connect()?;
         transport.limit(ANSWER_PATIENCE)?;
@@ -158,7 +158,7 @@ impl Channel {
         self.result_with(request, &[])
     }
 
-    /// The same with controls.
+    /// Sends a request with controls and returns its final result.
     pub fn result_with(
         &mut self,
         request: &Request<'_>,
@@ -171,12 +171,12 @@ impl Channel {
             .ok_or_else(|| Problem::failed("the server's last answer is no result"))
     }
 
-    /// The first value of an attribute of one entry, if it has any that may be seen.
+    /// The first visible value of an attribute of one entry; `None` if there is none.
     pub fn first_value(&mut self, base: &str, attribute: &str) -> Result<Option<String>, Problem> {
         Ok(self.values(base, attribute)?.into_iter().next())
     }
 
-    /// The values of an attribute of one entry that may be seen.
+    /// The visible values of an attribute of one entry.
     pub fn values(&mut self, base: &str, attribute: &str) -> Result<Vec<String>, Problem> {
         let answers = self.call(&Request::Search(SearchRequest {
             base,
@@ -196,7 +196,8 @@ impl Channel {
                     let values = attributes.iter().flat_map(|it| it.values);
                     all.extend(values.map(|it| String::from_utf8_lossy(it).into_owned()));
                 }
-                // Who may not see an entry is answered in order; who cannot be answered is not.
+                // A server that hides the entry answers normally; one that cannot answer is in
+                // trouble.
                 Response::SearchDone(result) if is_trouble(result.code) => {
                     return Err(refused(&result));
                 }
@@ -206,12 +207,12 @@ impl Channel {
         Ok(all)
     }
 
-    /// Sends a request and returns every answer to it, the final one last.
+    /// Sends a request and returns all responses to it, the final one last.
     pub fn call(&mut self, request: &Request<'_>) -> Result<Vec<Vec<u8>>, Problem> {
         self.call_with(request, &[])
     }
 
-    /// The same with controls.
+    /// Like [`call`](Self::call), with controls.
     pub fn call_with(
         &mut self,
         request: &Request<'_>,
@@ -231,8 +232,8 @@ impl Channel {
         matches!(self.way, Way::Online(_))
     }
 
-    /// Sends a write and does not wait for its result: many of them become durable together. Only
-    /// reads may be called for until all results are received.
+    /// Sends a write without waiting for its result, so that many become durable together. Only
+    /// reads may be called until all results are received.
     pub fn send(
         &mut self,
         request: &Request<'_>,
@@ -248,7 +249,7 @@ impl Channel {
         Ok(self.last_id)
     }
 
-    /// The next result of what was sent; they come in any order.
+    /// The next result of a sent write; results come in any order.
     pub fn receive(&mut self) -> Result<(MessageId, LdapResult), Problem> {
         let answer = match &mut self.way {
             Way::Online(online) => online.next()?,
@@ -280,7 +281,7 @@ impl Drop for Channel {
     }
 }
 
-/// The problem that a refusal is to a person.
+/// A refusal as the problem shown to a user.
 pub fn refused(result: &LdapResult) -> Problem {
     let name = result.code.name();
     match result.diagnostic.as_str() {
@@ -289,7 +290,7 @@ pub fn refused(result: &LdapResult) -> Problem {
     }
 }
 
-/// The entry that a request is about; empty when it names none.
+/// The entry that a request names; empty if it names none.
 fn subject<'r>(request: &Request<'r>) -> &'r str {
     match request {
         Request::Bind(it) => it.name,
@@ -302,7 +303,7 @@ fn subject<'r>(request: &Request<'r>) -> &'r str {
     }
 }
 
-/// Whether a server that answers so is in trouble.
+/// Whether a result code means that the server is in trouble.
 fn is_trouble(code: ResultCode) -> bool {
     matches!(
         code,
@@ -374,7 +375,7 @@ fn take_messages(buffer: &mut Vec<u8>, messages: &mut Vec<Vec<u8>>) -> Result<()
     Ok(())
 }
 
-/// The first message, if it is whole.
+/// The first message; `None` if it is incomplete.
 fn take_message(buffer: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Problem> {
     let length = frame(buffer, ANSWER_BYTES_MAX).map_err(Problem::failed)?;
     Ok(length.map(|length| buffer.drain(..length).collect()))
@@ -386,7 +387,7 @@ impl Offline {
         let inbox = Arc::new(Inbox::default());
         let mailbox: Arc<dyn Mailbox> = Arc::clone(&inbox) as Arc<dyn Mailbox>;
         let mut worker = directory.worker(mailbox).map_err(Problem::failed)?;
-        // Whoever may open the folder may administer it.
+        // A user who may open the folder may administer the node.
         let peer = Peer {
             address: None,
             secure: true,

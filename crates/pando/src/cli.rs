@@ -1,5 +1,4 @@
-//! What a person types. Help texts, shell completions and man pages are made from these
-//! definitions.
+//! Definitions of the command line. Help texts, shell completions and man pages are made from them.
 
 mod backup;
 mod data;

@@ -1,5 +1,5 @@
-//! `pando compact`: gives space that the database no longer needs back to the file system. A node
-//! that is served is compacted by the process that serves it, which this command asks and watches.
+//! `pando compact`: returns space that the database no longer needs to the file system. A served
+//! node is compacted by its server, at the request of this command, which shows the progress.
 
 use crate::channel::{Channel, refused};
 use crate::cli::Compact;
@@ -19,9 +19,9 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two looks at how far the server is.
+/// Interval between queries of the server's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Where it shows that.
+/// Entry of the monitor that shows it.
 const SHOWN_AT: &str = "cn=Compaction,cn=monitor";
 
 /// Compacts the database of a node.
@@ -39,7 +39,7 @@ pub fn compact(it: &Compact) -> Result<(), Problem> {
     }
 }
 
-/// The server, if there is one.
+/// Connects to the server; `None` if there is none.
 fn served(it: &Compact) -> Result<Option<Channel>, Problem> {
     let remote = &it.remote;
     let Some(url) = &remote.url else {
@@ -62,12 +62,12 @@ fn ask(channel: &mut Channel, name: &str) -> Result<(), Problem> {
     }
 }
 
-/// Shows how far the server is until it has ended; an interrupt gives the compaction up.
+/// Shows the server's progress until the end; an interrupt cancels the compaction.
 fn watch(mut channel: Channel) -> Result<(), Problem> {
     let started = Instant::now();
     let (interrupt, interrupts) = mpsc::channel();
     let interrupts_end = interrupted(move || {
-        // Whoever listens no more needs no interrupt.
+        // The receiver may have ended, and needs no interrupt.
         let _ = interrupt.send(());
     })?;
     let standing = Arc::new(Mutex::new(Standing::default()));
@@ -83,7 +83,7 @@ fn watch(mut channel: Channel) -> Result<(), Problem> {
         }
         *standing.lock().unwrap_or_else(PoisonError::into_inner) = standing_of(shown);
         if interrupts.recv_timeout(LOOK_EVERY).is_ok() {
-            // It may have ended meanwhile; the next look shows it.
+            // The compaction may have ended meanwhile; the next query shows it.
             let _ = ask(&mut channel, oid::CANCEL_COMPACTION);
         }
     };
@@ -104,7 +104,7 @@ fn standing_of(shown: &Shown) -> Standing {
     }
 }
 
-/// How it ended.
+/// Prints the result.
 fn tell(shown: &Shown, started: Instant) -> Result<(), Problem> {
     let number = |attribute: &str| shown.number(attribute).unwrap_or(0);
     match shown.text("pandoCompactionState") {
@@ -132,7 +132,7 @@ fn say_sizes(before: u64, after: u64) -> Result<(), Problem> {
     ))
 }
 
-/// Compacts the database of a node that nobody serves.
+/// Compacts the database of a node that is not served.
 fn alone(dir: &Path) -> Result<(), Problem> {
     let data = data_folder(dir)?;
     let bytes = directory::compact::bytes(&data).map_err(Problem::failed)?;

@@ -1,4 +1,4 @@
-//! `pando conformance`: which clauses of the standards does a server pass?
+//! `pando conformance`: runs clauses of the standards against a server.
 
 use crate::cli::Conformance;
 use crate::passwd::first_line;
@@ -7,7 +7,7 @@ use crate::report::{Problem, note, say};
 use ::conformance::{Choice, Site};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Runs the clauses and prints what came out; exit status 1 when a clause failed.
+/// Runs the clauses and prints the result; exit status 1 if a clause failed.
 pub fn conformance(it: &Conformance) -> Result<(), Problem> {
     let clauses = ::conformance::clauses();
     let choice = Choice {

@@ -15,10 +15,10 @@ use store::private;
 
 const TEMPLATE: &str = include_str!("../../../examples/demo.template");
 const SUFFIX: &str = "dc=example,dc=com";
-/// Everybody's password, the administrator's too: it is a demo, on the loopback address.
+/// Password of every entry and the administrator: the demo listens on the loopback address only.
 const PASSWORD: &str = "password";
 
-/// Makes the sample if it is not there, and serves it until a signal.
+/// Creates the sample if it is missing, and serves it until a signal.
 pub fn demo(it: &Demo) -> Result<(), Problem> {
     let dir = match &it.dir {
         Some(dir) => dir.clone(),
@@ -81,14 +81,15 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A folder of our own that no other process has.
+/// Creates a folder that no other process uses.
 fn temporary_folder() -> Result<PathBuf, Problem> {
     let dir = std::env::temp_dir().join(format!("pando-demo-{}", std::process::id()));
     private::create_folder(&dir).map_err(|error| Problem::file(&dir, error))?;
     Ok(dir)
 }
 
-/// The word that runs this program in another terminal: its path, unless it was found without one.
+/// The command that runs this program in another terminal: its path, unless it was found through
+/// PATH.
 fn program() -> String {
     let typed = std::env::args_os().next().unwrap_or_default();
     match std::env::current_exe() {

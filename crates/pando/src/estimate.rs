@@ -1,4 +1,4 @@
-//! How large the entries of an import are, told before it begins.
+//! Estimates the size of an import before it begins.
 
 use crate::report::{Problem, note};
 use crate::room;
@@ -8,20 +8,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Places in a template's entries where some are looked at, and how many at each.
+/// Number of places in a template's entries that are sampled, and number of entries at each.
 const PLACES: u64 = 8;
 const LOOKED_AT: u64 = 8;
-/// Bytes of an entry's row and index keys beside its name and values, such as `entryUUID`, about.
+/// Approximate bytes of an entry's row and index keys besides its name and values, such as
+/// `entryUUID`.
 const ENTRY_BYTES: u64 = 400;
-/// Bytes that a value of a `<loop>` takes, about: mostly a member.
+/// Approximate bytes of a value of a `<loop>`, usually a member.
 const LOOPED_BYTES: u64 = 16;
-/// Entries may take less than estimated, large groups above all, but not less than this part.
+/// Entries may take less than estimated, large groups above all, but at least this part.
 const LEAST_PART: u64 = 4;
 
-/// The first octets of gzip and zstd files, whose sizes do not tell those of their contents.
+/// First octets of gzip and zstd files, whose lengths say nothing about their contents.
 const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]];
 
-/// Bytes that the entries of a template take in a database, about; `None` if none can be made.
+/// Approximate bytes of a template's entries in a database; `None` if no entry can be made.
 pub fn of_template(generator: &Generator) -> Option<u64> {
     let total = generator.total_entries();
     let (mut entries, mut bytes) = (0_u64, 0_u64);
@@ -45,8 +46,8 @@ fn bytes_of(attribute: &Attribute<'_>) -> u64 {
     value.saturating_mul(attribute.value_count())
 }
 
-/// Bytes that the entries of files take in a database, about: as many as the files. `None` when
-/// that cannot be told, of FIFOs and compressed files.
+/// Approximate bytes of the files' entries in a database: the length of the files. `None` for FIFOs
+/// and compressed files, whose contents are unknown.
 pub fn of_files(files: &[PathBuf]) -> Option<u64> {
     files.iter().map(|path| plain_bytes(path)).sum()
 }
@@ -61,8 +62,9 @@ fn plain_bytes(path: &Path) -> Option<u64> {
     (!is_packed).then_some(found.len())
 }
 
-/// Holds the new database against the room there is: refuses an import that cannot fit, and warns
-/// of one that may not. The new database is built beside the old one and has its entries too.
+/// Compares the size of the new database with the free room: refuses an import that cannot fit, and
+/// warns of one that may not. The new database is built beside the old one and includes its
+/// entries.
 pub fn require_room(data: &Path, entries: u64) -> Result<(), Problem> {
     let old = std::fs::metadata(data.join(store::DATABASE_FILE)).map_or(0, |it| it.len());
     let (needed, free) = (entries.saturating_add(old), room::free(data)?);

@@ -1,4 +1,5 @@
-//! `pando explain`: how a search is carried out. The server says so in a control of ours.
+//! `pando explain`: shows how a search is carried out, as the server reports it in the explain
+//! control.
 
 use crate::channel::{Channel, refused};
 use crate::cli::{Explain, ExplainScope, Remote, Report};
@@ -18,7 +19,7 @@ use protocol::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Deeper filters are refused by every server.
+/// Maximum depth of the filter; servers refuse deeper ones.
 const FILTER_DEPTH_MAX: u8 = 32;
 
 /// Prints the explanation.
@@ -79,7 +80,7 @@ fn connect(url: &str, remote: &Remote) -> Result<Channel, Problem> {
     Channel::connect(&target, name, &first_line(file)?)
 }
 
-/// The control that asks for an explanation, and those of what is to be explained.
+/// The explain control, and the controls of the search to explain.
 fn controls(it: &Explain) -> Vec<OwnedControl> {
     let mut controls = vec![OwnedControl::new(oid::EXPLAIN, true)];
     if !it.sort.is_empty() {

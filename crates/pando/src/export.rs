@@ -77,7 +77,7 @@ pub fn export(it: &Export) -> Result<(), Problem> {
     }
 }
 
-/// Writes into a file, or where output goes.
+/// Writes to a file, or to standard output.
 fn into<T>(
     output: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<T, Problem>,
@@ -89,14 +89,15 @@ fn into<T>(
         let mut file = private::create(path).map_err(|error| Problem::file(path, error))?;
         return write(&mut file);
     }
-    // Under another name until it is whole, so that nobody takes half an export for one.
+    // Under a temporary name until complete, so that an incomplete export is not mistaken for a
+    // complete one.
     let partial = Partial::file(path).map_err(Problem::failed)?;
     let written = write(&mut partial.content())?;
     partial.take_name().map_err(Problem::failed)?;
     Ok(written)
 }
 
-/// What was asked for, or what a file name asks for.
+/// The compression requested by option, or implied by the file name.
 fn compression(it: &Export, output: Option<&Path>) -> Result<Compression, Problem> {
     let Some(compress) = it.compress else {
         let ending = output.and_then(Path::extension).and_then(OsStr::to_str);
@@ -132,7 +133,7 @@ fn changes(data: &Path, options: &ChangesOptions, output: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// Returns a line for each entry that could not be read.
+/// Exports the entries; returns a line for each entry that could not be read.
 fn run(
     data: &Path,
     options: &ExportOptions,

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use store::private;
 
-/// Columns after which generated LDIF is folded: never, since it is mostly read by programs.
+/// Column at which generated LDIF is folded: never, because it is mostly read by programs.
 const FOLD_COLUMNS: usize = 0;
 
 /// Writes the entries.
@@ -73,7 +73,7 @@ pub fn generate(it: &Generate) -> Result<(), Problem> {
                     Ok(written) => written,
                     Err(panic) => std::panic::resume_unwind(panic),
                 });
-                // All of them are waited for; the first problem is told.
+                // All threads are waited for; the first problem is reported.
                 written.collect::<Vec<_>>().into_iter().collect()
             })
         }
@@ -82,14 +82,14 @@ pub fn generate(it: &Generate) -> Result<(), Problem> {
     done
 }
 
-/// What is to be written.
+/// Data of the output to write.
 struct Job {
     generator: Generator,
-    /// What lists are made of.
+    /// Attribute whose values are listed.
     attribute: String,
     filter_kind: FilterKind,
     format: GenerateFormat,
-    /// Entries written so far.
+    /// Number of entries written.
     done: AtomicU64,
 }
 
@@ -136,10 +136,10 @@ impl Job {
     }
 }
 
-/// How a template is read.
+/// Options for reading a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// `NAME=VALUE` each.
+    /// Definitions `NAME=VALUE`.
     pub defines: &'a [String],
     pub seed: u64,
     pub slamd_compat: bool,
@@ -173,7 +173,7 @@ pub fn generator(path: &Path, reading: &Reading<'_>) -> Result<Generator, Proble
     Ok(Generator::new(template, reading.seed))
 }
 
-/// The attribute that lists are made of.
+/// The attribute whose values are listed.
 fn list_attribute(it: &Generate, generator: &Generator) -> Result<String, Problem> {
     let Some(wanted) = &it.attribute else {
         return naming_attribute(generator, it.from);
@@ -208,7 +208,7 @@ fn filter_kind(it: &Generate) -> Result<FilterKind, Problem> {
     })
 }
 
-/// The attribute type in the RDN of the last entry: what its siblings are searched by.
+/// The attribute type in the RDN of the last entry, by which its siblings are searched.
 fn naming_attribute(generator: &Generator, from: u64) -> Result<String, Problem> {
     let last = generator.total_entries().saturating_sub(1).max(from);
     let mut name = String::new();
@@ -220,13 +220,14 @@ fn naming_attribute(generator: &Generator, from: u64) -> Result<String, Problem>
     Ok(name)
 }
 
-/// Calls `act` when the process is told to end, until dropped. A second signal ends it at once.
+/// Calls `act` when the process is told to end, until dropped. A second signal ends the process at
+/// once.
 pub struct Interrupts {
     handle: signal_hook::iterator::Handle,
     thread: Option<JoinHandle<()>>,
 }
 
-/// See [`Interrupts`].
+/// Makes [`Interrupts`].
 pub fn interrupted(act: impl Fn() + Send + 'static) -> Result<Interrupts, Problem> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let handle = signals.handle();

@@ -22,19 +22,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The rejects file in the node's folder.
+/// Name of the rejects file in the node's folder.
 pub const REJECTS_FILE: &str = "pando-rejects.ldif";
-/// How many rejected entries are named on standard error.
+/// Number of rejected entries named on standard error.
 const REASONS_SHOWN: usize = 3;
-/// The part of the memory that sorting takes: the tables being written want most of it.
+/// Sorting takes one part in this many of the memory; the tables being written use most of the
+/// rest.
 const MEMORY_SHARE: u64 = 4;
-/// Entries of a template that one thread makes in one turn.
+/// Number of template entries that one thread makes at once.
 const MADE_ENTRIES: u64 = 256;
 
-/// Imports; exit status 1 when entries were rejected.
+/// Runs the import; exit status 1 if entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
-    // The parser does not see to it: files and a template exclude each other.
+    // The parser cannot check this, because files and a template exclude each other.
     if !it.define.is_empty() && it.template.is_none() {
         return Err(Problem::usage(
             "--define sets a define of a template: give --template, or leave it out",
@@ -86,7 +87,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
         input_bytes: size,
         ..options
     };
-    // What an interrupted import has written needs no room any more.
+    // Files of an interrupted import already have their room.
     if let Some(size) = size.filter(|_| !it.resume) {
         estimate::require_room(&data, size)?;
     }
@@ -95,7 +96,7 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     report(&it.dir, &imported, &rejects, started)
 }
 
-/// Where rejected entries go: into a new file. Those of an earlier import may not be mended yet.
+/// Path of a new file for rejected entries. Those of an earlier import may still be needed.
 fn rejects_file(it: &Import, data: &Path) -> Result<PathBuf, Problem> {
     let resumed = it.resume.then(|| interrupted_rejects(data)).flatten();
     match (&it.rejects, resumed) {
@@ -110,7 +111,7 @@ fn rejects_file(it: &Import, data: &Path) -> Result<PathBuf, Problem> {
     }
 }
 
-/// Refuses to write rejected entries over a file: those in it may not be mended yet.
+/// Refuses to overwrite a file with rejected entries, which may still be needed.
 pub fn refuse_used(rejects: &Path) -> Result<(), Problem> {
     if !rejects.is_file() {
         return Ok(());
@@ -121,7 +122,7 @@ pub fn refuse_used(rejects: &Path) -> Result<(), Problem> {
     )))
 }
 
-/// The first of `pando-rejects.ldif`, `pando-rejects-2.ldif` … in a folder that is not there.
+/// The first of `pando-rejects.ldif`, `pando-rejects-2.ldif` … that does not exist in a folder.
 pub fn unused_rejects(dir: &Path) -> PathBuf {
     let mut path = dir.join(REJECTS_FILE);
     let mut number = 1;
@@ -132,7 +133,7 @@ pub fn unused_rejects(dir: &Path) -> PathBuf {
     path
 }
 
-/// Imports while showing progress and listening for an interrupt.
+/// Runs the import, showing progress and handling interrupts.
 pub fn run(
     data: &Path,
     source: Box<dyn Source>,
@@ -187,7 +188,8 @@ pub fn run(
     })
 }
 
-/// How many bytes are needed beside those that were free, when so much of the input took these.
+/// Estimated number of additional bytes needed, if `done` of `total` input bytes used up `free`
+/// bytes; `None` if unknown.
 fn needed(free: u64, done: u64, total: u64) -> Option<u64> {
     let left = u128::from(total.checked_sub(done)?);
     let needed = u128::from(free) * left / u128::from(std::num::NonZero::new(done)?.get());
@@ -209,7 +211,7 @@ fn no_space(data: &Path, needed: Option<u64>) -> Problem {
     ))
 }
 
-/// What makes the same entries again: template, defines and seed.
+/// Description of a template import: an equal one makes equal entries. Template, defines and seed.
 fn about(it: &Import, template: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(template).map_err(|error| Problem::file(template, error))?;
     let (define, seed, slamd) = (&it.define, it.seed, it.slamd_compat);
@@ -228,7 +230,7 @@ fn format(format: cli::Format) -> Format {
     }
 }
 
-/// Bytes of all files together; `None` when one of them has no size to speak of.
+/// Total length of all files in bytes; `None` if one of them has no known length.
 fn bytes_of(files: &[PathBuf]) -> Option<u64> {
     files
         .iter()
@@ -241,7 +243,7 @@ fn bytes_of(files: &[PathBuf]) -> Option<u64> {
         .sum()
 }
 
-/// Says what an import did; a problem when entries were rejected.
+/// Prints the result of an import; a problem if entries were rejected.
 pub fn report(
     dir: &Path,
     imported: &Imported,
@@ -288,8 +290,8 @@ pub fn report(
     Err(Problem::Reported)
 }
 
-/// The places and reasons of the first entries in a file of rejected ones; none when it cannot be
-/// read, which is told where it is named.
+/// Places and reasons of the first entries in a rejects file; empty if it cannot be read, which is
+/// reported where the file is named.
 fn first_reasons(rejects: &Path) -> Vec<String> {
     let Ok(file) = File::open(rejects) else {
         return Vec::new();
@@ -302,7 +304,7 @@ fn first_reasons(rejects: &Path) -> Vec<String> {
 /// Entries of a template, made by the threads that import them.
 pub struct Made {
     origin: Arc<str>,
-    /// What makes the same entries again.
+    /// Description of the source; an equal one makes equal entries.
     about: String,
     generator: Generator,
     next: u64,

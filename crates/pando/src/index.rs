@@ -64,7 +64,7 @@ fn drop_from(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Proble
     replace(&mut channel, &found.name, &encode_kinds(left))
 }
 
-/// Gives the definition another mark: the index is built anew as it stands.
+/// Changes the mark of the definition, so that the index is built anew.
 fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let entry = existing(&mut channel, attribute)?.name;
@@ -74,7 +74,7 @@ fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     replace(&mut channel, &entry, &encoded)
 }
 
-/// The definition of an attribute's index, whatever it is called.
+/// The definition of an attribute's index, under any name of the attribute.
 fn existing(channel: &mut Channel, attribute: &str) -> Result<Definition, Problem> {
     find(channel, attribute)?.ok_or_else(|| {
         Problem::failed(format_args!(
@@ -88,7 +88,7 @@ fn find(channel: &mut Channel, attribute: &str) -> Result<Option<Definition>, Pr
     Ok(found.find(|it| it.shown[0].eq_ignore_ascii_case(attribute)))
 }
 
-/// Adds an index, or these kinds to the one there is.
+/// Adds an index, or adds kinds to an existing one.
 pub fn add_to(channel: &mut Channel, attribute: &str, kinds: IndexKinds) -> Result<(), Problem> {
     if let Some(found) = find(channel, attribute)? {
         let kinds = found.kinds()? | kinds;
@@ -147,9 +147,9 @@ fn status(dir: &Path) -> Result<(), Problem> {
 
 /// The definition of an index.
 struct Definition {
-    /// The DN of its entry.
+    /// DN of its entry.
     name: String,
-    /// The attribute, the kinds with commas between them, and the state.
+    /// The attribute, its kinds separated by commas, and its state.
     shown: [String; 3],
 }
 

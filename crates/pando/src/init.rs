@@ -13,7 +13,7 @@ use store::{IndexKind, IndexKinds};
 /// The environment variable that may carry the administrator's password.
 const PASSWORD_VARIABLE: &str = "PANDO_ADMIN_PASSWORD";
 
-/// Makes the node.
+/// Creates the node.
 pub fn init(it: &Init) -> Result<(), Problem> {
     refuse_used(&it.dir)?;
     let password = administrator_password(it)?;
@@ -36,13 +36,13 @@ pub fn init(it: &Init) -> Result<(), Problem> {
     private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
     let done = directory::Directory::create(&data, &options)
         .map_err(|failure| match failure {
-            // A suffix or an index that cannot be.
+            // An invalid suffix or index.
             Failure::Input(_) | Failure::Configuration(_) => Problem::usage(failure),
             failure => Problem::failed(failure),
         })
         .and_then(|()| write_settings(&it.dir));
     if done.is_err() {
-        // Leave nothing half made behind: the folder was empty or missing.
+        // Removes the incomplete folder, which was empty or missing before.
         let _ = std::fs::remove_dir_all(&data);
         if !existed {
             let _ = std::fs::remove_dir(&it.dir);
@@ -69,7 +69,7 @@ pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
     }
 }
 
-/// Why the folder of a node has no database: there is none, or one may not look.
+/// The problem with a folder without a database: it does not exist, or may not be read.
 fn no_node(dir: &Path, error: &std::io::Error) -> Problem {
     let shown = dir.display();
     match error.kind() {
@@ -125,7 +125,7 @@ pub fn parse_kinds<'t>(names: impl Iterator<Item = &'t str>) -> Result<IndexKind
     Ok(kinds)
 }
 
-/// From the file, else the environment, else the terminal.
+/// The password from the file, the environment variable, or the terminal.
 fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
     let password = match (&it.admin_password_file, std::env::var_os(PASSWORD_VARIABLE)) {
         (Some(file), _) => first_line(file)?,
@@ -146,8 +146,8 @@ fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
     Ok(password)
 }
 
-/// Asks for a password on the terminal, twice, without showing what is typed. The prompt says whose
-/// it is; `ways` are those of giving it without a terminal.
+/// Asks for a password on the terminal, twice and without echo. The prompt names its owner; `ways`
+/// are the ways to give it without a terminal.
 pub fn ask(prompt: &str, ways: &str) -> Result<Vec<u8>, Problem> {
     let input = std::io::stdin();
     if !input.is_terminal() {

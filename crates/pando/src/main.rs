@@ -1,4 +1,4 @@
-//! The program: from what was typed to a subcommand to an exit status.
+//! The program: parses the command line, runs a subcommand, and returns an exit status.
 
 mod backup;
 mod bench;
@@ -40,11 +40,11 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything is allocated, as what a huge page holds stays there.
+    // Before any allocation, because memory in a huge page stays there.
     huge_pages(false);
     let cli = Cli::parse();
-    // A server has little memory of its own, spread over the heaps of its threads: of huge pages
-    // each would take one, 2 MiB, for some ten kilobytes.
+    // A server has little memory of its own, spread over the heaps of its threads; each would take
+    // a huge page of 2 MiB for some ten kilobytes.
     huge_pages(!matches!(cli.command, Command::Serve(_) | Command::Demo(_)));
     let done = match cli.command {
         Command::Init(it) => init::init(&it),
@@ -76,8 +76,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the kernel may back memory with huge pages, where it would.
+/// Sets whether the kernel may back memory with huge pages.
 fn huge_pages(wanted: bool) {
-    // A kernel that cannot say so gives none either, or takes more memory.
+    // A kernel without this call gives no huge pages, or the process takes more memory.
     let _ = rustix::thread::disable_transparent_huge_pages(!wanted);
 }

@@ -44,7 +44,7 @@ pub fn passwd(it: &Passwd) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The first line of a file, `-` for standard input, without its end.
+/// The first line of a file (`-` for standard input), without its line end.
 pub fn first_line(file: &Path) -> Result<Vec<u8>, Problem> {
     let mut line = Vec::new();
     let read = if file == Path::new("-") {

@@ -12,23 +12,23 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the work, on a terminal.
+/// Interval of updates on a terminal.
 const REDRAW: Duration = Duration::from_millis(200);
-/// Between two plain lines.
+/// Interval of plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// How far a work is.
+/// Progress of a work.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standing {
-    /// Entries done.
+    /// Number of entries done.
     pub entries: u64,
-    /// Bytes read or written.
+    /// Number of bytes read or written.
     pub bytes: u64,
-    /// Done of `total`, in its unit.
+    /// Units done of `total`.
     pub done: u64,
-    /// All there is to do, if that is known.
+    /// Total number of units; `None` if unknown.
     pub total: Option<u64>,
-    /// Only work without measure is left.
+    /// Whether only work without measure is left.
     pub finishing: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shows what `look` says. `finishing` is what the last part of the work is called.
+    /// Shows the progress that `look` returns. `finishing` names the last part of the work.
     pub fn show(
         finishing: &'static str,
         look: Arc<dyn Fn() -> Standing + Send + Sync>,
@@ -74,7 +74,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A display that failed is no reason to fail.
+            // A failed display must not fail the work.
             let _ = thread.join();
         }
     }
@@ -86,13 +86,13 @@ fn new_bar(total: Option<u64>) -> ProgressBar {
         Some(_) => "{wide_bar} {percent:>3} %  {msg}  {eta} left",
         None => "{spinner} {msg}  {elapsed}",
     };
-    // The templates are constants, so the usual look stands in for one that cannot be read.
+    // The templates are constants; if one cannot be parsed, the default is used.
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
-/// What was done, and how fast.
+/// Counts and rates as text.
 fn counts(standing: &Standing, elapsed: Duration) -> String {
     let each_second = |count: u64| (count as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
     let bytes = format!(
@@ -100,7 +100,7 @@ fn counts(standing: &Standing, elapsed: Duration) -> String {
         HumanBytes(standing.bytes),
         HumanBytes(each_second(standing.bytes))
     );
-    // Not all work goes by entries, and not all of it reads or writes bytes that count.
+    // Some work has no entries, and some reads or writes no counted bytes.
     if standing.entries == 0 {
         return bytes;
     }

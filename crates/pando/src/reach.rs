@@ -15,12 +15,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the server may take to accept a connection and to begin TLS.
+/// Maximum time for connecting and beginning TLS.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// The longest answer to StartTLS.
+/// Maximum length of the response to StartTLS.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// A server and how it is spoken to.
+/// A server, and how to connect to it.
 pub struct Target {
     url: LdapUrl,
     tls: Option<Arc<ClientConfig>>,
@@ -28,7 +28,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads what was typed. `option` is the URL's, for messages.
+    /// Parses a URL. `option` is the URL's option, for messages.
     pub fn new(
         option: &str,
         url: &str,
@@ -64,7 +64,7 @@ impl Target {
         }
     }
 
-    /// A new connection; with TLS, if it was asked for.
+    /// Opens a connection, with TLS if requested.
     pub fn connect(&self) -> io::Result<Box<dyn Transport>> {
         let host = self.host();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -73,7 +73,7 @@ impl Target {
             match TcpStream::connect_timeout(&address, CONNECT_PATIENCE) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    // A server that has vanished without a word is noticed in the end.
+                    // Detects, eventually, a server that disappeared without closing.
                     rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
                     return self.encrypted(bare, stream);
                 }
@@ -107,7 +107,7 @@ fn start_tls(stream: &mut TcpStream) -> io::Result<()> {
     write_request(&mut bytes, 1, &request, &[]);
     stream.write_all(&bytes)?;
     let mut answer = Vec::new();
-    // Octet by octet: what follows the answer belongs to TLS.
+    // Octet by octet, because bytes behind the response belong to TLS.
     while frame(&answer, ANSWER_BYTES_MAX)
         .map_err(io::Error::other)?
         .is_none()
@@ -148,8 +148,8 @@ impl Write for Tls {
     }
 }
 
-/// Says what helps when nobody who is trusted vouches for the server's certificate. The handshake
-/// is part of the first reading and writing.
+/// Adds advice to the error for an untrusted certificate. The handshake is part of the first read
+/// and write.
 fn distrusted(error: io::Error) -> io::Error {
     let tls = error.get_ref().and_then(|it| it.downcast_ref());
     match tls {

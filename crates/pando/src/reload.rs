@@ -1,5 +1,4 @@
-//! `pando reload`: has the process that serves a node read its settings again, and says which have
-//! changed.
+//! `pando reload`: makes the server of a node read its settings again, and prints the changed ones.
 
 use crate::channel::Channel;
 use crate::cli::Reload;

@@ -1,39 +1,39 @@
-//! How the program speaks: results on standard output, everything else on standard error, one
-//! line per problem that says what was expected, what was given, and what to do.
+//! Output conventions: results on standard output, all else on standard error, one line for each
+//! problem that says what was expected, what was given, and what to do.
 
 use directory::Failure;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Why a subcommand did not do what was asked.
+/// Reason why a subcommand did not succeed.
 #[derive(Debug)]
 pub enum Problem {
-    /// What was typed cannot be meant: exit status 2.
+    /// The command line is invalid: exit status 2.
     Usage(String),
-    /// It was tried and failed: exit status 1.
+    /// The work failed: exit status 1.
     Failed(String),
     /// The problem is reported already: exit status 1.
     Reported,
-    /// What was asked about is not there to be asked, and that is reported: exit status 3.
+    /// There is no server to ask, and that is reported: exit status 3.
     NotServed,
-    /// The reader of our output has gone away: that is no failure.
+    /// The reader of the output has closed it, which is no failure.
     OutputClosed,
 }
 
 impl Problem {
-    /// What was typed cannot be meant.
+    /// A problem with the command line.
     pub fn usage(text: impl Display) -> Problem {
         Problem::Usage(text.to_string())
     }
 
-    /// It was tried and failed.
+    /// A problem with the work.
     pub fn failed(text: impl Display) -> Problem {
         Problem::Failed(text.to_string())
     }
 
-    /// A work failed. That nobody reads the output any more is a failure of what is of use as a
-    /// whole only.
+    /// The problem for a failed work. A closed output is a failure if the output is useful only as
+    /// a whole.
     pub fn of(failure: Failure) -> Problem {
         match failure {
             Failure::File { source, .. } if source.kind() == ErrorKind::BrokenPipe => {
@@ -51,7 +51,7 @@ impl Problem {
         Problem::Failed(format!("{}: {error}", path.display()))
     }
 
-    /// The same problem with the name or path that it is about.
+    /// The problem preceded by the name or path it concerns.
     pub fn about(self, what: impl Display) -> Problem {
         match self {
             Problem::Usage(text) => Problem::Usage(format!("{what}: {text}")),
@@ -60,7 +60,7 @@ impl Problem {
         }
     }
 
-    /// What it says.
+    /// The text of the problem.
     pub fn text(&self) -> &str {
         match self {
             Problem::Usage(text) | Problem::Failed(text) => text,
@@ -92,12 +92,12 @@ impl From<std::io::Error> for Problem {
     }
 }
 
-/// A line of the result.
+/// Prints a line of the result.
 pub fn say(text: impl Display) -> Result<(), Problem> {
     writeln!(std::io::stdout().lock(), "{text}").map_err(Problem::from)
 }
 
-/// A line beside the result. A standard error that is closed is no reason to stop.
+/// Prints a line on standard error. If standard error is closed, the work goes on.
 pub fn note(text: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -1,24 +1,24 @@
-//! Room on a file system, asked for before anything is written.
+//! Checks for room on a file system before writing.
 
 use crate::report::Problem;
 use indicatif::HumanBytes;
 use std::io;
 use std::path::Path;
 
-/// What stays free of a file system that a database may stand on: its server needs room to go on.
+/// Bytes left free on a file system with a database, whose server needs room to continue.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Refuses when there is not enough room for something, or not if it is to leave some to others.
+/// Refuses if there is too little room for a new file beside a database.
 pub fn require_beside_others(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
     refuse_short(folder, bytes, SPARE_BYTES, what)
 }
 
-/// Refuses when there is not enough room for something that takes the place of another.
+/// Refuses if there is too little room for a file that replaces another.
 pub fn require(folder: &Path, bytes: u64, what: &str) -> Result<(), Problem> {
     refuse_short(folder, bytes, 0, what)
 }
 
-/// Bytes that are free on the file system of a folder.
+/// Free bytes on the file system of a folder.
 pub fn free(folder: &Path) -> Result<u64, Problem> {
     let found = rustix::fs::statvfs(folder);
     let found = found.map_err(|error| Problem::file(folder, io::Error::from(error)))?;

@@ -1,26 +1,26 @@
-//! A folder of backups by rotation: they are named after the time, made one at a time, and the
-//! oldest go.
+//! A folder of backups by rotation: backups are named after their time and made one at a time; the
+//! oldest are removed.
 
 use crate::report::{Problem, note};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// Letters of the name of a backup, a GeneralizedTime to the second.
+/// Length of the name of a backup, a GeneralizedTime to the second.
 const NAME_LETTERS: usize = 15;
-/// What keeps a second backup out of the folder while one is made.
+/// File locked against a second backup in the folder.
 const LOCK_FILE: &str = "pando-backup.lock";
 
-/// A backup being made in such a folder.
+/// A backup being made in a rotation.
 pub struct Rotation<'r> {
     folder: &'r Path,
-    /// Locked.
+    /// The lock.
     _file: File,
 }
 
 impl Rotation<'_> {
-    /// Makes the folder if it is missing, keeps others out until dropped, and removes what
-    /// interrupted backups left, before the next one asks for room.
+    /// Creates the folder if it is missing, locks it until dropped, and removes incomplete backups
+    /// before room is checked.
     pub fn begin(folder: &Path) -> Result<Rotation<'_>, Problem> {
         private::create_folders(folder).map_err(|error| Problem::file(folder, error))?;
         let path = folder.join(LOCK_FILE);
@@ -33,7 +33,7 @@ impl Rotation<'_> {
                     folder.display()
                 )));
             }
-            // A file system without locks is no reason to have no backups.
+            // Without file locks backups are made unlocked.
             Err(TryLockError::Error(error)) => note(format_args!(
                 "{}: {error}: nothing keeps a second backup out meanwhile",
                 path.display()
@@ -50,8 +50,8 @@ impl Rotation<'_> {
         })
     }
 
-    /// Removes the oldest backups beyond those to keep, but not the one that was just made: when
-    /// the clock was set back, its name is not the last one.
+    /// Removes the oldest backups beyond the number to keep, but never the one just made, whose
+    /// name is not the last if the clock was set back.
     pub fn end(self, made: &Path, keep: usize) -> Result<(), Problem> {
         let mut others = named(self.folder, is_name)?;
         others.retain(|it| it != made);
@@ -64,13 +64,13 @@ impl Rotation<'_> {
     }
 }
 
-/// Whether a backup by rotation has this name: nothing else is ever removed.
+/// Whether this is the name of a backup by rotation; files with other names are never removed.
 fn is_name(name: &str) -> bool {
     let (digits, end) = name.split_at_checked(NAME_LETTERS - 1).unwrap_or_default();
     end == "Z" && digits.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// What stands in a folder of backups and has a name that passes a test, in the order of names.
+/// Paths in a folder of backups whose names pass a test, sorted by name.
 fn named(folder: &Path, test: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Problem> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| Problem::file(folder, error))? {

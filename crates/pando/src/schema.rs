@@ -23,14 +23,14 @@ pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
     }
 }
 
-/// The kinds of definitions that a directory keeps.
+/// The kinds of definitions that are stored.
 const KEPT: [DefinitionKind; 2] = [DefinitionKind::AttributeType, DefinitionKind::ObjectClass];
 
-/// The definitions of a file that a directory keeps, with their texts.
+/// The definitions that are stored for a file, with their texts.
 pub struct Kept(Vec<(String, Definition)>);
 
 impl Kept {
-    /// The definitions kept under a name; none if there is no entry of it.
+    /// The definitions in an entry; empty if there is no such entry.
     fn read(channel: &mut Channel, name: &str) -> Result<Kept, Problem> {
         let kept = definitions(
             channel,
@@ -40,14 +40,14 @@ impl Kept {
         Ok(Kept(kept))
     }
 
-    /// The one of this kind and OID, with its text.
+    /// The definition with this kind and OID, and its text; `None` if there is none.
     fn find(&self, wanted: &Definition) -> Option<&(String, Definition)> {
         let same =
             |it: &Definition| it.kind() == wanted.kind() && it.identifier() == wanted.identifier();
         self.0.iter().find(|(_, it)| same(it))
     }
 
-    /// Asks for a new entry with definitions.
+    /// Adds an entry with definitions.
     fn create(
         channel: &mut Channel,
         name: &str,
@@ -73,7 +73,7 @@ impl Kept {
         }))
     }
 
-    /// Changes the definitions of an entry that is there.
+    /// Changes the definitions of an existing entry.
     fn change(
         channel: &mut Channel,
         name: &str,
@@ -95,7 +95,7 @@ impl Kept {
     }
 }
 
-/// The entry that keeps the definitions of a file.
+/// DN of the entry for the definitions of a file.
 fn entry_name(name: &str) -> String {
     let mut entry = String::from("cn=");
     protocol::escape_value(&mut entry, name.as_bytes());
@@ -103,7 +103,7 @@ fn entry_name(name: &str) -> String {
     entry
 }
 
-/// The node's schema, made from what it publishes.
+/// The node's schema, made from its subschema subentry.
 pub fn published(channel: &mut Channel) -> Result<Schema, Problem> {
     let wanted = [
         DefinitionKind::Syntax,
@@ -123,7 +123,7 @@ pub fn published(channel: &mut Channel) -> Result<Schema, Problem> {
     }
 }
 
-/// The definitions in attributes of an entry, with their texts; none if there is no such entry.
+/// The definitions in attributes of an entry, with their texts; empty if there is no such entry.
 fn definitions(
     channel: &mut Channel,
     base: &str,

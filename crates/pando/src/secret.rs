@@ -1,4 +1,4 @@
-//! Secret attributes: marking them, and naming those that perhaps should be marked.
+//! Secret attributes: marks them, and names attributes that should perhaps be marked.
 
 use crate::channel::Channel;
 use crate::report::{Problem, note, say};
@@ -12,7 +12,7 @@ use std::path::Path;
 const CONFIG: &str = "cn=config";
 const SETTING: &str = "pandoSecretAttribute";
 
-/// Makes attribute types secret: for the administrator only.
+/// Marks attribute types as secret, so that only the administrator can read them.
 pub fn mark(dir: &Path, attributes: &[String]) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let mut encoded = Vec::new();
@@ -35,8 +35,8 @@ pub fn mark(dir: &Path, attributes: &[String]) -> Result<(), Problem> {
     ))
 }
 
-/// Warns of attributes that the access rules of another server name and that everybody can read
-/// here, and says what to type.
+/// Warns of attributes that access rules of another server name and that everybody can read here,
+/// with the command to type.
 pub fn warn_of_guarded(
     dir: &Path,
     schema: &Schema,
@@ -62,8 +62,8 @@ pub fn warn_of_guarded(
     Ok(())
 }
 
-/// Warns of attribute types that look like secrets and that everybody can read, and says what to
-/// type; nothing without names.
+/// Warns of attribute types that look like secrets and that everybody can read, with the command to
+/// type; prints nothing without names.
 pub fn warn(dir: &Path, names: &[String]) {
     if names.is_empty() {
         return;

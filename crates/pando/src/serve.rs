@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The socket below a node's folder through which its owner administers it.
 pub const SOCKET_FILE: &str = "ldapi";
-/// The longest path of a Unix domain socket on Linux, with its final zero.
+/// Maximum length of a Unix domain socket's path on Linux in bytes, with its final zero.
 const SOCKET_PATH_BYTES_MAX: usize = 108;
 
 /// Serves until a signal.
@@ -28,7 +28,7 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Starts a node's server, with the owner's socket beside the listeners that were asked for.
+/// Starts a node's server, with the owner's socket besides the configured listeners.
 pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
     config.owner_socket = socket_path(dir);
@@ -38,7 +38,7 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     server::start(config).map_err(Problem::failed)
 }
 
-/// Closes what an earlier release, or somebody's `chmod`, left open in the folder of the database.
+/// Removes permissions for others that an earlier build or a `chmod` has given to the data folder.
 fn close_data(data: &Path) {
     match store::private::close_folder(data) {
         Ok(0) => {}
@@ -56,7 +56,7 @@ fn close_data(data: &Path) {
     }
 }
 
-/// How many connections there is room for, then one line for each listener.
+/// Prints the room for connections, then one line for each listener.
 pub fn announce(server: &Server) {
     note(server.limits());
     for address in server.addresses() {
@@ -64,7 +64,7 @@ pub fn announce(server: &Server) {
     }
 }
 
-/// The owner's socket, if its path is not too long for one.
+/// Path of the owner's socket; `None` if it is too long.
 pub fn socket_path(dir: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(dir.join(SOCKET_FILE)).ok()?;
     (path.as_os_str().len() < SOCKET_PATH_BYTES_MAX).then_some(path)

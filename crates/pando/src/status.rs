@@ -1,5 +1,5 @@
-//! `pando status`: how a node or a server is doing, from `cn=monitor` of the process that serves,
-//! or from the database of a folder that nobody serves.
+//! `pando status`: shows the state of a node or server, from `cn=monitor` of its server, or from
+//! the database of a folder that is not served.
 
 pub mod doing;
 pub mod figures;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Instant;
 
-/// Prints how it is doing.
+/// Prints the state.
 pub fn status(it: &Status) -> Result<(), Problem> {
     let mut served = true;
     let mut all = Map::new();
@@ -42,7 +42,7 @@ pub fn status(it: &Status) -> Result<(), Problem> {
     }
 }
 
-/// What the folder's server says, or the folder itself. Returns whether it is served.
+/// The state from the folder's server, or from the folder. Returns whether it is served.
 fn ask_folder(
     dir: &Path,
     all: &mut Map<String, Value>,
@@ -64,7 +64,7 @@ fn ask_folder(
     Ok(served)
 }
 
-/// What a server elsewhere says. Returns whether it answers.
+/// The state of a remote server. Returns whether it answers.
 fn ask_server(
     url: &str,
     remote: &Remote,
@@ -77,8 +77,8 @@ fn ask_server(
         None => Vec::new(),
     };
     let began = Instant::now();
-    // The root DSE can be read by everybody. It is made without the database, so an entry is asked
-    // for besides, which the server need not show.
+    // Everybody can read the root DSE. It does not need the database, so an entry is read as well,
+    // which the server may refuse to show.
     let version = Channel::connect(&target, "", b"").and_then(|mut it| {
         let version = version(&mut it)?;
         if let Some(context) = it.first_value("", "namingContexts")? {
@@ -111,7 +111,7 @@ fn ask_server(
     Ok(true)
 }
 
-/// What the root DSE calls the server.
+/// Name and version of the server in the root DSE.
 fn version(channel: &mut Channel) -> Result<String, Problem> {
     let version = channel.first_value("", "vendorVersion")?;
     Ok(version.unwrap_or_else(|| "an LDAP server that does not say which".to_owned()))

@@ -1,4 +1,4 @@
-//! Standard input and output as what a large work reads and writes.
+//! Standard input and output for long work.
 
 use crate::report::Problem;
 use directory::import::Meter;
@@ -7,18 +7,18 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 
-/// Standard input, as a path.
+/// Path that means standard input.
 pub const STANDARD_INPUT: &str = "-";
-/// Standard output, as a path.
+/// Path that means standard output.
 pub const STANDARD_OUTPUT: &str = "-";
 
-/// How often who waits for input looks whether it is still wanted.
+/// Interval of checks for cancellation while waiting for input.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// Refuses to write what nobody can read on a terminal, which it might leave unusable.
+/// Refuses to write binary output to a terminal.
 pub fn refuse_terminal(what: &str) -> Result<(), Problem> {
     match io::stdout().is_terminal() {
         true => Err(Problem::usage(format_args!(
@@ -28,14 +28,14 @@ pub fn refuse_terminal(what: &str) -> Result<(), Problem> {
     }
 }
 
-/// Standard input, of which nothing has been read.
+/// Standard input, of which no byte has been read.
 pub struct StandardInput(File);
 
 impl StandardInput {
-    /// What errors call it.
+    /// Its name in errors.
     pub const NAME: &'static str = "standard input";
 
-    /// Opens it, if it is no terminal: nobody types such a thing.
+    /// Opens it; refuses a terminal.
     pub fn open(expected: &str) -> Result<StandardInput, Problem> {
         let input = io::stdin();
         if input.is_terminal() {
@@ -48,7 +48,7 @@ impl StandardInput {
         Ok(StandardInput(File::from(input?)))
     }
 
-    /// It, as long as the work that reads it is wanted.
+    /// A reader of it that stops when the work is cancelled.
     pub fn heeding<'i>(&'i self, meter: &'i Meter) -> impl Read + 'i {
         Heeding {
             input: &self.0,
@@ -71,7 +71,7 @@ impl Read for Heeding<'_> {
             let mut waited = [PollFd::new(self.input, PollFlags::IN)];
             match poll(&mut waited, Some(&LOOK)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                // A file is always ready, and so is what has ended.
+                // Ready: files always are, and so is an ended stream.
                 Ok(_) => return self.input.read(buffer),
                 Err(error) => return Err(error.into()),
             }

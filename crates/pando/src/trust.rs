@@ -1,5 +1,5 @@
-//! Which servers are believed over TLS: those whose certificate leads to a trusted one, and those
-//! that show the very certificate that the operator named.
+//! Trust in servers over TLS: a certificate must lead to a trusted one, or be the very certificate
+//! that the operator named.
 
 use crate::report::Problem;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,10 +13,10 @@ use rustls::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where Debian and its relatives keep the certificates that a machine trusts.
+/// File of trusted certificates on Debian and its derivatives.
 const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// A client's settings that trust the certificates of a file, or those of the system.
+/// Client settings that trust the certificates of a file, or those of the system.
 pub fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Problem> {
     let path = ca.map_or_else(|| PathBuf::from(SYSTEM_CERTIFICATES), Path::to_path_buf);
     let certificates = CertificateDer::pem_file_iter(&path);
@@ -42,9 +42,9 @@ pub fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Problem> {
     Ok(Arc::new(config.with_no_client_auth()))
 }
 
-/// The usual rules, and one more: a server may show a certificate that signed itself, as `openssl
-/// req -x509` makes it, if the operator named that certificate. The usual rules take it for that
-/// of an authority, which no server should have.
+/// The usual verification with one exception: a server may present a self-signed certificate, as
+/// `openssl req -x509` makes it, if the operator named it. The usual verification takes it for a
+/// certificate authority's, which no server should present.
 #[derive(Debug)]
 struct Trust {
     usual: Arc<WebPkiServerVerifier>,
@@ -68,7 +68,7 @@ impl ServerCertVerifier for Trust {
             now,
         );
         match verified {
-            // Expired ones and the like have errors of their own.
+            // Expired and otherwise invalid certificates have errors of their own.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if self.named.iter().any(|it| it == end_entity) =>
             {

@@ -63,7 +63,7 @@ pub(crate) const CONTROLS: u8 = 0xA0;
 /// A control as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control<'a> {
-    /// What the control is.
+    /// Object identifier of the control.
     pub oid: &'a str,
     /// Whether the operation must be refused when the control is not recognised.
     pub critical: bool,
@@ -74,7 +74,7 @@ pub struct Control<'a> {
 /// A control to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedControl {
-    /// What the control is.
+    /// Object identifier of the control.
     pub oid: Cow<'static, str>,
     /// Whether the operation must be refused when the control is not recognised.
     pub critical: bool,
@@ -92,7 +92,7 @@ impl OwnedControl {
         }
     }
 
-    /// A control whose value `encode` appends.
+    /// A control with the value that `encode` appends.
     pub fn with_value(
         oid: impl Into<Cow<'static, str>>,
         critical: bool,
@@ -107,7 +107,7 @@ impl OwnedControl {
         }
     }
 
-    /// The same control, borrowed.
+    /// This control, borrowed.
     pub fn as_control(&self) -> Control<'_> {
         Control {
             oid: &self.oid,
@@ -118,14 +118,14 @@ impl OwnedControl {
 }
 
 impl<'a> Control<'a> {
-    /// The value, for controls that must have one.
+    /// The value; an error if there is none.
     pub fn required_value(&self) -> Result<&'a [u8], DecodeError> {
         self.value.ok_or(DecodeError::MissingElement {
             expected: OCTET_STRING,
         })
     }
 
-    /// The same control, owning its parts.
+    /// A copy of this control that owns its parts.
     pub fn to_owned(&self) -> OwnedControl {
         OwnedControl {
             oid: Cow::Owned(self.oid.to_owned()),

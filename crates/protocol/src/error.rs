@@ -1,7 +1,7 @@
-//! What can be wrong with bytes that claim to be LDAP: one variant per misdeed of the peer.
+//! Errors in bytes that should be LDAP: one variant for each violation.
 //!
-//! Invariant: an error fits in eight bytes, so that the results of the readers of single elements
-//! travel in registers.
+//! Invariant: an error fits in eight bytes, so that results of reading single elements are passed
+//! in registers.
 
 use std::fmt;
 
@@ -22,35 +22,35 @@ pub enum DecodeError {
     },
     /// A tag number above 30, which no LDAP type uses.
     HighTagNumber,
-    /// Another element was due here.
+    /// An element has an unexpected tag.
     UnexpectedTag {
-        /// The identifier octet that was due.
+        /// The expected identifier octet.
         expected: u8,
-        /// The identifier octet that came.
+        /// The identifier octet found.
         found: u8,
     },
     /// A mandatory element is missing at the end of its SEQUENCE.
     MissingElement {
-        /// The identifier octet that was due.
+        /// The expected identifier octet.
         expected: u8,
     },
     /// Elements are nested deeper than allowed.
     NestedTooDeep,
     /// A filter is nested deeper than allowed.
     FilterTooDeep {
-        /// The deepest nesting of `and`, `or` and `not` accepted.
+        /// Maximum nesting of `and`, `or` and `not`.
         limit: u8,
     },
     /// A list has more elements than allowed.
     TooMany {
         /// The list.
         what: Component,
-        /// The most elements accepted.
+        /// Maximum number of elements.
         limit: u32,
     },
-    /// Bytes follow where the grammar has ended.
+    /// Bytes follow behind the end of the grammar.
     TrailingBytes {
-        /// How many.
+        /// Number of bytes.
         count: u32,
     },
     /// An INTEGER or ENUMERATED of no octets or more than eight.
@@ -60,9 +60,9 @@ pub enum DecodeError {
     },
     /// An integer outside the range its type allows.
     OutOfRange {
-        /// Which integer.
+        /// The integer.
         what: Component,
-        /// The value that came.
+        /// The value found.
         value: i32,
     },
     /// A BOOLEAN whose content is not exactly one octet.
@@ -83,7 +83,7 @@ pub enum DecodeError {
     UnknownChoice {
         /// The choice.
         what: Component,
-        /// The identifier octet that came.
+        /// The identifier octet found.
         tag: u8,
     },
     /// A list that must have elements is empty.
@@ -91,7 +91,7 @@ pub enum DecodeError {
         /// The list.
         what: Component,
     },
-    /// A list has the same element twice.
+    /// A list contains an element twice.
     Repeated {
         /// The list.
         what: Component,
@@ -119,7 +119,7 @@ const _: () = assert!(
     "results must fit in registers"
 );
 
-/// The part of a message an error speaks of, by its name in the RFC where it has one.
+/// The part of a message with an error, by its name in the RFC where it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Component {
@@ -293,7 +293,7 @@ impl fmt::Display for Component {
 }
 
 impl DecodeError {
-    /// A length beyond `limit` bytes.
+    /// The error for a length beyond `limit` bytes.
     #[cold]
     pub(crate) fn beyond(limit: usize) -> Self {
         DecodeError::LengthBeyondLimit {
@@ -301,7 +301,7 @@ impl DecodeError {
         }
     }
 
-    /// An integer that `what` may not have.
+    /// The error for an integer outside the range of `what`.
     #[cold]
     pub(crate) fn out_of_range(what: Component, value: i64) -> Self {
         let bound = if value < 0 { i32::MIN } else { i32::MAX };
@@ -312,7 +312,7 @@ impl DecodeError {
     }
 }
 
-/// The number, or the greatest that fits.
+/// The number, or the greatest representable one.
 pub(crate) fn saturated(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

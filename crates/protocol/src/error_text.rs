@@ -1,13 +1,13 @@
-//! The error of everything read from text: names, filters, URLs, base64.
+//! Errors of parsing text: names, filters, URLs, base64.
 
 use std::fmt;
 
-/// Text that is not what it should be: where, what was expected and what came.
+/// An error in a text: its place, what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
-    /// Byte offset into the text that was given.
+    /// Byte offset in the given text.
     pub at: usize,
-    /// Lower case, no full stop: "expected …, came …".
+    /// Lower case, no full stop: "expected …, got …".
     pub message: String,
 }
 
@@ -20,12 +20,12 @@ impl TextError {
         }
     }
 
-    /// The common form: what was expected, and what stands in `text` at byte `at` instead.
+    /// The usual error: what was expected at byte `at` of `text`, and what is there.
     pub(crate) fn expected(what: &str, text: &[u8], at: usize) -> TextError {
         TextError::new(at, format!("expected {what}, got {}", came(text, at)))
     }
 
-    /// The same error in a text that starts `offset` bytes before the one it was found in.
+    /// This error with its offset in a text that begins `offset` bytes earlier.
     pub(crate) fn moved(mut self, offset: usize) -> TextError {
         self.at = self.at.saturating_add(offset);
         self
@@ -40,12 +40,12 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// What stands at byte `at`, for an error message: one character, quoted, or "the end".
+/// The character at byte `at` for an error message, quoted; or "the end".
 fn came(text: &[u8], at: usize) -> String {
     let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else {
         return "the end".to_owned();
     };
-    // A character has at most four bytes; a cut or broken one is shown as its first byte.
+    // A character has at most four bytes; an incomplete or invalid one is shown as its first byte.
     let head = rest.get(..4).unwrap_or(rest);
     let shown = match head
         .utf8_chunks()

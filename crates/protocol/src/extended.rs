@@ -1,7 +1,7 @@
 //! Extended operations (RFC 4511 §4.12): the values of their requests and responses.
 //!
-//! Some need no type, because the value is absent or is the thing itself: StartTLS has no value;
-//! the answer to *Who am I?* is an authzId; the answer to *Start Transaction* and the value of an
+//! Some values need no type, because they are absent or a plain string: StartTLS has no value; the
+//! response of *Who am I?* is an authzId; the response of *Start Transaction* and the value of an
 //! *Aborted Transaction* notice are the transaction's identifier.
 
 mod bulk_update;

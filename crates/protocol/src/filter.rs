@@ -7,12 +7,11 @@ use crate::ber::{
 };
 use crate::error::{Component, DecodeError};
 
-/// How deep `and`, `or` and `not` may nest when nothing else is said.
+/// Default maximum nesting of `and`, `or` and `not`.
 pub const FILTER_DEPTH_MAX: u8 = 32;
 
-/// The most filters and pieces of substrings one filter may hold, itself included. An item of two
-/// octets on the wire takes 80 bytes of memory, so without this a message of 16 MiB would take
-/// 640 MiB.
+/// Maximum number of filters and substring pieces in one filter, itself included. An item of two
+/// octets takes 80 bytes of memory, so a message of 16 MiB could otherwise take 640 MiB.
 pub const FILTERS_MAX: usize = 65_536;
 
 /// Identifier octets of the filter choices.
@@ -55,15 +54,15 @@ pub enum Filter<'a> {
         /// The assertion value.
         value: &'a [u8],
     },
-    /// Some value has these pieces in this order. At least one piece is there.
+    /// Some value contains these pieces in this order. There is at least one piece.
     Substrings {
         /// The attribute description.
         attribute: &'a str,
-        /// What the value starts with.
+        /// Beginning of the value.
         initial: Option<&'a [u8]>,
-        /// What comes between, in this order and without overlap.
+        /// Pieces between beginning and end, in order and without overlap.
         any: Vec<&'a [u8]>,
-        /// What the value ends with.
+        /// End of the value.
         last: Option<&'a [u8]>,
     },
     /// Some value is not less than this one.
@@ -89,7 +88,7 @@ pub enum Filter<'a> {
         /// The assertion value.
         value: &'a [u8],
     },
-    /// Some value matches by the rule named.
+    /// Some value matches by the named rule.
     Extensible {
         /// The matching rule; without it, the attribute's equality rule.
         rule: Option<&'a str>,
@@ -100,8 +99,8 @@ pub enum Filter<'a> {
         /// Whether the values in the entry's name count too.
         dn_attributes: bool,
     },
-    /// A choice this server does not know. It evaluates to Undefined, because "the type of
-    /// filtering requested is not implemented" (RFC 4511 §4.5.1.7).
+    /// A choice unknown to this server. It evaluates to Undefined, because "the type of filtering
+    /// requested is not implemented" (RFC 4511 §4.5.1.7).
     Unrecognised {
         /// The identifier octet.
         tag: u8,
@@ -167,7 +166,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// What one filter may still cost while it is read.
+/// Remaining limits while a filter is decoded.
 struct Budget {
     depth_max: u8,
     parts_left: usize,

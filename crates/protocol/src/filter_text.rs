@@ -30,7 +30,7 @@ pub fn parse_filter(text: &str) -> Result<Vec<u8>, TextError> {
     parse_filter_within(text, FILTER_DEPTH_MAX)
 }
 
-/// The same with another limit for the levels of `and`, `or` and `not`.
+/// Like [`parse_filter`], with another limit for the nesting of `and`, `or` and `not`.
 pub fn parse_filter_within(text: &str, depth_max: u8) -> Result<Vec<u8>, TextError> {
     let mut out = Vec::with_capacity(text.len() + 16);
     let mut parser = Parser {
@@ -54,11 +54,11 @@ struct Parser<'t> {
     text: &'t [u8],
     /// 0 <= at <= text.len()
     at: usize,
-    /// Filters begun so far.
+    /// Number of filters begun.
     filters: usize,
 }
 
-/// The text after an operator: its bytes without escapes, and where `*` stood between them.
+/// The text behind an operator: its bytes without escapes, and the positions of `*`.
 struct Pattern {
     bytes: Vec<u8>,
     stars: Vec<usize>,
@@ -98,7 +98,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// Passes the operator; gives the levels left below it.
+    /// Skips the operator; returns the levels left below it.
     fn deeper(&mut self, depth: u8) -> Result<u8, TextError> {
         self.count_filter()?;
         let Some(depth) = depth.checked_sub(1) else {
@@ -284,8 +284,8 @@ fn put_assertion(out: &mut Vec<u8>, tag: u8, attribute: &[u8], value: &[u8]) {
     });
 }
 
-/// What follows `=`: equality without a star, presence without anything else, else substrings.
-/// Nothing between two stars matches everywhere and is left out.
+/// Appends the assertion behind `=`: equality without a star, presence if there is only a star,
+/// else substrings. Empty pieces between two stars match anywhere and are left out.
 fn put_pattern(out: &mut Vec<u8>, attribute: &[u8], pattern: &Pattern) {
     let Pattern { bytes, stars } = pattern;
     let (Some(first), Some(last)) = (stars.first(), stars.last()) else {

@@ -30,7 +30,7 @@ pub fn frame(buffer: &[u8], message_bytes_max: usize) -> Result<Option<usize>, D
             let content = usize::try_from(value).unwrap_or(usize::MAX);
             let total = content.saturating_add(octets).saturating_add(2);
             if known.len() < octets {
-                // The digits still to come can only make it longer.
+                // The missing digits can only increase the length.
                 return within(total, message_bytes_max).map(|_| None);
             }
             whole(buffer, total, message_bytes_max)

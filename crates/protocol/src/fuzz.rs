@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
-//! decodes to the same. The fuzz targets are one call each.
+//! Fuzz bodies: for any input bytes nothing panics, and a decoded value encodes to bytes that
+//! decode to an equal value. Each fuzz target calls one of them.
 
 pub use crate::fuzz_text::{filter as filter_text, ldif, name, url};
 
@@ -28,7 +28,7 @@ use crate::{
     write_search_reference,
 };
 
-/// Headers of proxies: what is asked for is never more than there is.
+/// PROXY headers: the number of bytes requested is never more than the header has.
 pub fn proxy(bytes: &[u8]) {
     let mut taken = 0;
     while taken <= bytes.len() {

@@ -1,5 +1,5 @@
-//! Fuzz bodies for everything read from text: any bytes may come, nothing panics, and what parses
-//! prints to something that parses to the same. The fuzz targets are one call each.
+//! Fuzz bodies for parsers of text: for any input bytes nothing panics, and a parsed value prints
+//! to text that parses to an equal value. Each fuzz target calls one of them.
 
 use crate::ber::Reader;
 use crate::filter::{FILTER_DEPTH_MAX, Filter};

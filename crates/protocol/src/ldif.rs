@@ -21,14 +21,14 @@ pub use reader::{LdifChunk, LdifChunks, LdifReader};
 pub use record::{LdifAttribute, LdifControl, LdifRecord, parse_record};
 pub use writer::LdifWriter;
 
-/// What is wrong with a record, and where.
+/// An error in a record, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdifError {
     /// Line of the input, from 1.
     pub line: u64,
-    /// Lower case, no full stop: what was expected and what came.
+    /// Lower case, no full stop: what was expected and what was found.
     pub message: String,
-    /// The input itself failed: nothing can be read after this.
+    /// Whether the input failed, so that no further record can be read.
     pub fatal: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::{Component, DecodeError, ber};
 /// A message id: 0 to 2^31-1. Requests use 1 and up; 0 marks unsolicited notifications.
 pub type MessageId = i32;
 
-/// What one message may cost.
+/// Limits on decoding one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
     /// The longest message in bytes, headers included.
@@ -21,7 +21,7 @@ pub struct DecodeLimits {
 }
 
 impl DecodeLimits {
-    /// The limits that hold when nothing else is set: 16 MiB, 32 filters, 64 elements.
+    /// The default limits: 16 MiB, 32 filters, 64 elements.
     pub const DEFAULT: DecodeLimits = DecodeLimits {
         message_bytes_max: 16 << 20,
         filter_depth_max: filter::FILTER_DEPTH_MAX,
@@ -47,16 +47,16 @@ impl Default for DecodeLimits {
 pub struct Message<'a> {
     /// The message id. 0 is decoded; whether it is allowed is the receiver's decision.
     pub id: MessageId,
-    /// The operation asked for.
+    /// The requested operation.
     pub request: Request<'a>,
     /// The controls in the order given.
     pub controls: Vec<Control<'a>>,
-    /// The whole message as it came.
+    /// The encoded message.
     pub encoded: &'a [u8],
 }
 
 impl PartialEq for Message<'_> {
-    /// Whether they say the same, however it was encoded.
+    /// Whether both messages are equal, however they are encoded.
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.request == other.request && self.controls == other.controls
     }
@@ -67,7 +67,7 @@ impl Eq for Message<'_> {}
 impl<'a> Message<'a> {
     /// Decodes exactly one message: one frame, no byte more.
     ///
-    /// When this fails, [`decode_header`] tells whom to answer.
+    /// If this fails, [`decode_header`] returns the message id to answer.
     #[inline]
     pub fn decode(bytes: &'a [u8], limits: &DecodeLimits) -> Result<Self, DecodeError> {
         let (id, mut body) = open(bytes, limits)?;
@@ -123,7 +123,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Reads what follows the operation.
+/// Decodes the controls behind the operation.
 #[inline(always)]
 fn close<'a>(body: &mut Reader<'a>) -> Result<Vec<Control<'a>>, DecodeError> {
     let controls = control::decode_controls(body)?;
@@ -131,7 +131,7 @@ fn close<'a>(body: &mut Reader<'a>) -> Result<Vec<Control<'a>>, DecodeError> {
     Ok(controls)
 }
 
-/// Opens the envelope: the message id, and a reader that stands before the operation.
+/// Decodes the envelope: the message id, and a reader in front of the operation.
 #[inline(always)]
 pub(crate) fn open<'a>(
     bytes: &'a [u8],
@@ -160,7 +160,7 @@ pub fn decode_header(bytes: &[u8]) -> Option<(MessageId, u8)> {
     Some((id, body.peek_tag()?))
 }
 
-/// The controls of a message whose operation may be malformed; `None` when they cannot be told.
+/// The controls of a message whose operation may be malformed; `None` if they cannot be decoded.
 pub fn decode_controls_of(bytes: &[u8]) -> Option<Vec<Control<'_>>> {
     let mut body = Reader::new(bytes).nested(SEQUENCE).ok()?;
     message_id(&mut body, INTEGER).ok()?;

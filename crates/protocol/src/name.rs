@@ -93,7 +93,7 @@ pub fn rdns(text: &str) -> Rdns<'_> {
 #[derive(Clone, Debug)]
 pub struct Rdns<'a> {
     parser: Parser<'a>,
-    /// Another RDN has to follow.
+    /// Whether another RDN has to follow.
     more: bool,
 }
 
@@ -218,7 +218,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// What a byte means inside a plain value.
+/// Meaning of a byte inside a plain value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Plain,
@@ -240,7 +240,7 @@ fn class(byte: u8) -> Class {
     }
 }
 
-/// For a text that was never meant as a DN: a domain, a user's name.
+/// For a text that is obviously no DN, such as a domain or a user name.
 const NO_DN: &str = "expected a DN such as dc=acme,dc=example, got a text without '='";
 
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ pub const VIRTUAL_LIST_VIEW_REQUEST: &str = "2.16.840.1.113730.3.4.9";
 pub const VIRTUAL_LIST_VIEW_RESPONSE: &str = "2.16.840.1.113730.3.4.10";
 /// Subentries control (RFC 3672).
 pub const SUBENTRIES: &str = "1.3.6.1.4.1.4203.1.10.1";
-/// The same control as the LDUP drafts named it (draft-ietf-ldup-subentry), which OpenDJ knows too.
+/// Subentries control of the LDUP drafts (draft-ietf-ldup-subentry), which OpenDJ supports too.
 pub const SUBENTRIES_LDUP: &str = "1.3.6.1.4.1.7628.5.101.1";
 /// Proxied authorization control, version 2 (RFC 4370).
 pub const PROXIED_AUTHORIZATION: &str = "2.16.840.1.113730.3.4.18";
@@ -62,7 +62,7 @@ pub const PERMISSIVE_MODIFY: &str = "1.2.840.113556.1.4.1413";
 pub const RELAX_RULES: &str = "1.3.6.1.4.1.4203.666.5.12";
 /// No-op control (draft-zeilenga-ldap-noop-12); has no value.
 pub const NO_OPERATION: &str = "1.3.6.1.4.1.4203.666.5.2";
-/// The same control as OpenDJ and the LDAP SDK of UnboundID call it.
+/// No-op control under the OID of OpenDJ and the UnboundID LDAP SDK.
 pub const NO_OPERATION_OPENDJ: &str = "1.3.6.1.4.1.4203.1.10.2";
 /// Dereference control (draft-masarati-ldap-deref-00).
 pub const DEREFERENCE: &str = "1.3.6.1.4.1.4203.666.5.16";
@@ -78,10 +78,10 @@ pub const REJECT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.54";
 pub const PERMIT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.55";
 /// Queue length control, of our own arc (docs/reference/oids.md).
 pub const QUEUE_LENGTH: &str = "2.25.264386329193173027935752912657775087103.3.1";
-/// Explain control, of our own arc (docs/reference/oids.md): how a search is carried out. The
-/// request has no value, the response's is an `Explanation`.
+/// Explain control, Pando's own (docs/reference/oids.md): how a search is carried out. The request
+/// has no value, the response's is an `Explanation`.
 pub const EXPLAIN: &str = "2.25.264386329193173027935752912657775087103.3.2";
-/// Position control, of our own arc, request and response: how far the order of writes has come.
+/// Position control, Pando's own, request and response: a position in the order of writes.
 pub const POSITION: &str = "2.25.264386329193173027935752912657775087103.3.3";
 /// Assured replication request control (Ping Identity).
 pub const ASSURED_REPLICATION_REQUEST: &str = "1.3.6.1.4.1.30221.2.5.28";
@@ -108,33 +108,32 @@ pub const END_TRANSACTION: &str = "1.3.6.1.1.21.3";
 pub const ABORTED_TRANSACTION: &str = "1.3.6.1.1.21.4";
 /// Start LBURP, beginning of a bulk update (RFC 4373 §5.1).
 pub const START_BULK_UPDATE: &str = "1.3.6.1.1.17.1";
-/// Name of its response (RFC 4373 §5.2).
+/// Response name of Start LBURP (RFC 4373 §5.2).
 pub const START_BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.2";
 /// End LBURP (RFC 4373 §5.5).
 pub const END_BULK_UPDATE: &str = "1.3.6.1.1.17.3";
-/// Name of its response (RFC 4373 §5.6).
+/// Response name of End LBURP (RFC 4373 §5.6).
 pub const END_BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.4";
 /// LBURP update, a list of updates (RFC 4373 §5.3).
 pub const BULK_UPDATE: &str = "1.3.6.1.1.17.5";
-/// Name of its response (RFC 4373 §5.4).
+/// Response name of LBURP update (RFC 4373 §5.4).
 pub const BULK_UPDATE_RESPONSE: &str = "1.3.6.1.1.17.6";
 /// Feature: the incremental update style of LBURP (RFC 4373 §6).
 pub const INCREMENTAL_UPDATE_STYLE: &str = "1.3.6.1.1.17.7";
 /// Refresh of a dynamic entry (RFC 2589 §4), request and response name.
 pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
-/// Begins to compact the database that is served, of our own arc (docs/reference/oids.md); has no
-/// value.
+/// Compacts the served database, Pando's own (docs/reference/oids.md); has no value.
 pub const COMPACT: &str = "2.25.264386329193173027935752912657775087103.4.1";
-/// Gives up the compaction under way; has no value.
+/// Cancels the compaction under way; has no value.
 pub const CANCEL_COMPACTION: &str = "2.25.264386329193173027935752912657775087103.4.2";
-/// Has the server read its settings again, of our own arc (docs/reference/oids.md); has no value.
+/// Makes the server read its settings again, Pando's own (docs/reference/oids.md); has no value.
 pub const RELOAD: &str = "2.25.264386329193173027935752912657775087103.4.3";
 
 /// Feature: asking for all operational attributes with `+` (RFC 3673).
 pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";
 /// Feature: asking for the attributes of an object class with `@` (RFC 4529).
 pub const OBJECT_CLASS_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.2";
-/// Feature: more is said about a matching entry count when asked for (Ping Identity).
+/// Feature: further fields in the matching entry count response on request (Ping Identity).
 pub const EXTENDED_ENTRY_COUNT: &str = "1.3.6.1.4.1.30221.2.12.7";
 /// Feature: filters that are always true or false (RFC 4526).
 pub const TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";

@@ -1,15 +1,15 @@
-//! The header with which a proxy says who its client is: the PROXY protocol, versions 1 (a line of
-//! text) and 2 (binary), as HAProxy's `proxy-protocol.txt` describes them.
+//! The PROXY protocol header, in which a proxy sends its client's address: versions 1 (a line of
+//! text) and 2 (binary), as in HAProxy's `proxy-protocol.txt`.
 //!
-//! The header stands before everything else, TLS included. [`decode`] says how many bytes to read
-//! next, so that a reader never takes a byte behind it.
+//! The header comes before all other bytes, TLS included. [`decode`] returns the number of bytes to
+//! read next, so that a reader never takes a byte behind the header.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What every header of version 2 begins with.
+/// First bytes of every header of version 2.
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
-/// What every header of version 1 begins with.
+/// First bytes of every header of version 1.
 const PREFIX: &[u8] = b"PROXY ";
 /// The shortest header of either version is `PROXY UNKNOWN` and the end of the line.
 const BYTES_MIN: usize = 15;
@@ -17,38 +17,38 @@ const BYTES_MIN: usize = 15;
 const LINE_BYTES_MAX: usize = 107;
 /// Bytes before the addresses of version 2.
 const FIXED_BYTES: usize = 16;
-/// The longest header accepted. Addresses and what proxies add to them take a few hundred bytes.
+/// Maximum length of a header in bytes. Addresses and the additions of proxies take a few hundred.
 pub const BYTES_MAX: usize = 4096;
 
-/// What a header says.
+/// A decoded header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The client's address and port. `None`: the proxy speaks for itself (a health check), or does
-    /// not know, or the client is not one of TCP.
+    /// The client's address and port. `None` if the proxy connects for itself (a health check),
+    /// does not know the client, or the client does not use TCP.
     pub source: Option<SocketAddr>,
 }
 
-/// How far a header is read.
+/// Progress of reading a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// At least so many bytes are missing.
+    /// At least this number of bytes is missing.
     More(usize),
-    /// The header ends where the bytes end.
+    /// The header is complete and ends with the given bytes.
     Whole(Header),
 }
 
-/// Why bytes are no header.
+/// Reason why bytes are no header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyError {
-    /// It begins like neither version.
+    /// The bytes begin like neither version.
     NoHeader,
-    /// A line of version 1 is not one, or does not end in time.
+    /// A line of version 1 is malformed, or too long.
     Line,
-    /// Another version than 2, or a command that is neither LOCAL nor PROXY.
+    /// A version other than 2, or a command other than LOCAL and PROXY.
     Version(u8),
     /// An address family or protocol that version 2 does not have.
     Family(u8),
-    /// The header says that it is longer than any we accept, or too short for its addresses.
+    /// A length beyond the maximum, or too short for the addresses.
     Length(u16),
 }
 
@@ -74,10 +74,10 @@ impl fmt::Display for ProxyError {
     }
 }
 
-/// Looks at the bytes of a connection from its beginning.
+/// Decodes the first bytes of a connection.
 ///
 /// # Errors
-/// They are no header, and will not become one.
+/// The bytes are no header and cannot become one.
 pub fn decode(bytes: &[u8]) -> Result<Progress, ProxyError> {
     if SIGNATURE.starts_with(bytes.get(..SIGNATURE.len()).unwrap_or(bytes)) {
         return decode_binary(bytes);
@@ -112,7 +112,7 @@ fn decode_line(bytes: &[u8]) -> Result<Progress, ProxyError> {
 fn source_in_line(line: &str) -> Option<Option<SocketAddr>> {
     let mut words = line.split(' ').skip(1);
     let version = match words.next()? {
-        // Whatever follows is to be ignored.
+        // The rest of the line is ignored.
         "UNKNOWN" => return Some(None),
         "TCP4" => IpAddr::is_ipv4,
         "TCP6" => IpAddr::is_ipv6,
@@ -134,7 +134,7 @@ fn source_in_line(line: &str) -> Option<Option<SocketAddr>> {
 
 fn decode_binary(bytes: &[u8]) -> Result<Progress, ProxyError> {
     let Some((fixed, addresses)) = bytes.split_first_chunk::<FIXED_BYTES>() else {
-        // A line may be one byte shorter, but this is none.
+        // A line may be one byte shorter, but this one is not.
         let whole = if bytes.is_empty() {
             BYTES_MIN
         } else {
@@ -151,18 +151,18 @@ fn decode_binary(bytes: &[u8]) -> Result<Progress, ProxyError> {
         return Err(ProxyError::Length(length));
     }
     let Some(missing) = usize::from(length).checked_sub(addresses.len()) else {
-        // More was read than was asked for.
+        // More bytes were given than requested.
         return Err(ProxyError::Length(length));
     };
     if missing > 0 {
         return Ok(Progress::More(missing));
     }
     let source = match (command & 0x0f, family) {
-        // LOCAL: the family is to be ignored.
+        // LOCAL: the family is ignored.
         (0, _) => None,
         (_, 0x11) => Some(source_v4(addresses).ok_or(ProxyError::Length(length))?),
         (_, 0x21) => Some(source_v6(addresses).ok_or(ProxyError::Length(length))?),
-        // Unspecified, datagrams and Unix sockets say nothing that a TCP client could be.
+        // Unspecified, datagrams and Unix sockets have no TCP client's address.
         (_, 0x00 | 0x12 | 0x22 | 0x31 | 0x32) => None,
         (_, other) => return Err(ProxyError::Family(other)),
     };

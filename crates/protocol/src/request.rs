@@ -70,11 +70,11 @@ pub struct BindRequest<'a> {
     pub version: i64,
     /// The name to authenticate as; empty for anonymous and most SASL mechanisms.
     pub name: &'a str,
-    /// How.
+    /// Method and credentials.
     pub authentication: Authentication<'a>,
 }
 
-/// The proof of a bind (RFC 4511 §4.2).
+/// Credentials of a bind (RFC 4511 §4.2).
 #[derive(Clone, PartialEq, Eq)]
 pub enum Authentication<'a> {
     /// A password in clear.
@@ -83,10 +83,10 @@ pub enum Authentication<'a> {
     Sasl {
         /// The mechanism's registered name; empty aborts the exchange.
         mechanism: &'a str,
-        /// What the mechanism has to say.
+        /// Credentials of the mechanism; `None` if it sends none.
         credentials: Option<&'a [u8]>,
     },
-    /// A choice this server does not know, by identifier octet: `authMethodNotSupported`.
+    /// A choice unknown to this server, by identifier octet: `authMethodNotSupported`.
     Unknown(u8),
 }
 
@@ -106,9 +106,9 @@ impl std::fmt::Debug for Authentication<'_> {
 pub struct SearchRequest<'a> {
     /// The entry the search is relative to.
     pub base: &'a str,
-    /// How far from the base.
+    /// Entries to search, relative to the base.
     pub scope: Scope,
-    /// When to follow aliases.
+    /// Whether to follow aliases.
     pub deref_aliases: DerefAliases,
     /// The most entries wanted; 0 sets no limit.
     pub size_limit: u32,
@@ -116,7 +116,7 @@ pub struct SearchRequest<'a> {
     pub time_limit_s: u32,
     /// Attribute descriptions only, without values.
     pub types_only: bool,
-    /// Which entries.
+    /// Condition on the entries.
     pub filter: Filter<'a>,
     /// Which attributes, as spelled; empty asks for all user attributes (§4.5.1.8).
     pub attributes: Vec<&'a str>,
@@ -160,13 +160,13 @@ pub struct ModifyRequest<'a> {
 /// One change of a modify request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// What to do.
+    /// Kind of the change.
     pub operation: ChangeOperation,
-    /// With which attribute and values.
+    /// Attribute and values.
     pub attribute: PartialAttribute<'a>,
 }
 
-/// What a change does (RFC 4511 §4.6, RFC 4525).
+/// Kind of a change (RFC 4511 §4.6, RFC 4525).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOperation {
     /// Adds values.

@@ -42,21 +42,21 @@ pub mod tag {
     pub const INTERMEDIATE: u8 = 0x79;
 }
 
-/// How an operation ended and what there is to say about it (RFC 4511 §4.1.9).
+/// Result of an operation (RFC 4511 §4.1.9).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LdapResult {
-    /// How it ended.
+    /// Result code.
     pub code: ResultCode,
-    /// For `noSuchObject` and its like, the last entry of the name that exists; else empty.
+    /// For `noSuchObject` and similar codes the name of the deepest existing entry; else empty.
     pub matched: String,
     /// A sentence for people, possibly empty. Never a secret.
     pub diagnostic: String,
-    /// For `referral`, URLs of where to ask instead; else empty.
+    /// For `referral` the URLs of other servers; else empty.
     pub referrals: Vec<String>,
 }
 
 impl LdapResult {
-    /// Success, with nothing more to say. Does not allocate.
+    /// Success without further information. Does not allocate.
     #[inline]
     pub const fn success() -> Self {
         LdapResult {
@@ -77,7 +77,7 @@ impl LdapResult {
     }
 }
 
-/// Which response operation carries a result.
+/// The response operation that carries a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultKind {
     /// BindResponse.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How an operation ended (RFC 4511 §4.1.9 and the IANA registry of LDAP result codes).
+/// Result code of an operation (RFC 4511 §4.1.9 and the IANA registry of LDAP result codes).
 ///
 /// Any number is representable, because the set is extensible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -11,9 +11,9 @@ use crate::error::saturated;
 /// The message of PLAIN (RFC 4616 §2): `[authzid] NUL authcid NUL passwd`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Plain<'a> {
-    /// Whom to act as; empty: as who it is.
+    /// Identity to act as; empty for the authenticated one.
     pub authorization: &'a str,
-    /// Who it is.
+    /// Identity to authenticate as.
     pub authentication: &'a str,
     /// The password, which is UTF-8.
     pub password: &'a str,

@@ -24,7 +24,7 @@ pub enum UrlScheme {
 }
 
 impl UrlScheme {
-    /// As written before `://`.
+    /// The scheme in the text before `://`.
     pub const fn name(self) -> &'static str {
         match self {
             UrlScheme::Ldap => "ldap",
@@ -34,14 +34,14 @@ impl UrlScheme {
     }
 }
 
-/// A parsed URL, all parts without percent-encoding. What is missing takes the RFC's default:
-/// all user attributes, base scope, `(objectClass=*)`.
+/// A parsed URL, all parts without percent-encoding. Missing parts have the RFC's defaults: all
+/// user attributes, base scope, `(objectClass=*)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LdapUrl {
     /// How the server is reached.
     pub scheme: UrlScheme,
-    /// Name or address, an IPv6 address without its brackets; a path for `ldapi`. Empty: whatever
-    /// server the reader knows.
+    /// Name or address, an IPv6 address without its brackets; a path for `ldapi`. Empty for a
+    /// server that the reader knows.
     pub host: String,
     /// The port, when given; see [`LdapUrl::port_or_default`].
     pub port: Option<u16>,
@@ -60,7 +60,7 @@ pub struct LdapUrl {
 /// One extension of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlExtension {
-    /// A reader that does not know it must not use the URL.
+    /// Whether a reader that does not know the extension must not use the URL.
     pub critical: bool,
     /// Name or OID.
     pub kind: String,
@@ -250,7 +250,8 @@ impl fmt::Display for UrlExtension {
 }
 
 impl TextError {
-    /// The same error in a part of a URL, where percent-encoding makes places meaningless.
+    /// The error in a part of a URL, where percent-encoding makes offsets inside the part
+    /// meaningless.
     fn within(self, at: usize, part: &str) -> TextError {
         TextError::new(at, format!("{part}: {}", self.message))
     }
@@ -335,7 +336,7 @@ fn decode_word(text: &str, at: usize, what: &str) -> Result<String, TextError> {
     Ok(word)
 }
 
-/// Takes the percent-encoding of RFC 3986 §2.1 away; `at` is the place of `text` in the URL.
+/// Removes the percent-encoding of RFC 3986 §2.1; `at` is the offset of `text` in the URL.
 fn decode(text: &str, at: usize) -> Result<String, TextError> {
     let Some(first) = text.find('%') else {
         return Ok(text.to_owned());

@@ -1,8 +1,8 @@
-//! Accepts connections, hands each to the serving thread that has the fewest, and looks after what
-//! concerns the whole server: the word to stop, and certificates that change.
+//! Accepts connections and assigns each to the serving thread with the fewest. Also handles tasks
+//! of the whole server: stopping, reloading settings, and changed certificates.
 //!
-//! One thread that waits in poll(2): accepted sockets are registered with one event queue only,
-//! that of the thread that serves them.
+//! It is one thread that waits in poll(2), so that an accepted socket is registered with a single
+//! event queue, that of its serving thread.
 
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -25,35 +25,35 @@ use crate::settings::{Listen, Network};
 use crate::thread::Handle;
 use crate::tls::Certificate;
 
-/// Connections accepted before other listeners have their turn.
+/// Maximum number of connections accepted before other listeners have their turn.
 const ACCEPTED_AT_ONCE: usize = 64;
-/// How often certificate files are looked at.
+/// Interval between checks of the certificate files.
 const CERTIFICATE_CHECK: Duration = Duration::from_secs(5);
-/// How long listeners rest when no file can be opened.
+/// Pause of the listeners when no more files can be opened.
 const REST: Duration = Duration::from_millis(100);
 
-/// What the acceptor works with.
+/// State of the acceptor.
 pub struct Acceptor<C> {
-    /// Where to accept.
+    /// The listening sockets.
     pub listeners: Vec<Listener>,
-    /// Who may say who the client is, at listeners for proxies.
+    /// Networks whose hosts may send PROXY headers, at listeners for proxies.
     pub proxies: Arc<ArcSwap<Vec<Network>>>,
-    /// The counts of connections.
+    /// Counters and limits of connections.
     pub admission: Arc<Admission>,
-    /// The threads that serve.
+    /// The serving threads.
     pub threads: Arc<Vec<Handle<C>>>,
-    /// The certificate to read again when it changes.
+    /// The certificate, read again when its files change.
     pub certificate: Option<Arc<Certificate>>,
-    /// A byte here, or its end, is the word to stop.
+    /// A byte, or end of file, stops the server.
     pub stop: UnixStream,
-    /// A byte here is the word to read the settings again.
+    /// A byte makes the server read its settings again.
     pub hangup: UnixStream,
-    /// Reads them again.
+    /// Reads the settings again.
     pub reload: Box<dyn Fn() + Send>,
 }
 
 impl<C> Acceptor<C> {
-    /// Accepts until the word to stop comes; then nothing listens any more.
+    /// Accepts connections until the server is stopped, then closes the listeners.
     pub fn run(self) {
         let mut certificate_checked = Instant::now();
         let mut resting = false;
@@ -85,7 +85,8 @@ impl<C> Acceptor<C> {
         }
     }
 
-    /// The listeners that have connections; `None` for the word to stop.
+    /// Waits for connections. Returns the listeners that have some; `None` when the server is
+    /// stopped.
     fn wait(&self, timeout: Option<Duration>, resting: bool) -> io::Result<Option<Vec<usize>>> {
         let mut waited = vec![
             PollFd::new(&self.stop, PollFlags::IN),
@@ -107,14 +108,15 @@ impl<C> Acceptor<C> {
         let hung_up = ready.next() == Some(true);
         let ready = ready.enumerate().filter(|(_, it)| *it);
         let ready = ready.map(|(at, _)| at).collect();
-        // Several that came together are one.
+        // Several signals received together count as one.
         if hung_up && matches!((&self.hangup).read(&mut [0; 64]), Ok(1..)) {
             (self.reload)();
         }
         Ok(Some(ready))
     }
 
-    /// Accepts what waits on one listener; false when the system cannot open another file.
+    /// Accepts the waiting connections of one listener; false if the system cannot open another
+    /// file.
     fn accept(&self, at: usize) -> bool {
         for _ in 0..ACCEPTED_AT_ONCE {
             match self.listeners[at].accept() {
@@ -153,7 +155,7 @@ impl<C> Acceptor<C> {
             }
             Err(refused) => {
                 self.admission.refusals().limit(&refused, peer.address);
-                // Before a TLS handshake there is no way to say anything.
+                // Before the TLS handshake no notice can be sent.
                 if !tls {
                     say_why(&socket, refused);
                 }
@@ -161,8 +163,8 @@ impl<C> Acceptor<C> {
         }
     }
 
-    /// Counts a connection. That of a proxy counts for its client's address, which is not known
-    /// yet.
+    /// Counts a connection. A connection from a proxy is counted by its client's address later,
+    /// when that is known.
     fn admit(&self, at: usize, peer: &Peer) -> Result<Ticket, Refused> {
         if !self.listeners[at].listen.is_proxied() {
             return self.admission.admit(at, peer.address);
@@ -183,15 +185,16 @@ fn look_at(certificate: &Certificate) {
     }
 }
 
-/// A word to the client that is not admitted. A fresh socket always takes so little.
+/// Sends a Notice of Disconnection to a client that is not admitted. A new socket's buffer always
+/// has room for it.
 pub fn say_why(socket: &impl AsFd, refused: Refused) {
     let unavailable = protocol::ResultCode::UNAVAILABLE;
     let result = protocol::LdapResult::new(unavailable, refused.to_string());
     let mut notice = Vec::new();
     protocol::write_notice_of_disconnection(&mut notice, &result);
-    // The client may be gone already; nothing is owed to it.
+    // The client may have closed the connection already.
     let _ = rustix::io::write(socket, &notice);
-    // A socket closed with a request unread is reset, and the client may lose the notice.
+    // Closing a socket with unread input resets it, and the client might lose the notice.
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
     let _ = rustix::io::read(socket, &mut [0; 4096]);
 }

@@ -1,4 +1,4 @@
-//! How many connections there are, in total and by address.
+//! Counts connections, in total and by address, and limits them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::limits::ConnectionLimits;
 use crate::refusals::Refusals;
 use crate::settings::{self, Listen};
 
-/// The counts and their limits, shared by the acceptor and the serving threads.
+/// Counters and limits, shared by the acceptor and the serving threads.
 #[derive(Debug)]
 pub struct Admission {
     limits: ArcSwap<ConnectionLimits>,
@@ -22,11 +22,11 @@ pub struct Admission {
     refused: AtomicU64,
     listeners: Vec<Arc<Entrance>>,
     refusals: Mutex<Refusals>,
-    /// Empty when addresses are not limited.
+    /// Empty if connections are not limited by address.
     addresses: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// The counts of one listener.
+/// Counters of one listener.
 #[derive(Debug)]
 pub struct Entrance {
     url: String,
@@ -34,18 +34,18 @@ pub struct Entrance {
     accepted: AtomicU64,
 }
 
-/// Why a connection was not admitted, with the limit that is reached.
+/// Reason why a connection is refused, with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// There are as many as the server takes.
+    /// The server has its maximum number of connections.
     Total(usize),
-    /// There are as many as one address may have.
+    /// The address has its maximum number of connections.
     Address(usize),
-    /// The listener is for proxies, and this is none.
+    /// The listener is for proxies, and the peer is none.
     NoProxy,
 }
 
-/// The diagnostic message of the Notice of Disconnection that a refused client gets.
+/// The diagnostic message of the Notice of Disconnection for a refused client.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,7 +64,7 @@ impl fmt::Display for Refused {
 }
 
 impl Admission {
-    /// Nobody is connected yet.
+    /// Counters without connections.
     pub fn new(limits: ConnectionLimits, listeners: &[Listen]) -> Arc<Self> {
         let entrance = |listen: &Listen| {
             Arc::new(Entrance {
@@ -89,12 +89,12 @@ impl Admission {
         **self.limits.load()
     }
 
-    /// Sets other limits; connections beyond them stay.
+    /// Sets new limits; connections beyond them stay open.
     pub fn set_limits(&self, settings: &settings::Connections) {
         self.limits.store(Arc::new(self.limits().with(settings)));
     }
 
-    /// Counts a connection that came in at a listener, until its ticket is dropped.
+    /// Counts a connection of a listener until its ticket is dropped.
     ///
     /// # Errors
     /// The limit that is reached.
@@ -118,7 +118,7 @@ impl Admission {
 
     fn try_admit(self: &Arc<Self>) -> Result<Ticket, Refused> {
         let limit = self.limits().total;
-        // Only the acceptor counts up, so nobody comes in between.
+        // Only the acceptor increments, so the count cannot grow in between.
         if self.total() >= limit {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(Refused::Total(limit));
@@ -132,18 +132,18 @@ impl Admission {
         })
     }
 
-    /// Somebody who is no proxy came to a listener for proxies.
+    /// The refusal of a peer that is no proxy, at a listener for proxies.
     pub fn no_proxy(&self) -> Refused {
         self.refused.fetch_add(1, Ordering::Relaxed);
         Refused::NoProxy
     }
 
-    /// What the log is to hear about connections that are not taken.
+    /// Refusals to be logged.
     pub fn refusals(&self) -> MutexGuard<'_, Refusals> {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connections now.
+    /// Number of open connections.
     pub fn total(&self) -> usize {
         self.total.load(Ordering::Relaxed)
     }
@@ -156,7 +156,7 @@ impl Admission {
 }
 
 impl Admission {
-    /// The connections at this moment.
+    /// The present numbers of connections.
     pub fn connections(&self) -> Connections {
         let listener = |it: &Arc<Entrance>| ListenerState {
             url: it.url.clone(),
@@ -173,7 +173,7 @@ impl Admission {
     }
 }
 
-/// One connection's place in the counts; dropping it gives the place back.
+/// One connection's share of the counters, released on drop.
 #[derive(Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
@@ -189,15 +189,15 @@ impl Ticket {
         self.load = Some(Arc::clone(load));
     }
 
-    /// The connection is given up: the log hears why.
+    /// Records the reason for giving the connection up, for the log.
     pub fn refuse(&self, why: &dyn fmt::Display, address: Option<IpAddr>) {
         self.admission.refusals().limit(why, address);
     }
 
-    /// Counts the connection as one of this address, once.
+    /// Counts the connection for this address; has an effect once.
     ///
     /// # Errors
-    /// The address has as many as it may have.
+    /// The address has its maximum number of connections.
     pub fn count_from(&mut self, address: IpAddr) -> Result<(), Refused> {
         let limit = self.admission.limits().per_address;
         if limit == 0 || self.address.is_some() {
@@ -217,8 +217,8 @@ impl Ticket {
     }
 }
 
-/// Whose an address is: an IPv4 address one client's, however it is written, and of IPv6 the first
-/// 64 bits, below which everybody has all addresses (RFC 4291 §2.5.4).
+/// The address by which a client is counted: an IPv4 address in one form, or the first 64 bits of
+/// an IPv6 address, because a host may have all addresses below them (RFC 4291 §2.5.4).
 fn party(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {

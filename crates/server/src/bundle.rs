@@ -1,10 +1,9 @@
-//! How long responses may wait for each other, when the client has said that it waits for several
-//! (the queue length control).
+//! Holds responses back to send several together, if the client announced so with the queue length
+//! control.
 //!
-//! Without the control a connection sends what one turn of its thread produced. With it, responses
-//! are kept until as many as announced are there. Nothing can be kept for good: a bundle ends when
-//! its count or its size is reached, when its time is over, and before every request that is about
-//! the connection itself.
+//! Without the control a connection sends the responses of one turn together. With it, responses
+//! are held until the announced number is reached, but never indefinitely: a bundle also ends when
+//! its size or time limit is reached, and before every request that concerns the connection itself.
 //!
 //! Invariant: after [`Bundle::end`] nothing is held back until a request announces a bundle again.
 
@@ -13,23 +12,23 @@ use std::time::Duration;
 use protocol::control::QueueLength;
 use protocol::{Message, Request, oid};
 
-/// Bytes of responses beyond which they are sent, however many are still expected.
+/// Bytes of responses from which on they are sent, however many are still expected.
 const BYTES_MAX: usize = 64 << 10;
-/// The delay when the client names none.
+/// Delay if the client gives none.
 const DELAY: Duration = Duration::from_millis(10);
-/// The longest delay a client can ask for.
+/// Maximum delay that a client can request.
 const DELAY_MAX: Duration = Duration::from_millis(100);
 
-/// The responses that a client waits for together.
+/// State of a bundle of responses.
 #[derive(Debug, Default)]
 pub struct Bundle {
-    /// Results that are still expected; 0: nothing is held back.
+    /// Number of results still expected; 0 if nothing is held back.
     left: u32,
     delay: Duration,
 }
 
 impl Bundle {
-    /// Looks at a request before it is executed: it may announce a bundle or end one.
+    /// Examines a request before its execution: it may announce a bundle or end one.
     pub fn consider(&mut self, message: &Message<'_>) {
         if self.left > 0 && concerns_connection(&message.request) {
             self.end();
@@ -38,7 +37,7 @@ impl Bundle {
         let Some(control) = controls.find(|it| it.oid == oid::QUEUE_LENGTH) else {
             return;
         };
-        // A value that cannot be decoded is refused by the operation.
+        // A malformed value is refused by the operation.
         if let Some(Ok(asked)) = control.value.map(QueueLength::decode) {
             let delay = asked
                 .delay_us_max
@@ -52,23 +51,23 @@ impl Bundle {
         }
     }
 
-    /// One more result is in the output.
+    /// Counts one more result in the output.
     pub fn answered(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// What is there is to be sent.
+    /// Ends the bundle: held responses are to be sent.
     pub fn end(&mut self) {
         self.left = 0;
     }
 
-    /// How long this much output may wait for more of it; `None`: not at all.
+    /// How long output of this length may be held; `None` if it must be sent.
     pub fn patience(&self, bytes: usize) -> Option<Duration> {
         (self.left > 0 && bytes < BYTES_MAX).then_some(self.delay)
     }
 }
 
-/// Requests whose client cannot go on without the responses before it.
+/// Whether a client that sends this request needs the earlier responses first.
 fn concerns_connection(request: &Request<'_>) -> bool {
     match request {
         Request::Bind(_) | Request::Unbind | Request::Abandon(_) => true,

@@ -6,12 +6,12 @@
 //! what to do next.
 //!
 //! Invariants:
-//! - requests are executed in the order in which they came. Two exceptions, both of RFC 4511:
-//!   Abandon, Cancel and Unbind are looked for ahead of a parked search; writes may be submitted
+//! - requests are executed in the order received, with two exceptions, both of RFC 4511:
+//!   Abandon, Cancel and Unbind are looked for behind a parked search; writes may be submitted
 //!   while earlier ones wait for their place in the order;
-//! - a search that stays holds nothing up: it has a turn when the output is sent and there is news.
-//!   Only while it sends a message in parts everything else waits;
-//! - one call appends at most [`OUTPUT_BYTES_MAX`] and what one message yields;
+//! - a following search blocks no other request: it has a turn when the output is sent and there is
+//!   news, except that other requests wait while it sends a message in parts;
+//! - one call appends at most [`OUTPUT_BYTES_MAX`] and the output of one message;
 //! - an idle connection owns no buffer.
 
 use std::time::Duration;
@@ -34,19 +34,19 @@ mod concern;
 mod tests;
 mod turn;
 
-/// Output that has not been sent beyond which a connection executes nothing more.
+/// Bytes of unsent output beyond which a connection executes no requests.
 pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
-/// Input kept beside a parked search while looking for its Abandon.
+/// Maximum bytes of input kept while looking for an Abandon behind a parked search.
 pub const LOOK_AHEAD_BYTES_MAX: usize = 64 << 10;
 
-/// What holds for every connection of a server.
+/// Rules for every connection of a server.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// The limits on one message.
+    /// Decoding limits of a message.
     pub limits: DecodeLimits,
-    /// The longest message, in bytes, before somebody has authenticated.
+    /// Maximum length of a message in bytes while the client is anonymous.
     pub anonymous_message_bytes_max: usize,
-    /// Accept passwords over connections that anybody on the way can read.
+    /// Whether passwords are accepted over connections that can be read on the way.
     pub allow_cleartext_binds: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Rules {
 enum State {
     /// Requests are executed.
     Open,
-    /// No more requests are executed; what was begun is finished, then the connection closes.
+    /// No requests are executed; unfinished operations are completed, then the connection closes.
     Ending,
     /// The output is flushed, then TLS begins.
     StartTls,
@@ -70,32 +70,32 @@ struct Parked<C> {
 /// One connection.
 pub struct Connection<S: Service> {
     session: S::Session,
-    /// Bytes received and not executed.
+    /// Bytes received and not yet executed.
     input: Vec<u8>,
-    /// A search that has more to say.
+    /// The parked search, if there is one.
     parked: Option<Parked<S::Cursor>>,
-    /// Start of the first message in `input` that look-ahead has not seen; 0 while no search is
+    /// Offset in `input` of the first message not examined by look-ahead; 0 while no search is
     /// parked.
     scanned: usize,
-    /// Searches that stay; they run beside everything else.
+    /// Following searches, which run beside other operations.
     followers: Followers<S::Follower>,
-    /// Operations whose completions have not come.
+    /// Number of operations whose completions have not arrived.
     waiting: u32,
     state: State,
-    /// The next message must wait until `waiting` is 0.
+    /// Whether the next message must wait until `waiting` is 0.
     stalled: bool,
-    /// `input` may begin with a whole message.
+    /// Whether `input` may begin with a whole message.
     more: bool,
-    /// The socket is on this machine, or TLS is established.
+    /// Whether the socket is on this machine or TLS is established.
     confidential: bool,
-    /// Whole messages that have come, counted round.
+    /// Number of whole messages received, which wraps around.
     heard: u32,
     /// Responses that the client waits for together.
     bundle: Bundle,
 }
 
 impl<S: Service> Connection<S> {
-    /// A new connection. `confidential` when nobody on the way can read it.
+    /// A new connection. `confidential` says that it cannot be read on the way.
     pub fn new(session: S::Session, confidential: bool) -> Self {
         Connection {
             session,
@@ -113,7 +113,8 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Executes the whole messages that end in `bytes`, appending responses to `out`.
+    /// Executes the whole messages in the input, to which `bytes` are added; appends responses to
+    /// `out`.
     pub fn receive(&mut self, service: &mut S, rules: &Rules, bytes: &[u8], out: &mut Vec<u8>) {
         if self.state == State::Closed {
             return;
@@ -134,8 +135,8 @@ impl<S: Service> Connection<S> {
         self.look_ahead(service, rules, out);
     }
 
-    /// Goes on with a parked search or with messages left in the input. Call it when the output
-    /// has been sent and [`Connection::can_proceed`].
+    /// Continues a parked search or the messages left in the input. To be called when the output
+    /// has been sent and [`Connection::can_proceed`] is true.
     pub fn proceed(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
         if self.followers.is_inside() {
             self.tell_news(service, out);
@@ -159,14 +160,15 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Appends the response of finished work. Messages that waited for it are left to
+    /// Appends the response of a completion. Messages that waited for it are left to
     /// [`Connection::proceed`].
     pub fn complete(&mut self, service: &mut S, completion: S::Completion, out: &mut Vec<u8>) {
         if let Some(id) = S::news(&completion) {
             self.followers.news(id);
             return;
         }
-        // Another search begins when nothing waits, so nothing completes inside its messages.
+        // A search begins only when no operation waits, so no completion arrives inside its
+        // messages.
         debug_assert!(!self.parked_is_inside());
         let out = match self.followers.is_inside() {
             true => self.followers.aside(),
@@ -174,16 +176,16 @@ impl<S: Service> Connection<S> {
         };
         let step = service.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
-        // A completed search never parks under an id of its own: what completes is a write, a
-        // bind, a compare or an extended operation.
+        // A completion never parks a search: it belongs to a write, a bind, a compare or an
+        // extended operation.
         self.follow(0, step);
         if self.waiting == 0 {
             self.stalled = false;
         }
     }
 
-    /// No more bytes will come: what was begun is finished and answered, then the connection
-    /// closes.
+    /// Handles the end of input: unfinished operations are completed and answered, then the
+    /// connection closes.
     pub fn end_of_input(&mut self, service: &mut S) {
         if self.input.is_empty() {
             service.heard_all(&self.session);
@@ -196,8 +198,8 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// The server stops: no new request is executed, and what was begun is answered.
-    /// Call [`Connection::farewell`] once [`Connection::is_quiet`].
+    /// Stops executing requests; unfinished operations are completed. [`Connection::farewell`] is
+    /// to be called once [`Connection::is_quiet`] is true.
     pub fn stop_executing(&mut self) {
         if self.state == State::Open || self.state == State::StartTls {
             self.state = State::Ending;
@@ -208,24 +210,25 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Appends a Notice of Disconnection that says why (RFC 4511 §4.4.1), and closes.
+    /// Appends a Notice of Disconnection with the reason (RFC 4511 §4.4.1), and closes the
+    /// connection.
     pub fn farewell(&mut self, service: &mut S, why: &str, out: &mut Vec<u8>) {
         let inside = self.is_inside_message();
         self.drop_parked(service);
         if inside {
-            // The notice would be part of the message.
+            // A notice inside a message would become part of that message.
             self.state = State::Closed;
         } else if self.state != State::Closed {
             self.disconnect(ResultCode::UNAVAILABLE, why, out);
         }
     }
 
-    /// Whether a notice can still be given.
+    /// Whether a notice can still be sent.
     pub fn may_say_farewell(&self) -> bool {
         self.state != State::Closed
     }
 
-    /// TLS is established.
+    /// Records that TLS is established.
     pub fn secured(&mut self, service: &mut S) {
         service.secured(&mut self.session);
         self.confidential = true;
@@ -234,7 +237,7 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Gives up what was begun; nothing more can be sent.
+    /// Drops all operations; no more output can be sent.
     pub fn abort(&mut self, service: &mut S) {
         self.drop_parked(service);
         service.forget(&mut self.session);
@@ -242,7 +245,7 @@ impl<S: Service> Connection<S> {
         self.state = State::Closed;
     }
 
-    /// How long this much output may wait for more of it; `None`: it must be sent.
+    /// How long output of this length may be held; `None` if it must be sent.
     pub fn patience(&self, bytes: usize) -> Option<Duration> {
         match self.state {
             State::Open => self.bundle.patience(bytes),
@@ -250,17 +253,17 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Output has waited long enough.
+    /// Ends the bundle, because output was held long enough.
     pub fn end_bundle(&mut self) {
         self.bundle.end();
     }
 
-    /// Whether requests that come now would be executed at once.
+    /// Whether new requests would be executed at once.
     pub fn takes_requests(&self) -> bool {
         self.state == State::Open && self.is_free() && !self.more && self.input.is_empty()
     }
 
-    /// Whether nothing holds the next request up.
+    /// Whether the next request can be executed.
     fn is_free(&self) -> bool {
         self.parked.is_none() && !self.stalled && !self.followers.is_inside()
     }
@@ -282,13 +285,13 @@ impl<S: Service> Connection<S> {
         self.parked.is_some() || (self.more && !self.stalled) || self.followers.are_behind()
     }
 
-    /// Whether [`Connection::proceed`] goes on with something that has had a slice already.
+    /// Whether [`Connection::proceed`] would continue work that has had a slice already.
     pub fn is_long(&self) -> bool {
         self.parked.is_some() || self.followers.are_behind()
     }
 
-    /// Counts the input it keeps, and so many bytes of output; closes when that is more than it may
-    /// keep, and says why if no output is in the way.
+    /// Counts the kept input and `output` bytes; above the limit closes the connection, with a
+    /// notice if no output is waiting.
     pub fn count_buffers(&mut self, service: &mut S, output: usize, out: &mut Vec<u8>) {
         let bytes = self.input.capacity() + output;
         if self.state != State::Closed
@@ -303,22 +306,22 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// How much input it keeps, in bytes.
+    /// Length of the kept input in bytes.
     pub fn input_bytes(&self) -> usize {
         self.input.capacity()
     }
 
-    /// Whose share of the thread its work counts to.
+    /// The purse to which the connection's work counts.
     pub fn purse(&self, service: &S) -> u64 {
         service.purse(&self.session)
     }
 
-    /// Whether searches stay on this connection, so that its client may well be silent.
+    /// Whether there are following searches, so that an idle client is expected.
     pub fn is_following(&self) -> bool {
         !self.followers.is_empty()
     }
 
-    /// Whether nothing that was begun is unfinished.
+    /// Whether no operation is unfinished.
     pub fn is_quiet(&self) -> bool {
         self.parked.is_none() && self.waiting == 0 && !self.followers.is_inside()
     }
@@ -337,17 +340,17 @@ impl<S: Service> Connection<S> {
         self.state == State::StartTls
     }
 
-    /// How many whole messages have come, counted round; 0 only before the first.
+    /// Number of whole messages received, which wraps around; 0 only before the first.
     pub fn heard(&self) -> u32 {
         self.heard
     }
 
-    /// Whether nobody is authenticated.
+    /// Whether the client is anonymous.
     pub fn is_anonymous(&self, service: &S) -> bool {
         service.is_anonymous(&self.session)
     }
 
-    /// Whether the client owes us the rest of a message.
+    /// Whether the input ends inside a message.
     pub fn owes_rest(&self) -> bool {
         !self.input.is_empty() && self.is_quiet() && !self.more
     }
@@ -362,8 +365,8 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Executes messages from `bytes` until one must wait or the turn is over; returns how many
-    /// bytes were taken.
+    /// Executes messages in `bytes` until one must wait or the turn is over; returns the number of
+    /// bytes taken.
     fn execute(
         &mut self,
         service: &mut S,
@@ -397,7 +400,7 @@ impl<S: Service> Connection<S> {
                 }
             }
         }
-        // RFC 4511 §4.14.1: nothing may follow StartTLS before its response. Executing it after
+        // RFC 4511 §4.14.1: no request may follow StartTLS before its response. Executing it after
         // the handshake would let an attacker inject requests into the protected session.
         if self.state == State::StartTls && taken < bytes.len() {
             self.disconnect(ResultCode::PROTOCOL_ERROR, "requests behind StartTLS", out);
@@ -415,7 +418,7 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Executes one message; false when it must wait for completions.
+    /// Executes one message; false if it must wait for completions.
     fn execute_message(
         &mut self,
         service: &mut S,
@@ -454,7 +457,7 @@ impl<S: Service> Connection<S> {
         true
     }
 
-    /// What a request means for searches that stay. True when that is all it means.
+    /// Applies a request to the following searches. True if it concerns nothing else.
     fn ends_following(
         &mut self,
         service: &mut S,
@@ -464,7 +467,7 @@ impl<S: Service> Connection<S> {
         match &message.request {
             _ if insists(message) && !matches!(message.request, Request::Bind(_)) => false,
             Request::Abandon(target) => self.followers.remove(*target).is_some(),
-            // RFC 4511 §4.2.1: nothing goes on under another identity.
+            // RFC 4511 §4.2.1: no operation continues under another identity.
             Request::Bind(_) => {
                 self.followers.clear();
                 false
@@ -482,7 +485,7 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Gives one search that stays its turn.
+    /// Gives one following search its turn.
     fn tell_news(&mut self, service: &mut S, out: &mut Vec<u8>) {
         let Some((id, mut follower)) = self.followers.take_turn() else {
             return;
@@ -496,9 +499,9 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// What the connection itself refuses.
+    /// The refusal of a request that the connection itself refuses; `None` for others.
     fn refusal(&self, service: &S, rules: &Rules, message: &Message<'_>) -> Option<LdapResult> {
-        // RFC 4511 §4.1.1.1: it could not be told whose responses are whose.
+        // RFC 4511 §4.1.1.1: responses could not be assigned to their requests.
         let is_answered = ResultKind::of(message.request.tag()).is_some();
         if is_answered && self.followers.has(message.id) {
             let text = "the message id is that of a search that has not ended";
@@ -523,7 +526,7 @@ impl<S: Service> Connection<S> {
                 )),
                 _ => None,
             },
-            // RFC 4511 §4.14.1: no operation may be outstanding.
+            // RFC 4511 §4.14.1: no operation may be unfinished.
             Request::Extended(it) if it.name == oid::START_TLS && !self.followers.is_empty() => {
                 let text = "a search of this connection has not ended";
                 Some(LdapResult::new(ResultCode::OPERATIONS_ERROR, text))
@@ -532,9 +535,9 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Answers a whole frame that is not a request: to the request where it can be told which,
-    /// otherwise to the connection. Wrong lengths end the session in any case: nothing after them
-    /// can be trusted (RFC 4511 §4.1.1).
+    /// Answers a whole frame that is no request: as a response if its message id is readable, else
+    /// as a notice. Wrong lengths end the session, because later bytes cannot be trusted (RFC 4511
+    /// §4.1.1).
     fn refuse_malformed(
         &mut self,
         service: &mut S,
@@ -571,15 +574,15 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    /// Looks for an Abandon or Cancel of the parked search, and for Unbind, in the input behind
-    /// it (RFC 4511 §4.3, §4.11; RFC 3909).
+    /// Looks in the input behind a parked search for its Abandon or Cancel, and for Unbind (RFC
+    /// 4511 §4.3, §4.11; RFC 3909).
     fn look_ahead(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
         while let Some(Parked { id: parked, .. }) = self.parked {
             if self.is_inside_message() {
                 return;
             }
             let rest = self.input.get(self.scanned..).unwrap_or_default();
-            // Junk is answered in its turn.
+            // Malformed input is answered in its turn.
             let Ok(Some(length)) = frame(rest, self.message_bytes_max(service, rules)) else {
                 return;
             };
@@ -603,13 +606,13 @@ impl<S: Service> Connection<S> {
             self.input.drain(self.scanned..self.scanned + length);
             self.drop_parked(service);
             self.bundle.end();
-            // What stands before and behind is executed by `proceed`.
+            // Messages before and behind it are executed by `proceed`.
             (self.scanned, self.more) = (0, true);
         }
     }
 
-    /// Whether a part of a message is in the output and the rest is still to come: nothing may be
-    /// put in between.
+    /// Whether a part of a message is in the output, so that no other bytes may follow before the
+    /// rest.
     fn is_inside_message(&self) -> bool {
         self.followers.is_inside() || self.parked_is_inside()
     }

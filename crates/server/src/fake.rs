@@ -1,4 +1,4 @@
-//! A service of few lines that answers like a directory, for tests of what stands before it.
+//! A small service that answers like a directory, for tests of the layers in front of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,21 +13,21 @@ use protocol::{
 use crate::inbox::Inbox;
 use crate::service::{Service, Step};
 
-/// Answers searches as their base says, `entries bytes slice`: so many entries of so many bytes,
-/// so many of them at a time. Writes wait until somebody completes them.
+/// Answers searches as their base says, `entries bytes slice`: number of entries, length of each in
+/// bytes, number in a slice. Writes wait until the test completes them.
 #[derive(Default)]
 pub struct Fake {
-    /// What was done, in order.
+    /// Calls received, in order.
     pub log: Vec<String>,
-    /// Where writes go.
+    /// Receiver of writes.
     pub writer: Option<Sender<Done>>,
-    /// Entries that have been written to an output.
+    /// Number of entries written to an output.
     pub entries: Arc<AtomicUsize>,
-    /// Rounds of waiting.
+    /// Number of times the thread went to sleep.
     pub sleeps: Arc<AtomicUsize>,
-    /// Operations that may wait.
+    /// Maximum number of waiting operations.
     pub pending_max: u32,
-    /// Every turn is over as soon as that is asked for.
+    /// Whether every turn is over when asked.
     pub hurried: bool,
 }
 
@@ -42,15 +42,15 @@ pub struct FakeCursor {
     entries: usize,
     bytes: usize,
     slice: usize,
-    /// Each entry comes in two parts.
+    /// Whether each entry is sent in two parts.
     halves: bool,
-    /// The second part.
+    /// The second part of the current entry.
     rest: Vec<u8>,
 }
 
 impl FakeCursor {
-    /// What a base asks for: entries, bytes of their names, entries at a time, 2 for two parts of
-    /// each; 1 where nothing is said.
+    /// Parses a base: number of entries, length of their names, entries in a slice, and 2 for
+    /// sending each in two parts; 1 for missing numbers.
     fn of(id: MessageId, base: &str) -> FakeCursor {
         let mut numbers = base.split_whitespace().map(|it| it.parse().unwrap_or(1));
         let mut next = || numbers.next().unwrap_or(1);
@@ -65,17 +65,17 @@ impl FakeCursor {
     }
 }
 
-/// A search that stays, begun by the base `follow`: says one entry at each turn, and
-/// takes two turns to begin with. Of the base `follow halves` each entry comes in two parts.
+/// A following search, begun with the base `follow`: sends one entry in each turn, and takes two
+/// turns at the beginning. With `follow halves` it sends each entry in two parts.
 pub struct FakeFollower {
     id: MessageId,
     said: bool,
     halves: bool,
-    /// The second part.
+    /// The second part of the current entry.
     rest: Vec<u8>,
 }
 
-/// A write that is done; of the kind of a search, news for it.
+/// A completed write; with the kind of a search, news for that search.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
     pub session: u64,
@@ -83,7 +83,7 @@ pub struct Done {
     pub kind: ResultKind,
 }
 
-/// Gives finished writes back, as a writer thread does, until the senders are gone.
+/// Returns completed writes, as a writer thread does, until the senders are dropped.
 pub fn complete_all(writes: &Receiver<Done>, inbox: &Inbox<Done>) {
     while let Ok(first) = writes.recv() {
         inbox.completions(std::iter::once(first).chain(writes.try_iter()).collect());
@@ -239,7 +239,7 @@ impl Service for Fake {
             }
         }
         out.append(&mut follower.rest);
-        // What there is at the beginning takes two turns.
+        // The initial content takes two turns.
         if std::mem::replace(&mut follower.said, true) {
             Followed::CaughtUp
         } else {
@@ -355,7 +355,7 @@ pub mod say {
         )
     }
 
-    /// A compare whose client waits for so many responses.
+    /// A compare that announces `responses` responses.
     pub fn announce(id: MessageId, responses: u32, delay_us_max: Option<u32>) -> Vec<u8> {
         let asked = control::QueueLength {
             responses,

@@ -1,30 +1,31 @@
-//! The searches of one connection that stay: each is at rest until there is news for it, and has
-//! its turn when the client has taken what was said before. One that has sent a part of a message
-//! has every turn until the rest is sent, and nobody else says anything meanwhile.
+//! The following searches of one connection. Each rests until there is news, and has its turn when
+//! the client has taken the earlier output. One that has sent a part of a message has every turn
+//! until the rest is sent, and no other output is sent meanwhile.
 
 use std::collections::VecDeque;
 
 use protocol::MessageId;
 
-/// The searches that stay. There are none on most connections, and then this owns nothing.
+/// The following searches of a connection. Most connections have none, and then this owns no
+/// memory.
 pub struct Followers<F> {
     present: Option<Box<Present<F>>>,
 }
 
 struct Present<F> {
     queue: VecDeque<Entry<F>>,
-    /// The first of them has sent a part of a message.
+    /// Whether the first of them has sent a part of a message.
     inside: bool,
-    /// Responses that came to be meanwhile.
+    /// Responses of other operations, held until the message is complete.
     aside: Vec<u8>,
-    /// None of them has another turn once it is not inside a message.
+    /// Whether all end once none is inside a message.
     ending: bool,
 }
 
 struct Entry<F> {
     id: MessageId,
     follower: F,
-    /// There may be something to tell.
+    /// Whether there may be news.
     behind: bool,
 }
 
@@ -35,12 +36,12 @@ impl<F> Default for Followers<F> {
 }
 
 impl<F> Followers<F> {
-    /// Another one, with everything to tell.
+    /// Adds a search, which has everything to send.
     pub fn add(&mut self, id: MessageId, follower: F) {
         self.present().put(id, follower, true);
     }
 
-    /// There is news for a search, if it is still there.
+    /// Records news for a search, if it still exists.
     pub fn news(&mut self, id: MessageId) {
         if let Some(present) = &mut self.present {
             for entry in present.queue.iter_mut().filter(|it| it.id == id) {
@@ -49,13 +50,13 @@ impl<F> Followers<F> {
         }
     }
 
-    /// Whether there is a search of this message id.
+    /// Whether there is a search with this message id.
     pub fn has(&self, id: MessageId) -> bool {
         let present = self.present.as_ref();
         present.is_some_and(|it| it.queue.iter().any(|it| it.id == id))
     }
 
-    /// Takes the search of this message id out.
+    /// Removes the search with this message id; `None` if there is none.
     pub fn remove(&mut self, id: MessageId) -> Option<F> {
         let queue = &mut self.present.as_mut()?.queue;
         let at = queue.iter().position(|it| it.id == id)?;
@@ -66,7 +67,8 @@ impl<F> Followers<F> {
         removed
     }
 
-    /// Takes the next one out whose turn it is. It is to be given back, unless it has ended.
+    /// Takes out the search whose turn is next, to be returned by [`give_back`](Self::give_back)
+    /// unless it has ended.
     pub fn take_turn(&mut self) -> Option<(MessageId, F)> {
         let present = self.present.as_mut()?;
         let at = present.queue.iter().position(|it| it.behind)?;
@@ -74,7 +76,7 @@ impl<F> Followers<F> {
         present.queue.remove(at).map(|it| (it.id, it.follower))
     }
 
-    /// Gives back what [`Followers::take_turn`] took out; others come before it.
+    /// Returns the search taken by [`Followers::take_turn`], behind the others.
     pub fn give_back(&mut self, id: MessageId, follower: F, behind: bool) {
         let present = self.present();
         if !present.ending {
@@ -82,7 +84,7 @@ impl<F> Followers<F> {
         }
     }
 
-    /// The same for one that has sent a part of a message: it is the next again.
+    /// Returns a search that is inside a message, in front of the others.
     pub fn give_back_inside(&mut self, id: MessageId, follower: F) {
         let present = self.present();
         present.inside = true;
@@ -93,33 +95,33 @@ impl<F> Followers<F> {
         });
     }
 
-    /// Whether one of them has sent a part of a message.
+    /// Whether one of them is inside a message.
     pub fn is_inside(&self) -> bool {
         self.present.as_ref().is_some_and(|it| it.inside)
     }
 
-    /// Where responses go that come to be while one of them is inside a message.
+    /// Buffer for responses of other operations while one of them is inside a message.
     pub fn aside(&mut self) -> &mut Vec<u8> {
         &mut self.present().aside
     }
 
-    /// Whether one of them has something to tell.
+    /// Whether one of them has news.
     pub fn are_behind(&self) -> bool {
         let present = self.present.as_ref();
         present.is_some_and(|it| it.queue.iter().any(|it| it.behind))
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.present.as_ref().is_none_or(|it| it.queue.is_empty())
     }
 
-    /// Gives all of them up.
+    /// Drops all of them.
     pub fn clear(&mut self) {
         self.present = None;
     }
 
-    /// Gives all of them up; one that is inside a message when the message is sent.
+    /// Drops all of them; one that is inside a message is dropped when the message is complete.
     pub fn end(&mut self) {
         match &mut self.present {
             Some(present) if present.inside => {

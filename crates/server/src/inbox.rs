@@ -1,7 +1,7 @@
-//! What other threads leave for a serving thread: sockets, finished work, the word to stop.
+//! The inbox of a serving thread: sockets, completions and requests from other threads.
 //!
-//! Leaving something costs a lock that is held for a vector append, and one wake of the thread
-//! for everything that has gathered since it last looked.
+//! Adding an item costs a lock held for a vector append, and one wake of the thread for all items
+//! added since it last looked.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,32 +12,32 @@ use tokio::sync::Notify;
 use crate::admission::Ticket;
 use crate::thread::Shared;
 
-/// A socket that was accepted and not yet looked at.
+/// An accepted socket.
 #[derive(Debug)]
 pub struct Accepted {
     /// The socket, non-blocking.
     pub socket: OwnedFd,
-    /// A Unix domain socket rather than TCP.
+    /// Whether it is a Unix domain socket rather than TCP.
     pub unix: bool,
-    /// TLS from the first byte.
+    /// Whether TLS begins with the first byte.
     pub tls: bool,
-    /// A header of a proxy comes first.
+    /// Whether a PROXY header comes first.
     pub proxied: bool,
-    /// Who is at the other end.
+    /// The other end.
     pub peer: Peer,
-    /// Its place among the connections counted.
+    /// Its share of the connection counters.
     pub ticket: Ticket,
 }
 
-/// What has gathered.
+/// Items in the inbox.
 #[derive(Debug)]
 pub struct Contents<C> {
     pub sockets: Vec<Accepted>,
     pub completions: Vec<C>,
     pub stop: bool,
-    /// What holds for connections from now on.
+    /// New state for all connections, after a reload.
     pub shared: Option<Arc<Shared>>,
-    /// The thread is to look up, and may wait again.
+    /// Whether the thread is only to be woken.
     pub called: bool,
 }
 
@@ -80,7 +80,7 @@ impl<C> Default for Inbox<C> {
 }
 
 impl<C> Inbox<C> {
-    /// Leaves finished work.
+    /// Adds completions.
     pub fn completions(&self, completions: Vec<C>) {
         if completions.is_empty() {
             return;
@@ -94,7 +94,7 @@ impl<C> Inbox<C> {
         });
     }
 
-    /// Leaves a new socket.
+    /// Adds a new socket.
     pub fn socket(&self, accepted: Accepted) {
         self.leave(|contents| contents.sockets.push(accepted));
     }
@@ -104,19 +104,19 @@ impl<C> Inbox<C> {
         self.leave(|contents| contents.stop = true);
     }
 
-    /// Leaves what holds for connections from now on.
+    /// Replaces the state for all connections.
     pub fn share(&self, shared: Arc<Shared>) {
         self.leave(|contents| contents.shared = Some(shared));
     }
 
-    /// Has the thread look up if it waits.
+    /// Wakes the thread if it waits.
     pub fn call(&self) {
         self.leave(|contents| contents.called = true);
     }
 
     fn leave(&self, put: impl FnOnce(&mut Contents<C>)) {
         let mut contents = self.lock();
-        // Whoever filled the empty inbox has woken the thread, which has not looked yet.
+        // The thread that filled the empty inbox has woken it, and it has not looked yet.
         let wake = contents.is_empty();
         put(&mut contents);
         drop(contents);
@@ -125,7 +125,7 @@ impl<C> Inbox<C> {
         }
     }
 
-    /// Waits until there is something, and takes all of it.
+    /// Waits until the inbox has items, and takes them all.
     pub async fn take(&self) -> Contents<C> {
         loop {
             let contents = std::mem::take(&mut *self.lock());
@@ -136,8 +136,7 @@ impl<C> Inbox<C> {
         }
     }
 
-    /// A vector is whole between any two operations on it, so a panic elsewhere is no reason to
-    /// stop.
+    /// A vector is valid between any two operations, so a panic of another thread does not matter.
     fn lock(&self) -> MutexGuard<'_, Contents<C>> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
 //! Sockets, threads, TLS, settings and logging: everything that waits.
 //!
-//! [`start`] opens a node's directory and serves it; [`Server`] tells where, and stops it. One
-//! acceptor hands each socket to the serving thread with the fewest connections; a serving thread
-//! owns its connections and its `directory::Worker` and shares nothing but its inbox.
+//! [`start`] opens a node's directory and serves it; [`Server`] names its addresses and stops it.
+//! One acceptor assigns each socket to the serving thread with the fewest connections; a serving
+//! thread owns its connections and its `directory::Worker` and shares only its inbox.
 
 mod acceptor;
 mod admission;

@@ -1,24 +1,24 @@
-//! How many connections there may be at a time, in numbers and in words.
+//! Limits on the number of connections, as numbers and as text.
 
 use std::fmt;
 
 use crate::resources::OpenFiles;
 use crate::settings::Connections;
 
-/// How many connections there may be at a time, and what says so.
+/// Limits on the number of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// As many as are taken.
+    /// Maximum in total.
     pub total: usize,
-    /// As many as are taken from one address; 0: no limit.
+    /// Maximum from one address; 0 for no limit.
     pub per_address: usize,
-    /// `connections.total_max`; 0: no limit.
+    /// Value of `connections.total_max`; 0 for no limit.
     asked: usize,
     open_files: OpenFiles,
 }
 
 impl ConnectionLimits {
-    /// What the settings ask for, as far as files may be opened.
+    /// The limits in the settings, reduced to the number of files that may be open.
     pub fn new(settings: &Connections, open_files: OpenFiles) -> Self {
         let (asked, room) = (settings.total_max, open_files.room);
         ConnectionLimits {
@@ -29,23 +29,23 @@ impl ConnectionLimits {
         }
     }
 
-    /// What other settings ask for, with as many open files.
+    /// The limits in other settings, with an equal number of open files.
     pub fn with(&self, settings: &Connections) -> Self {
         ConnectionLimits::new(settings, self.open_files)
     }
 
-    /// As many as there may be; `None` for any number.
+    /// Maximum number of connections; `None` for no limit.
     pub fn most(&self) -> Option<usize> {
         (self.asked > 0 || self.open_files.limit.is_some()).then_some(self.total)
     }
 
-    /// Whether there is less room than `connections.total_max` asks for.
+    /// Whether open files allow fewer connections than `connections.total_max`.
     pub fn falls_short(&self) -> bool {
         self.asked > self.open_files.room
     }
 }
 
-/// In words, for whoever starts the server.
+/// The limits in words, printed at the start of the server.
 impl fmt::Display for ConnectionLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.open_files.limit {

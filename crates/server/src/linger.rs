@@ -1,8 +1,8 @@
-//! Seeing a client off that may still be sending.
+//! Closes connections whose client may still be sending.
 //!
-//! A socket that is closed with input unread is reset, and what the client has not received by then
-//! is thrown away: answers of requests that were executed. So after the last response input is read
-//! and dropped until the client closes, is silent, or has had its time.
+//! Closing a socket with unread input resets it, and output that the client has not received is
+//! lost: responses to executed requests. So after the last response input is read and dropped until
+//! the client closes, falls silent, or exceeds a time limit.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,14 +13,13 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::socket::Socket;
 
-/// A client that was silent when the output ended, and is for so long, has heard the end or never
-/// will.
+/// Time of silence after which a client that was silent at the end of the output is closed.
 const SILENCE: Duration = Duration::from_millis(100);
-/// The same for a client that was sending.
+/// Time of silence after which a client that was sending is closed.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Nobody may send for longer.
+/// Maximum time for which a client may go on sending.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// Reads in one turn.
+/// Maximum number of reads in one turn.
 const READS: usize = 4;
 
 /// A connection whose output has ended.
@@ -30,7 +29,7 @@ pub struct Linger {
 }
 
 impl Linger {
-    /// From now on.
+    /// Begins now.
     pub fn begin() -> Linger {
         Linger {
             silence: Box::pin(sleep(SILENCE)),
@@ -38,7 +37,7 @@ impl Linger {
         }
     }
 
-    /// Drops input; ready when the socket can be closed.
+    /// Reads and drops input; ready when the socket can be closed.
     pub fn poll(
         &mut self,
         socket: &mut Socket,
@@ -54,7 +53,7 @@ impl Linger {
                 Poll::Pending => return self.silence.as_mut().poll(cx),
             }
         }
-        // Others come first.
+        // Other connections have their turn first.
         cx.waker().wake_by_ref();
         Poll::Pending
     }

@@ -1,9 +1,9 @@
 //! One connection with its socket: reads, executes, writes, waits.
 //!
-//! Read and output buffers belong to the thread and serve all its connections in turn; a
-//! connection owns bytes only while its client does not take them. So an idle connection costs
-//! its structure, and a request at depth one costs one read and one write. Short requests are left
-//! to the thread's round, which executes those of all connections together.
+//! Read and output buffers belong to the thread and serve all its connections in turn; a connection
+//! owns bytes only while its client does not take them. So an idle connection costs its structure
+//! only, and a request at depth one costs one read and one write. Short requests are left to the
+//! thread's round, which executes those of all connections together.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -22,33 +22,34 @@ use crate::socket::Socket;
 use crate::thread::{Desk, Shared};
 use crate::tls::{Received, Tls};
 
-/// Rounds of reading in one turn before other connections have theirs.
+/// Maximum number of reads in one turn.
 const ROUNDS: usize = 4;
-/// Longer input is executed at once: it has requests enough to keep the processor at one thing.
+/// Length of input in bytes from which on it is executed at once instead of in a round: it has
+/// enough requests to use the processor's caches.
 const JOINING_BYTES_MAX: usize = 4 << 10;
 
-/// What a connection's deadline is for.
+/// Purpose of a connection's deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing: it may wait as long as it likes.
+    /// No deadline.
     Nothing,
-    /// The TLS handshake and the first message.
+    /// End of the TLS handshake and the first message.
     FirstMessage,
-    /// The rest of a message.
+    /// End of the current message.
     Message,
     /// Taking responses.
     Write,
-    /// Saying something.
+    /// The next request.
     Idle,
 }
 
 /// One connection on one serving thread.
 pub struct Link<S: Service> {
-    /// Its number on the thread.
+    /// Number of the connection on its thread.
     pub id: u64,
-    /// Requests of it stand in the thread's round.
+    /// Whether the thread's round has requests of it.
     pub in_round: Cell<bool>,
-    /// Its place among those that wait for a turn.
+    /// Its place among the connections that wait for a turn.
     place: Cell<Place>,
     state: RefCell<State<S>>,
 }
@@ -57,64 +58,65 @@ struct State<S: Service> {
     socket: Socket,
     connection: Connection<S>,
     tls: Option<Box<Tls>>,
-    /// Output that the socket has not taken, from `sent` on. Empty most of the time.
+    /// Output that the socket has not taken, from `sent` on. Usually empty.
     unsent: Vec<u8>,
     sent: usize,
-    /// Output behind it that waits for more of it.
+    /// Output behind `unsent` that is held for a bundle.
     held: Option<Box<Held>>,
     /// Wakes the connection's task.
     waker: Option<Waker>,
-    /// The task wakes by itself when the socket has bytes.
+    /// Whether the task is woken when the socket has input.
     reading: bool,
-    /// A close_notify has been queued.
+    /// Whether a close_notify is queued.
     closing: bool,
-    /// The client has said that nothing more comes.
+    /// Whether the client has ended its output.
     ended: bool,
-    /// All is said and nothing goes on: the client is seen off.
+    /// State of closing the connection after all output was sent.
     linger: Option<Box<Linger>>,
-    /// The last deadline that was set, and whether something has moved since.
+    /// The purpose of the present deadline, and whether there was progress since it was set.
     due: Due,
     moved: bool,
-    /// Messages heard when it was set, and whether nobody was authenticated when bytes came last.
+    /// Number of messages received when it was set, and whether the client was anonymous at the
+    /// last input.
     heard: u32,
     anonymous: bool,
-    /// The deadline has passed.
+    /// Whether the deadline has passed.
     expired: bool,
-    /// It has its turn: what takes long may go on.
+    /// Whether it has its turn, so that long work may continue.
     given: bool,
-    /// Its last requests took all of a turn, and more are there.
+    /// Whether its last requests used up a turn and more are waiting.
     tired: bool,
-    /// What it keeps is counted.
+    /// Whether its buffers are counted.
     counted: bool,
-    /// It goes on when it has its turn.
+    /// Whether it waits for its turn.
     waits_for_turn: bool,
     _ticket: Ticket,
 }
 
-/// Output that waits, and until when.
+/// Output that is held, and until when.
 struct Held {
     bytes: Vec<u8>,
     until: Pin<Box<Sleep>>,
 }
 
-/// Where a connection stands with what takes more than one turn.
+/// State of a connection with regard to turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It waits for no turn.
+    /// The connection needs no turn.
     None,
-    /// It is to be put among those that wait.
+    /// The connection is to be queued for a turn.
     Wished,
-    /// It waits.
+    /// The connection is queued.
     Waiting,
-    /// It has its turn.
+    /// The connection has its turn.
     Given,
 }
 
-/// How a turn ended.
+/// Result of one step of the connection's task.
 enum Turn {
-    /// There may be more to do.
+    /// There may be more work.
     Again,
-    /// There is more to do, but others come first.
+    /// There is more work, but other connections come first.
     Yield,
     /// An event will wake the task.
     Wait,
@@ -161,7 +163,7 @@ impl<S: Service> Link<S> {
         }
     }
 
-    /// The connection's turn on its thread. Ready when it is closed.
+    /// Runs the connection's task. Ready when the connection is closed.
     pub fn poll(&self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Poll<()> {
         let state = &mut *self.state.borrow_mut();
         if !state
@@ -199,7 +201,7 @@ impl<S: Service> Link<S> {
         Poll::Pending
     }
 
-    /// Whose share of the thread its turn counts to, if it is to be put among those that wait.
+    /// The purse to queue the connection under; `None` if it needs no turn.
     #[inline]
     pub fn wish(&self, service: &S) -> Option<u64> {
         if self.place.get() != Place::Wished {
@@ -209,14 +211,14 @@ impl<S: Service> Link<S> {
         Some(self.state.borrow().connection.purse(service))
     }
 
-    /// It has its turn.
+    /// Gives the connection its turn.
     pub fn give_turn(&self) {
         self.place.set(Place::Given);
         self.state.borrow().wake();
     }
 
-    /// Appends the responses of finished work and sends them at once, without waking the
-    /// connection's task unless there is something left for it to do.
+    /// Appends the responses of completions and sends them at once. Wakes the connection's task
+    /// only if work is left for it.
     pub fn complete(
         &self,
         desk: &mut Desk<S>,
@@ -243,7 +245,7 @@ impl<S: Service> Link<S> {
         state.settle(sent, desk);
     }
 
-    /// Executes the requests that the round has of this connection, appending to `desk.out`.
+    /// Executes the requests of this connection in the round, appending to `desk.out`.
     pub fn execute(&self, desk: &mut Desk<S>, shared: &Shared, bytes: &[u8]) {
         self.in_round.set(false);
         let state = &mut *self.state.borrow_mut();
@@ -254,7 +256,7 @@ impl<S: Service> Link<S> {
         state.tired = state.connection.can_proceed();
     }
 
-    /// Sends what they gave.
+    /// Sends a part of `desk.out`, the responses to those requests.
     pub fn deliver(&self, desk: &mut Desk<S>, part: Range<usize>) {
         let state = &mut *self.state.borrow_mut();
         let length = part.len();
@@ -270,7 +272,7 @@ impl<S: Service> Link<S> {
         state.settle(sent, desk);
     }
 
-    /// What the connection's deadline is for from now on; `None` when the last one still holds.
+    /// The purpose of the deadline from now on; `None` if the present one remains.
     pub fn due(&self, idle_timeout: bool) -> Option<Due> {
         let state = &mut *self.state.borrow_mut();
         let handshaking = state.tls.as_ref().is_some_and(|it| it.is_handshaking());
@@ -291,16 +293,16 @@ impl<S: Service> Link<S> {
         let same_message = heard == std::mem::replace(&mut state.heard, heard);
         match due {
             _ if !same => Some(due),
-            // The time for the first message runs on, whatever little the client sends.
+            // The time for the first message continues, however little the client sends.
             Due::Nothing | Due::FirstMessage => None,
-            // So does that for each message of somebody unknown, who could have long parts of
-            // messages kept in memory otherwise.
+            // So does the time for each message of an anonymous client, which could otherwise keep
+            // parts of long messages in memory.
             Due::Message if state.anonymous && same_message => None,
             Due::Message | Due::Write | Due::Idle => moved.then_some(due),
         }
     }
 
-    /// The connection's time is over.
+    /// Handles the deadline.
     pub fn expire(&self) {
         let state = &mut *self.state.borrow_mut();
         tracing::debug!(connection = self.id, waited_for = ?state.due, "connection timed out");
@@ -308,7 +310,7 @@ impl<S: Service> Link<S> {
         state.wake();
     }
 
-    /// The server stops: nothing new is executed.
+    /// Stops executing requests, because the server stops.
     pub fn stop(&self) {
         let state = &mut *self.state.borrow_mut();
         state.connection.stop_executing();
@@ -317,8 +319,8 @@ impl<S: Service> Link<S> {
 }
 
 impl<S: Service> State<S> {
-    /// Counts what the connection keeps of input and output; ready when that is too much, and the
-    /// connection is to be closed at once.
+    /// Counts the buffers; ready if they exceed the limit, so that the connection is to be closed
+    /// at once.
     #[inline]
     fn count_buffers(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Poll<()> {
         let output = self.unsent.capacity();
@@ -342,13 +344,13 @@ impl<S: Service> State<S> {
         }
     }
 
-    /// After sending outside of the task: the task is woken if there is something for it to do.
+    /// Wakes the task after sending outside of it, if work is left for it.
     fn settle(&mut self, sent: io::Result<()>, desk: &mut Desk<S>) {
         if sent.is_err() {
             self.connection.abort(&mut desk.service);
         }
         let connection = &self.connection;
-        // Only the task can wait for the time of what is held.
+        // Only the task can wait for the time of held output.
         let idle = self.unsent.is_empty()
             && self.held.is_none()
             && !connection.can_proceed()
@@ -407,7 +409,7 @@ impl<S: Service> State<S> {
         }
     }
 
-    /// What is to do when all output has been sent; `None` when only reading helps.
+    /// The next step when all output has been sent; `None` if more input is needed.
     fn go_on(&mut self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Option<Turn> {
         desk.out.clear();
         if (desk.stopping || self.expired)
@@ -448,7 +450,7 @@ impl<S: Service> State<S> {
             return None;
         }
         if (self.tired || self.connection.is_long()) && !std::mem::take(&mut self.given) {
-            // Others come first; an Abandon may come meanwhile.
+            // Other connections come first; an Abandon may arrive meanwhile.
             self.waits_for_turn = true;
             return None;
         }
@@ -505,7 +507,7 @@ impl<S: Service> State<S> {
         }
         self.anonymous = self.connection.is_anonymous(service);
         self.tired = self.connection.can_proceed();
-        // A full buffer means that more is waiting: others come first.
+        // A full buffer means that more input waits: other connections come first.
         let full = length == desk.input.len();
         match self.send(desk, cx) {
             Turn::Again if full => Turn::Yield,
@@ -513,7 +515,7 @@ impl<S: Service> State<S> {
         }
     }
 
-    /// Whether the bytes just read can be executed in a round with those of other connections.
+    /// Whether the input just read can be executed in a round with that of other connections.
     fn may_join(&self, desk: &Desk<S>, length: usize, cx: &mut Context<'_>) -> bool {
         length <= JOINING_BYTES_MAX
             && self.tls.is_none()
@@ -523,7 +525,7 @@ impl<S: Service> State<S> {
             && self.socket.is_empty(cx)
     }
 
-    /// Sends `desk.out`; what the socket does not take is kept.
+    /// Sends `desk.out`; keeps the bytes that the socket does not take.
     fn send(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Turn {
         if self.encrypt(&mut desk.out).is_err() {
             return Turn::Closed;
@@ -545,8 +547,8 @@ impl<S: Service> State<S> {
         Turn::Again
     }
 
-    /// Keeps output that the client waits for together with more. Otherwise what was held goes
-    /// before the new output.
+    /// Holds output if the client waits for more responses; else moves held output in front of the
+    /// new output.
     fn hold(&mut self, out: &mut Vec<u8>) -> bool {
         let bytes = self.held.as_ref().map_or(0, |it| it.bytes.len()) + out.len();
         match self.connection.patience(bytes) {
@@ -570,7 +572,7 @@ impl<S: Service> State<S> {
         }
     }
 
-    /// Lets go of what is held when its time is over or nothing more is to wait for.
+    /// Releases held output when its time is over or no more responses are expected.
     fn release(&mut self, cx: &mut Context<'_>) {
         let Some(held) = &mut self.held else {
             return;
@@ -585,14 +587,14 @@ impl<S: Service> State<S> {
         }
     }
 
-    /// As `send`, outside the connection's task.
+    /// Like `send`, outside the connection's task.
     fn send_now(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         let sent = self.try_send(out)?;
         self.keep(out, sent);
         Ok(())
     }
 
-    /// The same for a part of a buffer that others share.
+    /// Like `send_now`, for a part of a shared buffer.
     fn send_part(&mut self, out: &[u8]) -> io::Result<()> {
         let sent = self.try_send(out)?;
         if sent < out.len() {
@@ -602,7 +604,8 @@ impl<S: Service> State<S> {
         Ok(())
     }
 
-    /// Sends what the socket takes at once, unless other output goes before it; how much it was.
+    /// Sends bytes that the socket takes at once, unless earlier output is unsent; returns their
+    /// number.
     #[inline]
     fn try_send(&self, out: &[u8]) -> io::Result<usize> {
         let mut sent = 0;
@@ -617,14 +620,14 @@ impl<S: Service> State<S> {
         Ok(sent)
     }
 
-    /// Keeps what was not sent of `out`.
+    /// Keeps the unsent bytes of `out`.
     fn keep(&mut self, out: &mut Vec<u8>, sent: usize) {
         if sent == out.len() {
             return;
         }
         self.moved = true;
         if self.unsent.is_empty() && (out.len() - sent) * 2 > out.capacity() {
-            // Most of the buffer is still to go: the connection takes it as it is.
+            // Most of the buffer is unsent, so the connection takes the buffer itself.
             self.sent = sent;
             self.unsent = std::mem::take(out);
         } else {
@@ -662,8 +665,8 @@ impl<S: Service> State<S> {
 mod tests {
     use super::*;
 
-    /// A hundred thousand connections are a hundred thousand of these. What else one costs is its
-    /// task and its place in the event queue (some 600 bytes), and what is bound to it.
+    /// A hundred thousand connections are as many of these structures. Each also costs its task and
+    /// its place in the event queue (some 600 bytes), and memory bound to it.
     #[test]
     fn a_connection_takes_less_than_a_kilobyte() {
         let bytes = size_of::<Link<directory::Worker>>();

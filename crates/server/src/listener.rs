@@ -1,4 +1,4 @@
-//! Sockets that listen, and who is at the other end of what they accept.
+//! Listening sockets, and the peers of accepted connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,16 +14,16 @@ use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
 
 use crate::settings::Listen;
 
-/// The kernel lowers it to its own limit.
+/// Backlog; the kernel lowers it to its own limit.
 const BACKLOG: i32 = 4096;
 
 /// A socket that listens.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
-    /// Where it listens, with the port that the system chose.
+    /// Its address, with the port chosen by the system.
     pub listen: Listen,
-    /// The socket file to remove in the end.
+    /// The socket file to remove at the end.
     file: Option<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ impl Listener {
     /// Begins to listen.
     ///
     /// # Errors
-    /// The address is in use, forbidden or not of this machine.
+    /// The address is in use, forbidden, or not one of this machine.
     pub fn bind(listen: &Listen) -> io::Result<Listener> {
         match listen {
             Listen::Tcp {
@@ -72,7 +72,7 @@ impl Listener {
         }
     }
 
-    /// The socket, to wait for connections on.
+    /// The socket, for polling.
     pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
@@ -108,8 +108,8 @@ impl Listener {
     }
 }
 
-/// Whether the client is on this machine: it speaks from a loopback address, or from the very
-/// address it speaks to.
+/// Whether the client is on this machine: its address is a loopback address, or equal to the
+/// address it connects to.
 fn is_local(client: IpAddr, socket: &OwnedFd) -> bool {
     let own = || {
         let address = rustix::net::getsockname(socket).ok()?;
@@ -129,7 +129,7 @@ fn bind_tcp(address: SocketAddr) -> io::Result<Socket> {
         if address.is_ipv6() && address.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
-        // Accepted sockets inherit these, so that they cost nothing per connection.
+        // Accepted sockets inherit these options, which saves system calls.
         socket.set_tcp_nodelay(true)?;
         socket.set_tcp_keepalive(
             &TcpKeepalive::new()
@@ -141,7 +141,7 @@ fn bind_tcp(address: SocketAddr) -> io::Result<Socket> {
         Ok(socket)
     };
     match bind(address) {
-        // A machine without IPv6 has every address in IPv4.
+        // Without IPv6, the unspecified address means IPv4.
         Err(error) if address.is_ipv6() && address.ip().is_unspecified() => {
             let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
             bind(v4).map_err(|_| error)
@@ -154,7 +154,7 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
     let address = SockAddr::unix(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
     if let Err(error) = socket.bind(&address) {
-        // A file that nobody listens on is left from a process that was killed.
+        // A file without a listener was left by a killed process.
         let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         let dead = error.kind() == io::ErrorKind::AddrInUse
             && probe
@@ -166,7 +166,7 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
         std::fs::remove_file(path)?;
         socket.bind(&address)?;
     }
-    // Who may do what is decided by who connects, not by who can open the file.
+    // Rights are decided by the connecting user, not by permission to open the file.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
     socket.listen(BACKLOG)?;
     Ok(socket)

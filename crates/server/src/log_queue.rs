@@ -10,17 +10,17 @@ use std::time::Duration;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that may wait. A line has a few hundred octets, and 10 KiB at most.
+/// Maximum number of waiting lines. A line has a few hundred octets, and 10 KiB at most.
 const LINES_MAX: usize = 4096;
-/// How long the end of the process waits for lines to be written.
+/// Maximum time for which the end of the process waits for lines to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The queue of this process; `None` until the first line of it.
+/// The queue of this process; its value is `None` if there is no thread.
 static QUEUE: OnceLock<Option<Queue>> = OnceLock::new();
 
 enum Item {
     Line(Vec<u8>),
-    /// Everything before it is written: say so.
+    /// Reports when all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
@@ -29,12 +29,12 @@ struct Queue {
     dropped: Arc<AtomicU64>,
 }
 
-/// Makes the writer of one event: warnings and errors, which are few, are written at once, since
-/// the process may be about to end; everything that clients can cause waits in the queue.
+/// Makes the writer for one event. Warnings and errors are few and are written at once, because the
+/// process may be about to end; events that clients can cause wait in the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Writers;
 
-/// Where one event is written to.
+/// Destination of one event.
 #[derive(Debug)]
 pub enum Writer {
     Direct(io::Stderr),
@@ -80,7 +80,7 @@ impl Write for Writer {
 }
 
 impl Queue {
-    /// `None` when the system gives no thread.
+    /// Starts the thread; `None` if the system gives none.
     fn start() -> Option<Queue> {
         let (sender, receiver) = sync_channel(LINES_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -99,11 +99,11 @@ impl Queue {
     }
 }
 
-/// Writes what comes until nobody sends any more.
+/// Writes lines until all senders are dropped.
 fn write_all(receiver: &Receiver<Item>, to: &mut impl Write, dropped: &AtomicU64) {
     for item in receiver {
         match item {
-            // A standard error that is closed loses lines.
+            // If standard error is closed, lines are lost.
             Item::Line(line) => drop(to.write_all(&line)),
             Item::Flush(done) => drop(done.try_send(())),
         }
@@ -117,12 +117,12 @@ fn write_all(receiver: &Receiver<Item>, to: &mut impl Write, dropped: &AtomicU64
     }
 }
 
-/// Waits until the lines that are queued now are written, two seconds at most.
+/// Waits until the queued lines are written, for at most two seconds.
 pub fn flush() {
     if let Some(Some(queue)) = QUEUE.get() {
         let (done, ended) = sync_channel(1);
         if queue.sender.try_send(Item::Flush(done)).is_ok() {
-            // The lines are lost if that takes too long.
+            // If that takes longer, the lines are lost.
             let _ = ended.recv_timeout(PATIENCE);
         }
     }

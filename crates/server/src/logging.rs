@@ -1,7 +1,7 @@
-//! Logging: events of the server to standard error, quiet unless something is wrong.
+//! Logs events of the server to standard error; by default only problems.
 //!
-//! Operations have a level of their own, by the target of their events: failed binds are logged
-//! always, each operation when `log.operations` or the level asks for it.
+//! Operations have a level of their own, by the target of their events: failed binds are always
+//! logged, other operations if `log.operations` or the level requests it.
 
 use std::io;
 use std::sync::OnceLock;
@@ -14,18 +14,18 @@ use tracing_subscriber::{fmt, reload};
 use crate::log_queue::{self, Writers};
 use crate::settings::{Log, LogFormat};
 
-/// Puts another filter in the place of the one in force; `None` before the start.
+/// Replaces the filter in force; unset before the start.
 static FILTER: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
 
 /// Starts logging for this process. Later calls change nothing, so that tests may call it too.
 pub fn start(log: &Log) {
     let builder = fmt()
         .with_writer(Writers)
-        // A standard error that is closed loses events. To say so would take another one, and end
-        // the process.
+        // If standard error is closed, events are lost. Reporting that would write to it again, and
+        // end the process.
         .log_internal_errors(false);
     let filter = filter(log);
-    // A subscriber that is already set stays: whoever set it knows better.
+    // A subscriber that the caller has set stays.
     match log.format {
         LogFormat::Text => {
             let ansi = io::IsTerminal::is_terminal(&io::stderr());
@@ -48,20 +48,19 @@ pub fn start(log: &Log) {
 }
 
 fn keep(set: impl Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync + 'static) {
-    // Setting fails only when nothing logs any more.
+    // Fails only when there is no subscriber any more.
     let set = move |filter| set(filter).unwrap_or_default();
     let _ = FILTER.set(Box::new(set));
 }
 
-/// Logs at another level, or operations or not, from now on. The format stays.
+/// Changes the level and the logging of operations. The format stays.
 pub fn set_filter(log: &Log) {
     if let Some(set) = FILTER.get() {
         set(filter(log));
     }
 }
 
-/// Waits until what was logged is written, if that takes no more than two seconds. For the end of
-/// the process.
+/// Waits until logged events are written, for at most two seconds. For the end of the process.
 pub fn flush() {
     log_queue::flush();
 }
@@ -71,7 +70,7 @@ fn filter(log: &Log) -> EnvFilter {
     EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("warn"))
 }
 
-/// The level, with one for operations unless it names one itself.
+/// The filter directives, with one for operations unless the level names them.
 fn directives(log: &Log) -> String {
     let target = operations_log::TARGET;
     let parts = || log.level.split(',').map(str::trim);
@@ -84,7 +83,7 @@ fn directives(log: &Log) -> String {
         false => LevelFilter::WARN,
     };
     let level = match general {
-        // These say everything.
+        // These levels include operations.
         Some(level @ (LevelFilter::DEBUG | LevelFilter::TRACE)) => level,
         _ => least,
     };
@@ -94,11 +93,11 @@ fn directives(log: &Log) -> String {
 /// Whether `level` is a filter that [`start`] understands.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A text that says what is wrong.
 pub fn check_level(level: &str) -> Result<(), String> {
     let expected = "expected error, warn, info, debug, trace, off or part=level,…";
     for part in level.split(',').map(str::trim) {
-        // The name of a part alone would ask for everything of it; a mistyped level is one.
+        // The name of a part alone would enable everything of it; a mistyped level looks like one.
         let known = part.rsplit_once('=').map_or(part, |(_, level)| level);
         let number = known.bytes().all(|it| it.is_ascii_digit());
         if number || known.parse::<LevelFilter>().is_err() {

@@ -1,5 +1,5 @@
-//! Connections that come through a proxy: the header that says who the client is is read before
-//! anything else, byte for byte, so that nothing behind it is taken.
+//! Connections through a proxy: reads the header with the client's address before anything else,
+//! byte by byte, so that no byte behind it is taken.
 
 use std::fmt;
 use std::io;
@@ -9,12 +9,12 @@ use tokio::io::AsyncReadExt;
 
 use crate::socket::Socket;
 
-/// Why the header did not come.
+/// Reason why there is no header.
 #[derive(Debug)]
 pub enum NoHeader {
-    /// The connection ended or failed before.
+    /// The connection ended or failed.
     Lost(io::Error),
-    /// Something else came.
+    /// Other bytes were received.
     Wrong(ProxyError),
 }
 

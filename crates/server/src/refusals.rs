@@ -1,47 +1,47 @@
-//! What the log hears about connections that were not taken: once for each interval, with their
-//! number, however many clients try again and again.
+//! Logs connections that were refused: one line for each interval, with their number, however often
+//! clients try.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// The shortest time between two such lines of the same kind.
+/// Minimum time between two lines of one kind.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is to be said of one kind.
+/// Refusals of one kind.
 #[derive(Debug, Default)]
 struct Kind {
     said: Option<Instant>,
-    /// Refused since then.
+    /// Number of refusals since the last line.
     count: u64,
-    /// Why, and from where the last one came.
+    /// Reason, and address of the last one.
     why: String,
     address: Option<IpAddr>,
 }
 
-/// Connections that were not taken.
+/// Refused connections.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    /// A limit of ours is reached, or what came is not what the listener is for.
+    /// Refused by a limit, or because the peer is none that the listener is for.
     limit: Kind,
-    /// The system opens no more files.
+    /// Refused because the system opens no more files.
     system: Kind,
 }
 
 impl Refusals {
-    /// A connection was refused.
+    /// Records a connection refused by the server.
     pub fn limit(&mut self, why: &dyn fmt::Display, address: Option<IpAddr>) {
         self.limit.note(why, address);
         self.tell(Instant::now());
     }
 
-    /// The system gave no connection.
+    /// Records a connection that the system could not provide.
     pub fn system(&mut self, why: &dyn fmt::Display) {
         self.system.note(why, None);
         self.tell(Instant::now());
     }
 
-    /// Logs what is to be said now; returns after how long there is more to say, if there is.
+    /// Logs the lines that are due; returns the time until the next one, if any.
     pub fn tell(&mut self, now: Instant) -> Option<Duration> {
         if let Some((count, Kind { why, address, .. })) = self.limit.due(now) {
             tracing::warn!(refused = count, last_address = ?address, "connections refused: {why}");
@@ -61,19 +61,19 @@ impl Kind {
     fn note(&mut self, why: &dyn fmt::Display, address: Option<IpAddr>) {
         self.count += 1;
         self.address = address;
-        // A client that tries again in a loop makes no text that nobody reads.
+        // Formatted only once in each interval, because a client may try in a loop.
         if self.count == 1 {
             self.why = why.to_string();
         }
     }
 
-    /// How long to be silent.
+    /// Time until the next line may be logged.
     fn wait(&self, now: Instant) -> Duration {
         let silent = self.said.map(|it| now.saturating_duration_since(it));
         silent.map_or(Duration::ZERO, |it| INTERVAL.saturating_sub(it))
     }
 
-    /// The number to say now; counting begins again.
+    /// The number to log now, if a line is due; resets the count.
     fn due(&mut self, now: Instant) -> Option<(u64, &Kind)> {
         if self.count == 0 || !self.wait(now).is_zero() {
             return None;

@@ -1,7 +1,7 @@
-//! Reading the settings again while the server serves: on SIGHUP, and when the administrator asks.
+//! Reads the settings again while the server serves: on SIGHUP, and when the administrator asks.
 //!
-//! Either all that can change changes, or nothing does: wrong settings leave the old ones. Open
-//! connections keep their limits of searches until they bind again; all else holds for them at
+//! Either all changeable settings change, or none: wrong settings leave the old ones in force. Open
+//! connections keep their search limits until they bind again; other settings apply to them at
 //! once.
 
 use std::fmt;
@@ -17,29 +17,29 @@ use crate::thread::Shared;
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
 
-/// Gives every serving thread what holds for its connections.
+/// Passes the state for all connections to the serving threads.
 type Share = Box<dyn Fn(&Arc<Shared>) + Send + Sync>;
 
-/// What can be changed, and how it stands.
+/// The parts of the server that can be changed.
 pub struct Reload {
     /// The settings in force.
     running: Mutex<Config>,
-    /// The counts of connections, with their limits.
+    /// Counters and limits of connections.
     pub admission: Arc<Admission>,
-    /// Who may say who the client is, at listeners for proxies.
+    /// Networks whose hosts may send PROXY headers, at listeners for proxies.
     pub proxies: Arc<ArcSwap<Vec<Network>>>,
-    /// `None` without TLS.
+    /// The certificate; `None` without TLS.
     pub certificate: Option<Arc<Certificate>>,
-    /// Tells the serving threads.
+    /// Passes new state to the serving threads.
     pub share: Share,
 }
 
-/// What came of reading the settings again.
+/// Result of reading the settings again.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
-    /// Settings that hold from now on.
+    /// Names of settings that have changed.
     changed: Vec<&'static str>,
-    /// Settings that hold after a restart.
+    /// Names of settings that change with a restart.
     waiting: Vec<&'static str>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Reload {
 }
 
 impl Reload {
-    /// With the settings that the server began with.
+    /// With the settings that the server started with.
     pub fn new(
         running: Config,
         admission: Arc<Admission>,
@@ -66,11 +66,10 @@ impl Reload {
         }
     }
 
-    /// Reads the settings and the certificate again, and logs what came of it. Returns that as one
-    /// line.
+    /// Reads settings and certificate again, logs the result, and returns it as one line.
     ///
     /// # Errors
-    /// What is wrong with a setting or a file; nothing has changed then.
+    /// A text that says what is wrong with a setting or file; nothing was changed.
     pub fn run(&self, set_limits: SetLimits<'_>) -> Result<String, String> {
         let done = self.try_run(set_limits).map(|report| report.text());
         match &done {
@@ -90,7 +89,7 @@ impl Reload {
             _ => None,
         };
         set_limits(&next.limits, &next.limit_rules).map_err(|it: Failure| it.to_string())?;
-        // Nothing fails from here on.
+        // No step fails from here on.
         if let Some((certificate, read)) = certificate {
             certificate.replace(read);
         }
@@ -174,7 +173,7 @@ impl Report {
     }
 }
 
-/// What the settings say for every connection.
+/// The state for all connections, from the settings.
 pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Shared {
     Shared {
         rules: Rules {

@@ -1,4 +1,4 @@
-//! What the system lends: open files, processors and memory.
+//! Resources of the system: open files, processors and memory.
 
 use std::path::Path;
 
@@ -6,22 +6,22 @@ use directory::SPOOL_FILES_MAX;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Files that are open beside connections: the store, listeners, logs.
+/// Number of open files besides connections: the store, listeners, logs.
 const OTHER_FILES: u64 = 64;
-/// One of so many files may be one in which an entry of many members waits for its client.
+/// One in this many files is reserved for large entries being sent.
 const SPOOL_PART: u64 = 8;
-/// Files that a serving thread needs for itself: its event queue and what wakes it.
+/// Number of files that a serving thread needs: its event queue and its waker.
 const THREAD_FILES: u64 = 4;
 
-/// The memory of a machine that does not say.
+/// Assumed memory in bytes, if the system does not tell.
 const UNKNOWN_BYTES: u64 = 4 << 30;
 
-/// How many files this process may open.
+/// Number of files that this process may open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFiles {
-    /// `None` without limit.
+    /// The limit; `None` for no limit.
     pub limit: Option<u64>,
-    /// How many of them connections can be.
+    /// Number of files available for connections.
     pub room: usize,
 }
 
@@ -53,7 +53,7 @@ pub fn processors() -> Vec<usize> {
     }
 }
 
-/// Keeps the calling thread on one processor.
+/// Binds the calling thread to one processor.
 pub fn pin(processor: usize) {
     let mut set = CpuSet::new();
     set.set(processor);
@@ -62,7 +62,7 @@ pub fn pin(processor: usize) {
     }
 }
 
-/// Bytes of memory this process may take: the machine's, or those of its control group.
+/// Bytes of memory that this process may use: the machine's, or those of its control group.
 pub fn memory_bytes() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|it| {
@@ -76,7 +76,8 @@ pub fn memory_bytes() -> u64 {
     all.unwrap_or(UNKNOWN_BYTES)
 }
 
-/// What a line of `/proc/self/cgroup` allows, in either version of the interface.
+/// The limit named by a line of `/proc/self/cgroup`, in either version of the interface; `None`
+/// without limit.
 fn limit_of_group(line: &str) -> Option<u64> {
     let (root, file, own) = match line.strip_prefix("0::") {
         Some(own) => ("/sys/fs/cgroup", "memory.max", own),
@@ -85,7 +86,7 @@ fn limit_of_group(line: &str) -> Option<u64> {
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", own)
         }
     };
-    // A group above may allow less.
+    // A parent group may have a lower limit.
     let groups = Path::new(own.trim_start_matches('/')).ancestors();
     let limit = |group: &Path| {
         let text = std::fs::read_to_string(Path::new(root).join(group).join(file)).ok()?;

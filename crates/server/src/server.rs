@@ -24,24 +24,24 @@ use crate::thread::{self, Handle, Shared};
 use crate::tls::Certificate;
 use crate::warm_up::WarmUp;
 
-/// Serving threads for each processor where most of them wait for the disk.
+/// Serving threads per processor if most of them wait for the disk.
 const WAITING_THREADS: usize = 8;
 
-/// Why a server did not start.
+/// Reason why a server did not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// The directory could not be opened, or a worker not be made.
+    /// The directory could not be opened, or a worker could not be created.
     Directory(Failure),
-    /// An address could not be listened on.
+    /// The server cannot listen on an address.
     Listen {
-        /// Which.
+        /// The address.
         listen: Listen,
-        /// Why not.
+        /// The error.
         error: io::Error,
     },
     /// The certificate or its key cannot be used.
     Certificate(String),
-    /// The system gave no thread or event loop.
+    /// The system provided no thread or event loop.
     System(io::Error),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// What helps when an address cannot be listened on; empty when nothing is known.
+/// Advice if an address cannot be used; empty if there is none.
 fn way_out(listen: &Listen, kind: io::ErrorKind) -> String {
     match (kind, listen) {
         (io::ErrorKind::AddrInUse, _) => {
@@ -82,7 +82,7 @@ pub struct Server {
     stop: UnixStream,
     admission: Arc<Admission>,
     reload: Arc<Reload>,
-    /// Ends when everything has ended. `None` once somebody waits for it.
+    /// The acceptor thread, which ends last. `None` once a caller waits for it.
     acceptor: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -96,7 +96,7 @@ pub fn start(config: Config) -> Result<Server, StartError> {
     start_directory(config, directory.map_err(StartError::Directory)?)
 }
 
-/// Serves a directory that is open already, and shuts it down in the end.
+/// Serves an open directory, and shuts it down at the end.
 ///
 /// # Errors
 /// An address or the certificate cannot be used.
@@ -119,7 +119,7 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
             Ok(worker)
         },
         move |reload| {
-            // What is wrong is logged already.
+            // The error is logged already.
             let _ = reload.run(&|limits, rules| limited.set_limits(limits, rules));
         },
         move || {
@@ -133,8 +133,8 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
     Ok(server)
 }
 
-/// One thread for each processor, and more if the data do not fit into memory: then a thread waits
-/// for the disk most of the time.
+/// Number of serving threads: one for each processor, and more if the data do not fit into memory,
+/// because threads then mostly wait for the disk.
 fn serving_threads(database_bytes: u64, memory_bytes: u64) -> usize {
     let waiting = match database_bytes > memory_bytes {
         true => WAITING_THREADS,
@@ -214,7 +214,7 @@ where
     })
 }
 
-/// Lets SIGTERM and SIGINT write to `stop`, SIGHUP to `hangup`.
+/// Makes SIGTERM and SIGINT write to `stop`, and SIGHUP to `hangup`.
 fn heed_signals(stop: &UnixStream, hangup: &UnixStream) -> io::Result<Vec<SigId>> {
     let register = |(signal, pipe): (_, &UnixStream)| {
         signal_hook::low_level::pipe::register(signal, pipe.try_clone()?)
@@ -239,8 +239,8 @@ fn reload_of<C: Send + 'static>(
     Arc::new(Reload::new(config, admission, certificate, Box::new(share)))
 }
 
-/// Listens everywhere. A Unix socket needs a file, for which a full disk has no room: then the
-/// server listens everywhere else.
+/// Opens all listeners. A Unix socket needs a file; on a full disk the server goes on without that
+/// listener.
 fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
     let mut listeners = Vec::with_capacity(addresses.len());
     let mut without = None;
@@ -270,7 +270,7 @@ fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
     Ok(listeners)
 }
 
-/// The serving threads: how to reach them, and how to wait for them.
+/// Handles of the serving threads, for sending to them and for joining them.
 struct Threads<C> {
     handles: Arc<Vec<Handle<C>>>,
     joins: Vec<JoinHandle<()>>,
@@ -280,7 +280,7 @@ impl<C> Threads<C> {
     fn stop_and_join(self) {
         self.handles.iter().for_each(|it| it.inbox.stop());
         for join in self.joins {
-            // A panicked thread has said so itself.
+            // A panicked thread has logged it.
             let _ = join.join();
         }
     }
@@ -311,7 +311,7 @@ where
             if let Some(processor) = pinned {
                 resources::pin(processor);
             }
-            // Made on its own thread: a service never leaves it.
+            // Created on its own thread, which a service never leaves.
             match service(Arc::clone(&own)) {
                 Ok(service) => {
                     let _ = said.send(Ok(()));
@@ -344,34 +344,34 @@ where
 }
 
 impl Server {
-    /// Where the server listens, in the order configured, with the ports that the system chose.
+    /// The addresses in the configured order, with the ports chosen by the system.
     pub fn addresses(&self) -> &[Listen] {
         &self.addresses
     }
 
-    /// How many connections there may be, which its text says in words.
+    /// The limits on connections, which print as text.
     pub fn limits(&self) -> ConnectionLimits {
         self.admission.limits()
     }
 
-    /// Connections now.
+    /// Number of open connections.
     pub fn connections(&self) -> usize {
         self.admission.total()
     }
 
-    /// Waits until the server has stopped: by a signal, or by [`Server::stop`].
+    /// Waits until the server has stopped, by a signal or [`Server::stop`].
     pub fn wait(&self) {
         let acceptor = self.acceptor().take();
         if let Some(acceptor) = acceptor {
-            // A panicked thread has said so itself.
+            // A panicked thread has logged it.
             let _ = acceptor.join();
         }
     }
 
-    /// Stops: accepts no more, finishes what was begun, tells every client, closes. Returns when
-    /// all of it is done.
+    /// Stops: accepts no more connections, completes operations, sends a notice to every client,
+    /// closes. Returns when all is done.
     pub fn stop(&self) {
-        // Fails when the acceptor is gone: then it has stopped already.
+        // Fails if the acceptor has ended, and the server with it.
         let _ = (&self.stop).write_all(b"stop");
         self.wait();
     }

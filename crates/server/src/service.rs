@@ -1,19 +1,19 @@
-//! What a connection needs from the directory, as a trait: the state machine is then testable
-//! with a service of twenty lines.
+//! The interface between a connection and the directory, as a trait, so that the state machine can
+//! be tested with a small service.
 
 use directory::{Completion, Cursor, Flow, Followed, Follower, Peer, Session, Worker};
 use protocol::{LdapResult, Message, MessageId, Request};
 
-/// What happens next after a message was executed. `directory::Flow` without its types.
+/// The next step after executing a message: `directory::Flow` without its types.
 #[derive(Debug)]
 pub enum Step<C, F> {
-    /// Everything there is to say is in the output.
+    /// The complete response is in the output.
     Done,
     /// A completion will come to the thread's inbox.
     Waiting,
-    /// A search has more to say: resume it when the client can take more.
+    /// A search continues: resume it when the client can take more.
     More(C),
-    /// A search that stays has begun: let it say what it has to say now, and when news came.
+    /// A following search has begun: call `follow` now, and when there is news.
     Follow(F),
     /// Flush the output, then close the connection.
     Close,
@@ -21,25 +21,25 @@ pub enum Step<C, F> {
     StartTls,
 }
 
-/// Executes messages on one serving thread. It is never shared between threads.
+/// Executes messages on one serving thread. Never shared between threads.
 pub trait Service: 'static {
-    /// What lives between the operations of one connection.
+    /// State between the operations of one connection.
     type Session: 'static;
-    /// Where a search goes on.
+    /// State of a search between slices.
     type Cursor: 'static;
-    /// A search that stays after its entries are sent.
+    /// A search that continues after its entries are sent.
     type Follower: 'static;
-    /// The end of work that another thread did, or news for a search that stays.
+    /// The end of another thread's work, or news for a following search.
     type Completion: Send + 'static;
 
-    /// Begins a session. `id` comes back in its completions.
+    /// Begins a session. Its completions carry `id`.
     fn open_session(&mut self, id: u64, peer: Peer) -> Self::Session;
 
-    /// Requests that have been read by now are about to be executed: they see what was acknowledged
-    /// before. A thread that never waits has only this to learn of what others did.
+    /// Called before requests that have been read are executed: they must see every write
+    /// acknowledged before. A thread that never waits has only this call to release its snapshot.
     fn look_anew(&mut self);
 
-    /// Executes one message and appends what there is to say to `out`.
+    /// Executes one message and appends the response to `out`.
     fn execute(
         &mut self,
         session: &mut Self::Session,
@@ -47,7 +47,7 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Step<Self::Cursor, Self::Follower>;
 
-    /// A request was answered with a refusal without being executed; `message` may be malformed.
+    /// Records that a request was refused without being executed; `message` may be malformed.
     fn refused(
         &mut self,
         session: &mut Self::Session,
@@ -56,7 +56,7 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     );
 
-    /// Appends the next part of a search.
+    /// Runs the next slice of a search.
     fn resume(
         &mut self,
         session: &mut Self::Session,
@@ -64,7 +64,7 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Step<Self::Cursor, Self::Follower>;
 
-    /// Appends the response of finished work.
+    /// Appends the response of a completion.
     fn complete(
         &mut self,
         session: &mut Self::Session,
@@ -72,29 +72,29 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Step<Self::Cursor, Self::Follower>;
 
-    /// Bytes of requests came and bytes of responses are about to go, both without TLS.
+    /// Counts bytes of requests received and of responses to be sent, both without TLS.
     fn moved(&mut self, received: usize, sent: usize);
 
-    /// Takes finished work whose client is gone.
+    /// Takes a completion whose connection was closed.
     fn lost(&mut self, completion: Self::Completion);
 
-    /// The client of a session sends nothing more: it has closed the connection, or its side of it.
+    /// Records that the client sends nothing more: it closed the connection, or its side of it.
     fn heard_all(&mut self, session: &Self::Session);
 
-    /// The server stops: what has not begun need not.
+    /// Stops waiting work, because the server stops.
     fn stop(&mut self);
 
-    /// The client of a session is gone, and nothing of it goes on.
+    /// Ends a session whose connection was closed.
     fn forget(&mut self, session: &mut Self::Session);
 
-    /// Whether a search has put a part of a message into the output, so that nothing else may go
-    /// there before it is resumed.
+    /// Whether a search has put a part of a message into the output, so that no other bytes may
+    /// follow before it is resumed.
     fn is_inside_message(cursor: &Self::Cursor) -> bool;
 
-    /// Gives up a search that its client no longer wants.
+    /// Drops a search that its client abandoned.
     fn abandon(&mut self, session: &mut Self::Session, cursor: Self::Cursor);
 
-    /// Appends what a search that stays has to say.
+    /// Runs the next slice of a following search.
     fn follow(
         &mut self,
         session: &mut Self::Session,
@@ -102,34 +102,34 @@ pub trait Service: 'static {
         out: &mut Vec<u8>,
     ) -> Followed;
 
-    /// Ends a search that stays, and answers the Cancel operation that asked for it.
+    /// Ends a following search, and answers the Cancel operation that named it.
     fn cancel_following(&mut self, follower: Self::Follower, id: MessageId, out: &mut Vec<u8>);
 
-    /// The connection is protected by TLS from now on.
+    /// Records that the connection is protected by TLS from now on.
     fn secured(&mut self, session: &mut Self::Session);
 
-    /// Operations that the session may have waiting before the next is answered `busy`; 0 for no
-    /// limit.
+    /// Maximum number of waiting operations of the session, beyond which requests are answered
+    /// `busy`; 0 for no limit.
     fn pending_operations_max(&self, session: &Self::Session) -> u32;
 
     /// Whether a request may be executed while earlier operations of the session wait.
     fn may_overlap(&self, session: &Self::Session, request: &Request<'_>) -> bool;
 
-    /// Whether the turn of a connection has lasted long enough, so that others have theirs. Asked
-    /// now and then while more of its requests wait, at first with `begins`.
+    /// Whether the turn of a connection is over. Called repeatedly while more of its requests wait,
+    /// first with `begins`.
     fn turn_is_over(&mut self, begins: bool) -> bool;
 
-    /// Whether nobody is authenticated on the session.
+    /// Whether the session is anonymous.
     fn is_anonymous(&self, session: &Self::Session) -> bool;
 
-    /// Whose share of the thread the session's work counts to: sessions of the same identity have
-    /// the same number, and sometimes those of others.
+    /// The purse to which the session's work counts: equal for sessions of one identity, and by
+    /// chance for others.
     fn purse(&self, session: &Self::Session) -> u64;
 
-    /// Counts the bytes of input and output that the session's connection keeps.
+    /// Counts the bytes in the connection's input and output buffers.
     ///
     /// # Errors
-    /// Why it must not keep so many.
+    /// The result with which to close the connection, if they exceed the limit.
     fn count_buffers(
         &mut self,
         session: &mut Self::Session,
@@ -139,10 +139,10 @@ pub trait Service: 'static {
     /// The session that `completion` belongs to.
     fn session_of(completion: &Self::Completion) -> u64;
 
-    /// The search that `completion` is news for; `None` for the end of an operation.
+    /// Message id of the search that `completion` is news for; `None` for the end of an operation.
     fn news(completion: &Self::Completion) -> Option<MessageId>;
 
-    /// Called once before the thread waits for events: lets go of what others wait for.
+    /// Called once before the thread waits for events: releases the snapshot.
     fn sleep(&mut self);
 }
 

@@ -1,7 +1,7 @@
-//! The connections of one serving thread by number, and when each is to be looked at again.
+//! The connections of one serving thread by number, with their deadlines.
 //!
-//! Deadlines are counted in ticks of half a second and stand side by side in one array, so that
-//! looking through ten thousand takes microseconds and setting one is a store.
+//! Deadlines are counted in ticks of half a second and stored in one array, so that checking ten
+//! thousand takes microseconds and setting one is a store.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use std::rc::Rc;
 pub const TICKS_PER_S: u64 = 2;
 
 struct Slot<T> {
-    /// How often the slot has been filled; tells a completion from one of an earlier connection.
+    /// Number of times the slot was filled; distinguishes completions of an earlier connection.
     generation: u32,
     link: Option<Rc<T>>,
 }
@@ -18,9 +18,9 @@ struct Slot<T> {
 pub struct Slots<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// By slot: the tick at which the connection's time is over; 0 for never.
+    /// Deadlines in ticks by slot; 0 for none.
     deadlines: Vec<u64>,
-    /// Deadlines that are not 0.
+    /// Number of deadlines that are not 0.
     timed: usize,
 }
 
@@ -40,7 +40,7 @@ fn index(id: u64) -> usize {
 }
 
 impl<T> Slots<T> {
-    /// The number that the next [`Slots::fill`] gives.
+    /// The number for the next [`Slots::fill`].
     pub fn next_id(&mut self) -> u64 {
         if self.free.is_empty() {
             self.free.push(self.slots.len() as u32);
@@ -55,7 +55,7 @@ impl<T> Slots<T> {
         u64::from(generation) << 32 | u64::from(slot)
     }
 
-    /// Puts a connection under the number that [`Slots::next_id`] gave.
+    /// Stores a connection under the number from [`Slots::next_id`].
     pub fn fill(&mut self, id: u64, link: Rc<T>) {
         let free = self.free.pop();
         assert_eq!(
@@ -67,7 +67,7 @@ impl<T> Slots<T> {
         (slot.generation, slot.link) = ((id >> 32) as u32, Some(link));
     }
 
-    /// The connection of this number, unless it is gone.
+    /// The connection with this number; `None` if it was removed.
     pub fn find(&self, id: u64) -> Option<&Rc<T>> {
         let slot = self.slots.get(index(id))?;
         if slot.generation != (id >> 32) as u32 {
@@ -76,7 +76,7 @@ impl<T> Slots<T> {
         slot.link.as_ref()
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub fn remove(&mut self, id: u64) {
         if self.find(id).is_some() {
             self.set_deadline(id, 0);
@@ -85,7 +85,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Sets when the connection's time is over; 0 for never.
+    /// Sets the connection's deadline in ticks; 0 for none.
     pub fn set_deadline(&mut self, id: u64, tick: u64) {
         let deadline = &mut self.deadlines[index(id)];
         self.timed += usize::from(tick != 0);
@@ -98,7 +98,7 @@ impl<T> Slots<T> {
         self.timed > 0
     }
 
-    /// The connections whose time is over; their deadlines are taken back.
+    /// The connections whose deadline has passed; their deadlines are cleared.
     pub fn expired(&mut self, now: u64) -> Vec<Rc<T>> {
         let mut expired = Vec::new();
         for (slot, deadline) in self.slots.iter().zip(&mut self.deadlines) {
@@ -111,12 +111,12 @@ impl<T> Slots<T> {
         expired
     }
 
-    /// Every connection.
+    /// All connections.
     pub fn all(&self) -> Vec<Rc<T>> {
         self.slots.iter().filter_map(|it| it.link.clone()).collect()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }

@@ -1,4 +1,4 @@
-//! A socket of either kind.
+//! A socket of TCP or a Unix domain.
 
 use std::io;
 use std::net::Shutdown;
@@ -10,7 +10,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A socket of either kind.
+/// A socket of TCP or a Unix domain.
 #[derive(Debug)]
 pub enum Socket {
     /// `ldap://` and `ldaps://`.
@@ -29,15 +29,15 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// Reads what is there.
+    /// Reads available bytes.
     pub fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);
-        // Not `try_read`: only this call knows that a short read has emptied the socket, which
-        // saves a read that finds nothing for every request.
+        // Not `try_read`: only this call registers that a short read has emptied the socket, which
+        // saves each request a read without result.
         let read = match self {
             Socket::Tcp(it) => Pin::new(it).poll_read(cx, &mut buffer),
             Socket::Unix(it) => Pin::new(it).poll_read(cx, &mut buffer),
@@ -45,7 +45,7 @@ impl Socket {
         read.map(|it| it.map(|()| buffer.filled().len()))
     }
 
-    /// Whether a read would find nothing; if so, bytes that come wake the task.
+    /// Whether the socket has no input; if so, new input wakes the task.
     pub fn is_empty(&self, cx: &mut Context<'_>) -> bool {
         match self {
             Socket::Tcp(it) => it.poll_read_ready(cx).is_pending(),
@@ -53,7 +53,7 @@ impl Socket {
         }
     }
 
-    /// Writes what fits.
+    /// Writes as many bytes as the socket takes.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
@@ -61,7 +61,7 @@ impl Socket {
         }
     }
 
-    /// Tells the client that nothing more comes.
+    /// Shuts the sending side down.
     pub fn end_output(&self) -> io::Result<()> {
         match self {
             Socket::Tcp(it) => SockRef::from(it).shutdown(Shutdown::Write),
@@ -69,7 +69,7 @@ impl Socket {
         }
     }
 
-    /// Writes what fits, outside of a task.
+    /// Writes as many bytes as the socket takes, outside of a task.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(it) => it.try_write(bytes),

@@ -1,7 +1,7 @@
-//! One serving thread: its runtime, its connections, its turn.
+//! One serving thread: its runtime, its connections, and their turns.
 //!
-//! A thread owns a [`Service`] and the connections handed to it. Nothing of a connection is shared
-//! with another thread; only the [`Inbox`] is. Requests cost no timer, no lock and no hop.
+//! A thread owns a [`Service`] and its connections. Threads share no part of a connection, only the
+//! [`Inbox`]. Requests cost no timer, no lock and no switch of threads.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -35,17 +35,16 @@ use crate::turns::Turns;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
 const READ_BYTES: usize = 64 << 10;
-/// Turns of connections that want another one before sockets are looked at again: as long may
-/// somebody else's request lie there unseen. Tokio's own number is 61, for tasks that take
-/// microseconds.
+/// Number of turns before sockets are polled again, for which a request of another connection may
+/// wait. Tokio's default is 61, for tasks that take microseconds.
 const TURNS_BETWEEN_LOOKS: u32 = 16;
-/// So many bytes of responses are sent before more requests are executed.
+/// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
 
-/// What all serving threads have in common.
+/// State for all serving threads.
 #[derive(Debug)]
 pub struct Shared {
-    /// What holds for every connection.
+    /// Rules for every connection.
     pub rules: Rules,
     /// Timeouts.
     pub connections: Connections,
@@ -53,28 +52,28 @@ pub struct Shared {
     pub certificate: Option<Arc<Certificate>>,
 }
 
-/// What the connections of a thread use in turns.
+/// State that the connections of a thread use in turn.
 pub struct Desk<S: Service> {
-    /// Executes messages.
+    /// The service that executes messages.
     pub service: S,
-    /// Bytes just read.
+    /// Buffer for bytes read.
     pub input: Box<[u8]>,
-    /// Their plaintext.
+    /// Buffer for their plaintext.
     pub plain: Vec<u8>,
-    /// Responses about to be written.
+    /// Buffer for responses.
     pub out: Vec<u8>,
-    /// Requests about to be executed.
+    /// Requests to be executed together.
     pub round: Round<S>,
-    /// The server is stopping.
+    /// Whether the server is stopping.
     pub stopping: bool,
 }
 
-/// How other threads reach a serving thread.
+/// Address of a serving thread for other threads.
 #[derive(Debug)]
 pub struct Handle<C> {
-    /// Where they leave things.
+    /// Its inbox.
     pub inbox: Arc<Inbox<C>>,
-    /// Connections on the thread.
+    /// Number of connections on the thread.
     pub load: Arc<AtomicUsize>,
 }
 
@@ -83,26 +82,27 @@ struct Thread<S: Service> {
     links: RefCell<Slots<Link<S>>>,
     /// Connections that wait for a turn.
     turns: RefCell<Turns<Rc<Link<S>>>>,
-    /// There is one more of them.
+    /// Signalled when a connection is added to `turns`.
     wished: Notify,
     shared: RefCell<Arc<Shared>>,
-    /// Half seconds in which some connection had a deadline.
+    /// Number of ticks of half a second in which some connection had a deadline.
     tick: Cell<u64>,
-    /// There is a deadline: ticks are needed.
+    /// Signalled when there is a deadline, so that ticks are needed.
     timed: Notify,
-    /// A connection is gone.
+    /// Signalled when a connection is closed.
     gone: Notify,
 }
 
 thread_local! {
-    /// What to do before the thread waits. The runtime's hook must be `Send`, the thread is not.
+    /// Called before the thread waits. Separate, because the runtime's hook must be `Send` and the
+    /// thread is not.
     static BEFORE_WAITING: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
-/// Serves until the inbox says stop; returns when everything begun is finished or given up.
+/// Serves until the inbox says stop; returns when all operations are completed or dropped.
 ///
 /// # Errors
-/// The thread's event loop could not be made.
+/// The thread's event loop could not be created.
 pub fn serve<S: Service>(
     service: S,
     inbox: &Inbox<S::Completion>,
@@ -152,7 +152,7 @@ pub fn serve<S: Service>(
 }
 
 impl<S: Service> Thread<S> {
-    /// Takes what comes into the inbox until it is the word to stop, then sees everybody off.
+    /// Handles the items of the inbox until it says stop, then closes all connections.
     async fn attend(self: Rc<Self>, inbox: &Inbox<S::Completion>) {
         let mut stopping_until = None;
         loop {
@@ -200,9 +200,9 @@ impl<S: Service> Thread<S> {
         }
     }
 
-    /// Gives finished work to the connections that wait for it, each its part in one piece.
+    /// Passes completions to their connections, those for one connection together.
     fn complete(&self, mut completions: Vec<S::Completion>) {
-        // Stable: responses of one connection stay in order.
+        // Stable, so that responses of one connection stay in order.
         completions.sort_by_key(S::session_of);
         let mut completions = completions.into_iter().peekable();
         while let Some(id) = completions.peek().map(S::session_of) {
@@ -210,10 +210,10 @@ impl<S: Service> Thread<S> {
             let link = self.links.borrow().find(id).cloned();
             match link {
                 Some(link) => link.complete(&mut self.desk.borrow_mut(), &mut own),
-                // The client is gone and will not hear how it ended.
+                // The connection was closed.
                 None => own.for_each(|it| self.desk.borrow_mut().service.lost(it)),
             }
-            // Apart from the condition, which would hold the borrow while the deadline is set.
+            // Separate from the condition, which would keep the borrow while the deadline is set.
             let link = self.links.borrow().find(id).cloned();
             if let Some(link) = link {
                 self.watch(&link);
@@ -239,7 +239,7 @@ impl<S: Service> Thread<S> {
         self.begin(socket, tls, peer, ticket)
     }
 
-    /// Begins to serve a socket once its proxy has said who the client is.
+    /// Begins to serve a socket after its proxy has sent the client's address.
     async fn open_proxied(self: Rc<Self>, socket: Socket, tls: bool, peer: Peer, ticket: Ticket) {
         let (mut socket, mut peer, mut ticket) = (socket, peer, ticket);
         let message_timeout = self.shared.borrow().connections.message_timeout;
@@ -252,10 +252,10 @@ impl<S: Service> Thread<S> {
             Ok(Err(error)) => return ticket.refuse(&error, peer.address),
             Err(_) => return ticket.refuse(&"no PROXY header came in time", peer.address),
         };
-        // Without a source the proxy speaks for itself.
+        // Without a source address the proxy is the client.
         if let Some(source) = source {
             let address = source.ip().to_canonical();
-            // What is on this machine is so only when the proxy is here, too.
+            // The client is on this machine only if the proxy is, too.
             peer.local &= address.is_loopback();
             peer.address = Some(address);
             if let Err(refused) = ticket.count_from(address) {
@@ -314,7 +314,7 @@ impl<S: Service> Thread<S> {
                 }
                 return poll;
             }
-            // Whoever had other things to do has taken time: the others have waited enough.
+            // Other work has taken time: waiting requests are executed now.
             self.execute_round(desk);
             self.watch(&link);
             poll
@@ -324,11 +324,11 @@ impl<S: Service> Thread<S> {
         self.gone.notify_one();
     }
 
-    /// Gives one connection its turn after the other; before each, sockets are looked at and what
-    /// has come is executed.
+    /// Gives one connection after the other its turn; before each, sockets are polled and new
+    /// requests executed.
     async fn give_turns(self: Rc<Self>) {
         loop {
-            // Apart from the condition, which would hold the borrow across the wait.
+            // Separate from the condition, which would keep the borrow across the wait.
             let next = self.turns.borrow_mut().pop();
             let Some(link) = next else {
                 self.wished.notified().await;
@@ -336,12 +336,12 @@ impl<S: Service> Thread<S> {
             };
             self.execute_round(&mut self.desk.borrow_mut());
             link.give_turn();
-            // The runtime comes back when nothing else is to be done and sockets were looked at.
+            // The runtime continues here after polling sockets, when no other task is ready.
             yield_now().await;
         }
     }
 
-    /// Executes the requests that have been read, then sends all responses.
+    /// Executes the requests in the round, then sends all responses.
     fn execute_round(&self, desk: &mut Desk<S>) {
         if desk.round.is_empty() {
             return;
@@ -366,7 +366,7 @@ impl<S: Service> Thread<S> {
         desk.round = round;
     }
 
-    /// Sends the responses in `desk.out` to the connections they belong to.
+    /// Sends the responses in `desk.out` to their connections.
     fn deliver(&self, desk: &mut Desk<S>, reads: &[Read<S>]) {
         let mut from = 0;
         for it in reads {
@@ -378,7 +378,7 @@ impl<S: Service> Thread<S> {
         desk.out.clear();
     }
 
-    /// Sets the connection's deadline, if it must change.
+    /// Sets the connection's deadline, if it changes.
     fn watch(&self, link: &Link<S>) {
         let limits = &self.shared.borrow().connections;
         let Some(due) = link.due(!limits.idle_timeout.is_zero()) else {
@@ -392,7 +392,7 @@ impl<S: Service> Thread<S> {
         };
         let ticks =
             (timeout.as_secs() * TICKS_PER_S).max(timeout.as_millis() as u64 * TICKS_PER_S / 1000);
-        // The running tick is already partly over.
+        // One more, because the current tick is partly over.
         let deadline = if timeout.is_zero() {
             0
         } else {
@@ -406,7 +406,7 @@ impl<S: Service> Thread<S> {
         }
     }
 
-    /// Counts time while some connection has a deadline; an idle thread sleeps.
+    /// Counts ticks while some connection has a deadline; an idle thread sleeps.
     async fn tick(self: Rc<Self>) {
         loop {
             while !self.links.borrow().is_timed() {
@@ -420,7 +420,7 @@ impl<S: Service> Thread<S> {
     }
 
     fn before_waiting(&self) {
-        // Never held across a wait; if it were, sleeping later is right.
+        // Never borrowed across a wait; if it were, sleeping later is correct.
         if let Ok(mut desk) = self.desk.try_borrow_mut() {
             self.execute_round(&mut desk);
             desk.service.sleep();

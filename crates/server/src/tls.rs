@@ -1,7 +1,7 @@
-//! TLS by rustls, without I/O: ciphertext in, plaintext out, and the other way.
+//! TLS by rustls, without I/O: decrypts received bytes and encrypts output.
 //!
-//! Certificates are read again when their files change. A connection keeps the certificate it
-//! began with.
+//! Certificates are read again when their files change. A connection keeps the certificate it began
+//! with.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,8 @@ use rustls::{ServerConfig, ServerConnection};
 
 use crate::settings::TlsFiles;
 
-/// When a file's content or mode last changed, in seconds and nanoseconds, and how large it was.
+/// Time of a file's last change in seconds and nanoseconds, and its length; `None` if it cannot be
+/// read.
 type Stamp = Option<(i64, i64, u64)>;
 
 /// The certificate in use.
@@ -25,14 +26,14 @@ pub struct Certificate {
     seen: Mutex<Seen>,
 }
 
-/// The files that were read last, or could not be.
+/// The files read last, whether usable or not.
 #[derive(Debug, Clone)]
 struct Seen {
     files: TlsFiles,
     stamps: [Stamp; 2],
 }
 
-/// A certificate that has been read and is not in use yet.
+/// A certificate that was read and is not in use yet.
 pub struct Fresh {
     config: ServerConfig,
     seen: Seen,
@@ -42,7 +43,7 @@ impl Certificate {
     /// Reads the certificate and its key.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// A text that says what is wrong with which file.
     pub fn load(files: &TlsFiles) -> Result<Self, String> {
         let stamps = stamps(files);
         let files = files.clone();
@@ -52,10 +53,10 @@ impl Certificate {
         })
     }
 
-    /// Reads a certificate and its key, perhaps from other files, without using them.
+    /// Reads a certificate and its key, possibly from other files, without using them.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// A text that says what is wrong with which file.
     pub fn read(&self, files: &TlsFiles) -> Result<Fresh, String> {
         let (stamps, files) = (stamps(files), files.clone());
         Ok(Fresh {
@@ -64,24 +65,24 @@ impl Certificate {
         })
     }
 
-    /// Uses it for connections that begin from now on.
+    /// Uses the certificate for new connections.
     pub fn replace(&self, fresh: Fresh) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = fresh.seen;
         self.current.store(Arc::new(fresh.config));
     }
 
-    /// Reads the files again when they have changed; `true` when the new ones are in use.
+    /// Reads the files again if they have changed; `true` if the new ones are in use.
     ///
     /// # Errors
-    /// What is wrong with which file; the old certificate stays in use.
+    /// A text that says what is wrong with which file; the old certificate stays in use.
     pub fn reload_if_changed(&self) -> Result<bool, String> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = stamps(&seen.files);
         if seen.stamps == stamps {
             return Ok(false);
         }
-        // Remembered also when they are no good: complaining once for each change is enough.
+        // Recorded even if unusable, so that each change is reported once.
         seen.stamps = stamps;
         self.current.store(Arc::new(read(&seen.files)?));
         Ok(true)
@@ -90,7 +91,7 @@ impl Certificate {
     /// The server's side of a new TLS session.
     pub fn session(&self) -> Result<Tls, rustls::Error> {
         let mut connection = ServerConnection::new(self.current.load_full())?;
-        // Output is bounded by the connection, which stops executing at its own limit.
+        // The connection limits the output: it stops executing requests.
         connection.set_buffer_limit(None);
         Ok(Tls {
             connection,
@@ -126,8 +127,8 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
         .map_err(|it| wrong(&files.certificate, "a certificate that fits the key", &it))
 }
 
-/// Refuses a private key that others may read or write. The group may read a key of root's, as
-/// systems that share keys between services have it (`root:ssl-cert`, mode 0640).
+/// Refuses a private key that other users can read or write. A key of root's may be readable by its
+/// group, as on systems that share keys between services (`root:ssl-cert`, mode 0640).
 fn refuse_open(key: &Path) -> Result<(), String> {
     let shown = key.display();
     let found = std::fs::metadata(key).map_err(|error| format!("{shown}: {error}"))?;
@@ -151,21 +152,21 @@ pub struct Tls {
     failed: bool,
 }
 
-/// What came out of received ciphertext.
+/// Result of decrypting received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// Plaintext, perhaps none.
+    /// Plaintext, possibly empty.
     Plain,
-    /// The peer has said that nothing more comes.
+    /// The peer has ended its output.
     Closed,
 }
 
 impl Tls {
-    /// Takes ciphertext and appends the plaintext in it to `plain`. Call [`Tls::encrypt`]
-    /// afterwards in any case: there may be something to send, also after an error.
+    /// Decrypts bytes and appends the plaintext to `plain`. [`Tls::encrypt`] must be called
+    /// afterwards, even after an error, because there may be output.
     ///
     /// # Errors
-    /// The peer does not speak TLS as expected.
+    /// The peer violates the protocol.
     pub fn decrypt(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<Received> {
         if self.failed {
             return Ok(Received::Closed);
@@ -193,8 +194,8 @@ impl Tls {
         Ok(received)
     }
 
-    /// Replaces the plaintext in `out` by what must be sent: its ciphertext, and whatever the
-    /// session itself has to say.
+    /// Replaces the plaintext in `out` by the bytes to send: its ciphertext, and messages of the
+    /// session itself.
     pub fn encrypt(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         if !out.is_empty() {
             self.connection.writer().write_all(out)?;
@@ -206,7 +207,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Queues the word that nothing more comes.
+    /// Queues a close_notify.
     pub fn close(&mut self) {
         self.connection.send_close_notify();
     }

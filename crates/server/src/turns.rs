@@ -1,15 +1,15 @@
-//! Whose turn comes next on a serving thread.
+//! Order of turns on a serving thread.
 //!
-//! What takes longer than a slice waits here for each further one: parked searches, searches that
-//! stay and have news, connections that sent more requests than fit into their turn. One has its
-//! turn, then sockets are looked at and short requests are answered. Turns go round by purse, not
-//! by connection: who opens ten connections has no more of the thread than who opens one.
+//! Work that takes longer than a slice waits here for each further slice: parked searches,
+//! following searches with news, connections with more requests than fit into their turn. After
+//! each turn, sockets are polled and short requests are answered. Turns go round by purse, not by
+//! connection, so that ten connections of one identity get no more of the thread than one.
 
 use std::collections::{HashMap, VecDeque};
 
-/// What waits for a turn.
+/// Items that wait for a turn.
 pub struct Turns<T> {
-    /// Purses for which something waits, each once.
+    /// Purses with waiting items, each once.
     order: VecDeque<u64>,
     waiting: HashMap<u64, VecDeque<T>>,
 }
@@ -24,7 +24,7 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    /// Puts something behind all others of its purse.
+    /// Adds an item behind all others of its purse.
     pub fn push(&mut self, purse: u64, it: T) {
         let own = self.waiting.entry(purse).or_default();
         if own.is_empty() {
@@ -33,7 +33,7 @@ impl<T> Turns<T> {
         own.push_back(it);
     }
 
-    /// Takes what has its turn now.
+    /// Takes the item whose turn is next; `None` if none waits.
     pub fn pop(&mut self) -> Option<T> {
         let purse = self.order.pop_front()?;
         let own = self.waiting.get_mut(&purse)?;

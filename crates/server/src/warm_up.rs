@@ -1,5 +1,5 @@
-//! Reading the database into memory after a start. Otherwise each page is read from the disk when
-//! somebody needs it first, and mapped when each of the pages around it is.
+//! Reads the database into memory after a start. Otherwise each page is read from the disk when it
+//! is first needed, and mapped when a page near it is.
 
 use std::io;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use directory::Directory;
 
 use crate::resources;
 
-/// A database may take one part in so many of the memory; a larger one would push out what else
-/// needs memory, itself at last.
+/// The database is read if it takes at most one part in this many of the memory; a larger one would
+/// displace other data, and finally itself.
 const MEMORY_SHARE: u64 = 2;
 
-/// A thread that reads.
+/// The reading thread.
 pub struct WarmUp {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl WarmUp {
-    /// Starts to read.
+    /// Starts the thread.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -35,7 +35,7 @@ impl WarmUp {
         Ok(WarmUp { stop, thread })
     }
 
-    /// Stops before the end and waits for the thread.
+    /// Stops the thread before its end and waits for it.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         // A panicked thread has said so itself.

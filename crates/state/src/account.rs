@@ -1,22 +1,22 @@
-//! Entries as accounts: which password policy is for an entry, and what it keeps of its password.
+//! Entries as accounts: the password policy of an entry, and the account state it stores.
 //!
-//! A policy is an entry of the class `pwdPolicy`: the one that the entry names in its
-//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. It is read where it is
-//! needed, from the same state as the account, so that nothing can be out of date.
+//! A policy is an entry of the class `pwdPolicy`: the one named by the account's
+//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. It is read when needed,
+//! from the same snapshot as the account, so it is never out of date.
 
 use crate::time;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy, Standing};
 use schema::{AttributeNumber, Description, Name, Schema, TypeId};
 use store::{EntryView, Lookup, Snapshot};
 
-/// The class of policies.
+/// Object class of policies.
 const POLICY_CLASS: &[u8] = b"pwdPolicy";
-/// The one attribute that policies are for.
+/// Names of the one attribute that policies apply to.
 const PASSWORD_NAMES: [&str; 2] = ["userPassword", "2.5.4.35"];
-/// The lock that only an administrator ends (§5.3.3).
+/// Value of a lock that only an administrator ends (§5.3.3).
 const FOR_GOOD: &str = "000001010000Z";
 
-/// The types of what accounts keep.
+/// Attribute types of the account state.
 #[derive(Debug, Clone)]
 pub struct AccountTypes {
     /// `pwdPolicySubentry`: the policy of the entry.
@@ -41,16 +41,16 @@ pub struct AccountTypes {
     pub history: TypeId,
 }
 
-/// What an operation needs to know to find the policy of an entry.
+/// Information for finding the policy of an entry.
 #[derive(Debug, Clone)]
 pub struct Policing {
     /// The attribute types that keep the state of accounts.
     pub types: AccountTypes,
-    /// The policy of all entries that name none.
+    /// The policy of entries that name none.
     pub default: Option<Name>,
 }
 
-/// An entry with a policy.
+/// An entry to which a policy applies.
 #[derive(Debug, Clone)]
 pub struct Account {
     /// The policy that holds for the account.
@@ -60,21 +60,21 @@ pub struct Account {
 }
 
 impl Account {
-    /// Applies attempts that the state may not know of.
+    /// Applies recorded attempts that the stored state may not include.
     pub fn lay_over(&mut self, attempts: &[Attempt]) {
         for attempt in attempts {
             self.policy.note(&mut self.state, *attempt);
         }
     }
 
-    /// What a right password is good for.
+    /// Usability of the account after a right password, at a time in microseconds since 1970.
     pub fn standing(&self, now_us: u64) -> Standing {
         self.policy.standing(&self.state, now_us)
     }
 }
 
 impl Policing {
-    /// Looks the types up. `None` when the schema lacks one.
+    /// Looks up the attribute types; `None` if the schema lacks one.
     pub fn of(schema: &Schema, default: Option<Name>) -> Option<Policing> {
         let find = |name| schema.attribute_type(name);
         let types = AccountTypes {
@@ -92,7 +92,7 @@ impl Policing {
         Some(Policing { types, default })
     }
 
-    /// The account an entry is; `None` when no policy is for it.
+    /// The entry as an account; `None` if no policy applies to it.
     #[inline]
     pub fn account(
         &self,
@@ -112,7 +112,7 @@ impl Policing {
         Ok(Some(Account { policy, state }))
     }
 
-    /// The former passwords that an entry keeps. What is not of the form of §5.3.5 is none.
+    /// The former passwords of an entry; values that do not have the form of §5.3.5 are skipped.
     pub fn former_passwords(&self, schema: &Schema, view: &EntryView<'_>) -> Vec<Vec<u8>> {
         let values = values_of(schema, view, self.types.history).into_iter();
         // time "#" syntax "#" length "#" data
@@ -120,13 +120,13 @@ impl Policing {
         values.filter_map(data).collect()
     }
 
-    /// No entry of this database has a policy.
+    /// Whether no entry of this database has a policy.
     #[inline]
     pub fn is_idle(&self, schema: &Schema) -> bool {
         self.default.is_none() && schema.numbers_of(self.types.subentry).is_empty()
     }
 
-    /// The policy of an entry with this `pwdPolicySubentry`: none if that leads to no policy.
+    /// The policy of an entry with this `pwdPolicySubentry`; `None` if the value names no policy.
     pub fn policy(
         &self,
         snapshot: &Snapshot<'_>,
@@ -146,7 +146,7 @@ impl Policing {
 }
 
 impl AccountTypes {
-    /// What the values of an entry say.
+    /// The account state in the values of an entry.
     pub fn state<'v>(&self, values: &dyn Fn(TypeId) -> Vec<&'v [u8]>) -> AccountState {
         let first = |type_id| values(type_id).into_iter().next();
         let second = |type_id| first(type_id).and_then(seconds_of);
@@ -163,14 +163,14 @@ impl AccountTypes {
             grace_uses_us: moments(self.grace_uses),
             reset: first(self.reset).is_some_and(|it| it.eq_ignore_ascii_case(b"TRUE")),
             last_success_s: second(self.last_success),
-            // What cannot be read locks.
+            // An unreadable time locks the account.
             start_s: first(self.start).map(|it| seconds_of(it).unwrap_or(u64::MAX)),
             end_s: first(self.end).map(|it| seconds_of(it).unwrap_or(0)),
         }
     }
 }
 
-/// A state as values, each attribute with all of them.
+/// The attributes of a state, each with all its values.
 pub fn values_of_state(types: &AccountTypes, state: &AccountState) -> [Stated; 6] {
     let second = |it: Option<u64>| -> Vec<Vec<u8>> {
         let texts = it.map(|it| time::generalized_time(it.saturating_mul(1_000_000)));
@@ -247,7 +247,7 @@ fn values_of<'v>(schema: &Schema, view: &EntryView<'v>, type_id: TypeId) -> Vec<
     attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect())
 }
 
-/// The year 0 is before 1970 in any form, and so for good, as is what cannot be read.
+/// The year 0 is before 1970 and means a lock without end, as does a value that cannot be read.
 fn lock_of(value: &[u8]) -> Lock {
     seconds_of(value).map_or(Lock::ForGood, Lock::Since)
 }

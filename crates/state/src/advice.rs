@@ -1,10 +1,10 @@
-//! Which index would help a search, in the words of `pando index add`.
+//! Names the indexes that would help a search, in the form of arguments of `pando index add`.
 
 use crate::stop::Stop;
 use crate::view::View;
 use store::{Advice, IndexKind};
 
-/// The indexes that would find the entries of a filter, by attribute; none if there is one already,
+/// The indexes that would find the entries of a filter, by attribute; empty if there is one already
 /// or none can help.
 pub fn indexes(
     context: &View<'_>,
@@ -19,13 +19,13 @@ pub fn indexes(
     Ok(named.collect())
 }
 
-/// The same as texts.
+/// The indexes that would help, as texts.
 pub fn texts(context: &View<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
     let text = |(attribute, kind): &(String, IndexKind)| format!("{attribute} {}", kind.name());
     Ok(indexes(context, filter)?.iter().map(text).collect())
 }
 
-/// A sentence for a diagnostic, nothing when no index can help.
+/// A sentence for a diagnostic message; empty if no index can help.
 pub fn sentence(context: &View<'_>, filter: &schema::Filter) -> Result<String, Stop> {
     let texts = texts(context, filter)?;
     if texts.is_empty() {

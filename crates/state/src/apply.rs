@@ -1,4 +1,4 @@
-//! Executing one record inside one transaction, the same way for the writer and after a crash.
+//! Executes one record inside one transaction, for the writer and for recovery after a crash.
 
 use crate::catalog::Catalog;
 use crate::config;
@@ -11,35 +11,35 @@ use protocol::ResultCode;
 use schema::Schema;
 use store::{Batch, EntryId};
 
-/// What a record did inside a transaction that is not committed yet.
+/// Result of executing a record in a transaction that is not committed yet.
 pub struct Applied {
-    /// One for each unit.
+    /// Results, one for each unit.
     pub results: Vec<Done>,
-    /// Writes that changed something; with none the transaction is to be dropped.
+    /// Number of writes that changed something; if 0, the transaction is to be aborted.
     pub changed: u32,
-    /// What readers of the new state must know, if it differs: to be published before the commit.
+    /// The new catalog, if it differs; it must be published before the commit.
     pub catalog: Option<Catalog>,
-    /// Dynamic entries that were written, and when they end.
+    /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
-    /// Something was left to later writes.
+    /// Whether execution left work to later writes.
     pub left_work: bool,
-    /// An entry was deleted or renamed, or its password or lock was changed, or the configuration.
+    /// Whether an entry was deleted or renamed, or a password, a lock or the configuration changed.
     pub accounts: bool,
-    /// Entries of detached subtrees that were removed.
+    /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
 
-/// Whether a record that changes the configuration has its place in the order for good.
+/// Whether the place in the order of a configuration change is final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
-    /// Not yet: it is taken back when this node would have to wait for an index, or to look at very
-    /// many entries.
+    /// It is not: the change is refused if this node would have to wait for an index, or to read
+    /// very many entries.
     First,
-    /// It was executed before, here or elsewhere. What that cost does not matter any more.
+    /// The record was executed before, here or on another copy; its cost no longer matters.
     Again,
 }
 
-/// Executes a record. A failure leaves a transaction that can only be dropped.
+/// Executes a record. After a failure the transaction can only be aborted.
 pub fn apply(
     batch: &mut Batch<'_>,
     before: &Catalog,
@@ -92,7 +92,7 @@ pub fn apply(
                 reclaimed,
             })
         }
-        // A configuration that cannot be used is the client's mistake, and taken back whole.
+        // An unusable configuration is the client's mistake; the whole change is undone.
         Err(Failure::Configuration(text)) => {
             let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
             Ok(taken_back(record, refusal))
@@ -101,7 +101,7 @@ pub fn apply(
     }
 }
 
-/// Nothing of a record was done, for this reason.
+/// The result of a record that was undone completely, for this reason.
 fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
     Applied {
         results: vec![Done::from(refusal.into_result()); record.units.len()],
@@ -139,7 +139,7 @@ fn next_catalog(
     Ok(Some(next))
 }
 
-/// Reads the changed configuration and makes the indexes those that it asks for.
+/// Reads the changed configuration and adapts the indexes to it.
 fn reconfigure(
     batch: &mut Batch<'_>,
     before: &Catalog,

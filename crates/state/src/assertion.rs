@@ -1,4 +1,5 @@
-//! The assertion control (RFC 4528): an operation goes on only if its target matches a filter.
+//! The assertion control (RFC 4528): an operation is carried out only if its target matches a
+//! filter.
 
 use crate::stop::{Refusal, Stop};
 use crate::view::View;
@@ -9,8 +10,8 @@ use protocol::{DecodeError, ResultCode, control};
 use schema::{Filter, Truth, ValueSource};
 use store::EntryId;
 
-/// Refuses with `assertionFailed` unless the entry matches the filter, a control value. `now_s` is
-/// asked only when the filter is about the present time.
+/// Refuses with `assertionFailed` unless the entry matches the filter in the control value
+/// `condition`. `now_s` is called only if the filter is about the present time.
 pub fn require(
     context: &View<'_>,
     id: EntryId,
@@ -30,8 +31,8 @@ pub fn require(
     }
 }
 
-/// Refuses a condition with too many assertions. Not asked in execution, which must find what it
-/// found before.
+/// Refuses a filter with too many assertions. Execution does not check this: it must decide as it
+/// did before.
 pub fn require_light(condition: &[u8]) -> Result<(), Stop> {
     match control::Assertion::decode(condition) {
         Ok(decoded) => heavy::refuse_undivided(&decoded.filter),
@@ -39,9 +40,9 @@ pub fn require_light(condition: &[u8]) -> Result<(), Stop> {
     }
 }
 
-/// Refuses a write whose assertion is too heavy, or about groups that no index leads to. Asked
-/// before the write has its place in the order: its execution looks at all entries instead, since
-/// it must not depend on how far indexes are built.
+/// Refuses a write whose assertion is too heavy, or about groups that no index leads to. This is
+/// checked before the write has its place in the order; execution looks at all entries instead,
+/// because it must not depend on the progress of index builds.
 pub fn require_indexes(context: &View<'_>, write: &Write) -> Result<(), Stop> {
     let condition = write.options.as_deref();
     let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
@@ -51,8 +52,8 @@ pub fn require_indexes(context: &View<'_>, write: &Write) -> Result<(), Stop> {
     links::require(context, &filter(context, condition, &|| 0)?)
 }
 
-/// The same for an entry at hand. What the subject may not see looks absent, as in the
-/// filter of a search (RFC 4528 §4).
+/// Like [`require`], for an entry already read. Hidden attributes count as absent, as in the filter
+/// of a search (RFC 4528 §4).
 pub fn require_of(
     context: &View<'_>,
     entry: &impl ValueSource,
@@ -67,7 +68,7 @@ pub fn require_of(
     }
 }
 
-/// The assertion on an entry that is not stored.
+/// Like [`require`], for an entry that is not stored.
 pub fn require_of_virtual(
     context: &View<'_>,
     entry: &VirtualEntry,
@@ -79,7 +80,7 @@ pub fn require_of_virtual(
     require_of(context, entry, condition, now_s)
 }
 
-/// The filter in a control value, narrowed to what the subject may search.
+/// The filter in a control value, resolved and narrowed to what the subject may search.
 fn filter(context: &View<'_>, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
     match control::Assertion::decode(condition) {
         Ok(decoded) => {
@@ -98,7 +99,7 @@ fn malformed(error: &DecodeError) -> Stop {
 }
 
 fn failed() -> Stop {
-    // One text for "false" and "nobody can say": a filter on what is hidden tells nothing.
+    // "False" and "undefined" have one text, so that a filter on hidden attributes reveals nothing.
     let text = "the entry does not match the assertion";
     Refusal::new(ResultCode::ASSERTION_FAILED, text).into()
 }

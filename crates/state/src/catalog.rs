@@ -1,6 +1,6 @@
-//! What every operation needs to know beside the entries: schema, indexes, access rules, limits,
-//! naming contexts. Immutable; the writer publishes a new one before the commit that needs it, so
-//! that no reader meets an attribute number it cannot name.
+//! Everything but entries that operations need: schema, indexes, access rules, limits, naming
+//! contexts. A catalog is immutable; the writer publishes a new one before the commit that needs
+//! it, so that no reader meets an attribute number without a name.
 
 use crate::account::Policing;
 use crate::bounds::Bounds;
@@ -15,13 +15,12 @@ use store::{EntryId, IndexSet};
 
 /// The name of the subschema subentry (RFC 4512 §4.2).
 pub const SUBSCHEMA_NAME: &str = "cn=Subschema";
-/// The base of what an operator watches, which is not stored.
+/// Base of the monitor's entries, which are not stored.
 pub const MONITOR_NAME: &str = "cn=monitor";
-/// The base of the configuration kept in the directory.
+/// Base of the configuration entries.
 pub const CONFIG_NAME: &str = "cn=config";
 
-/// Puts a catalog made from the entries in force. The limits are not in entries, and stay as they
-/// were set last.
+/// Publishes a catalog read from entries. Limits come from settings, so those set last are kept.
 pub fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
     in_force.rcu(|now| Catalog {
         limits: now.limits.clone(),
@@ -34,23 +33,24 @@ pub fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
 pub struct Catalog {
     /// The schema in force.
     pub schema: Schema,
-    /// Stored definitions that contradict the schema, in words: they are not in force. A change
-    /// that would add one is refused; those of earlier builds wait for their removal.
+    /// Stored definitions that contradict the schema and are not in force, in words. A change that
+    /// would add one is refused; definitions stored by earlier builds remain until they are
+    /// removed.
     pub schema_conflicts: Vec<String>,
     /// The indexes, ready or being built.
     pub indexes: IndexSet,
-    /// Rows of indexes are still to be added or removed.
+    /// Whether rows of indexes are still to be added or removed.
     pub indexing: bool,
-    /// The marks of indexes that were built anew, with the attributes: another mark, once more.
+    /// Values of `pandoIndexRebuild` with their attributes; another value requests another rebuild.
     pub index_marks: Vec<(String, String)>,
-    /// The first snapshot that has everything `indexes` calls ready.
+    /// Version of the first snapshot that is complete for all indexes in `indexes` marked as ready.
     pub least_version: u64,
     /// The access rules.
     pub access: Access,
-    /// Anonymous clients may neither read nor change entries.
+    /// Whether anonymous clients may neither read nor change entries.
     pub requires_authentication: bool,
-    /// Numbers of the attributes that others than the administrator do not see: those that
-    /// `access` hides, by `schema`. See [`Catalog::with_schema`].
+    /// Numbers of the attributes hidden from all subjects but the administrator, derived from
+    /// `access` and `schema`. See [`Catalog::with_schema`].
     pub hidden: NumberSet,
     /// The limits of searches by subject, a setting of the node.
     pub limits: LimitSettings,
@@ -70,29 +70,30 @@ pub struct Catalog {
     pub subschema: Name,
     /// The name of the monitor, `cn=monitor`.
     pub monitor: Name,
-    /// Some entry of this database is, or once was, an alias.
+    /// Whether some entry of this database is, or once was, an alias.
     pub has_aliases: bool,
-    /// Some entry of this database is, or once was, a referral object.
+    /// Whether some entry of this database is, or once was, a referral object.
     pub has_referrals: bool,
-    /// URLs of servers that know of names this directory does not hold.
+    /// URLs of superior servers, which know names that this directory does not hold.
     pub superior_referrals: Vec<String>,
-    /// Some entry of this database is, or was lately, a dynamic group.
+    /// Whether some entry of this database is, or recently was, a dynamic group.
     pub has_dynamic_groups: bool,
-    /// Some entry of this database lends, or lent lately, collective attributes.
+    /// Whether some entry of this database lends, or recently lent, collective attributes.
     pub has_collective: bool,
-    /// Which attributes tell an entry's groups when all operational attributes are asked for.
+    /// Attribute types for the groups of an entry that a request for all operational attributes
+    /// (`+`) returns.
     pub shown_memberships: SmallVec<[TypeId; 2]>,
-    /// What becomes of values that name an entry which is deleted.
+    /// Handling of values that name a deleted entry.
     pub deleted_members: DeletedMembers,
-    /// Some entry of this database is, or once was, a subentry.
+    /// Whether some entry of this database is, or once was, a subentry.
     pub has_subentries: bool,
-    /// Which values no two entries share, and which numbers new entries get.
+    /// Rules for unique values and for numbers given to new entries.
     pub rules: Rules,
-    /// How the password policy of an entry is found.
+    /// How to find the password policy of an entry.
     pub policing: Policing,
 }
 
-/// A subtree this node holds.
+/// The root of a subtree that this node holds.
 #[derive(Debug, Clone)]
 pub struct NamingContext {
     /// The name, resolved.
@@ -101,18 +102,18 @@ pub struct NamingContext {
     pub spelled: String,
 }
 
-/// Who may do everything.
+/// The identity that may do everything.
 #[derive(Debug, Clone)]
 pub struct Administrator {
     /// The name, resolved.
     pub name: Name,
     /// The name as it was spelled.
     pub spelled: String,
-    /// The entry below `cn=config` that keeps the password.
+    /// The entry below `cn=config` that holds the password.
     pub entry: EntryId,
 }
 
-/// The numbers of attributes that the rules hide from subjects who are not the administrator.
+/// Numbers of the attributes that access rules hide from subjects other than the administrator.
 pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
     match access.sight(&Subject::anonymous(None, false)) {
         Sight::Everything => NumberSet::new(),
@@ -124,7 +125,7 @@ pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
 }
 
 impl Catalog {
-    /// This catalog with a schema that has more attribute numbers.
+    /// This catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
         self.indexes.schema = schema.clone();
@@ -132,7 +133,7 @@ impl Catalog {
         self
     }
 
-    /// The naming context a name lies in.
+    /// The naming context in which a name lies; `None` if there is none.
     pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
         self.contexts
             .iter()

@@ -1,4 +1,4 @@
-//! Proof that each entry says the structural object class that its object classes make.
+//! Checks that the `structuralObjectClass` of each entry follows from its object classes.
 
 use crate::catalog::Catalog;
 use crate::stop::{Failure, Stop};
@@ -8,12 +8,11 @@ use schema::Schema;
 use std::collections::HashMap;
 use store::{EntryId, Snapshot};
 
-/// Class lists remembered at most; real directories have some dozens.
+/// Maximum number of class lists cached; real directories have some dozens.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// Says to `problem` which entries have another `structuralObjectClass`, and which stored
-/// definitions are not in force. Entries whose classes make none were imported unchecked and are
-/// left out.
+/// Reports entries with another `structuralObjectClass`, and stored definitions that are not in
+/// force. Entries whose classes have no structural one were imported unchecked and are skipped.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -32,7 +31,7 @@ pub fn check(
     let mut key = Vec::new();
     for row in snapshot.entries_after(EntryId::ROOT) {
         let (id, view) = match row {
-            // That the entry is damaged is told where rows are compared.
+            // The comparison of rows reports damaged entries.
             Err(store::Error::DamagedEntry { .. }) => continue,
             row => row?,
         };

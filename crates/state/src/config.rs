@@ -1,5 +1,5 @@
-//! The configuration kept in the directory, below `cn=config`: what must be the same on every
-//! node. Read from a snapshot into a [`Catalog`].
+//! The configuration entries below `cn=config`, which must be equal on every node. Read from a
+//! snapshot into a [`Catalog`].
 //!
 //! | entry | what it holds |
 //! |---|---|
@@ -29,21 +29,21 @@ use store::{
     Snapshot,
 };
 
-/// The class of groups whose members a search finds.
+/// Object class of dynamic groups.
 pub const DYNAMIC_GROUP_CLASS: &str = "groupOfURLs";
 /// The container of index definitions.
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
-/// The entry that keeps the administrator's name and password.
+/// The entry that holds the administrator's name and password.
 pub const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
 
-/// Reads the catalog of a snapshot. `schema` is any schema of this database: its dictionary is
-/// used, which inside a transaction is newer than the stored one, and what was resolved under it
-/// means the same under the new one.
+/// Reads the catalog of a snapshot. `schema` may be any schema of this database: its dictionary is
+/// used, which inside a transaction is newer than the stored one, and handles resolved under it
+/// remain valid under the new schema.
 ///
 /// # Errors
-/// `Failure::Configuration` says which entry cannot be used and why.
+/// `Failure::Configuration` names the entry that cannot be used and the reason.
 pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
     let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
     let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
@@ -67,8 +67,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
-        // Lenders are subentries: where there are none, nothing needs to be looked for, which
-        // without an index on objectClass would be a look at every entry by every search.
+        // Lenders are subentries. Without subentries no lenders are looked for, because without an
+        // index on objectClass every search would read every entry for it.
         has_collective: has_subentries && may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
         shown_memberships: shown_memberships(
             &schema,
@@ -117,7 +117,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     })
 }
 
-/// Whether there may be entries of a class: what the index says.
+/// Whether there may be entries of a class, according to the index.
 fn may_have_class(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -131,7 +131,7 @@ fn may_have_class(
     Ok(store::plan(snapshot, indexes, &filter, &everywhere)?.estimate() > 0)
 }
 
-/// The values of a setting that `cn=config` holds in an attribute of its own.
+/// The values of a setting that is an attribute of `cn=config`.
 fn config_texts(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -145,7 +145,7 @@ fn config_texts(
     Ok(view.map_or_else(Vec::new, |view| texts_of(schema, &view, attribute)))
 }
 
-/// The values of an attribute that need not have been used in this database yet.
+/// The values of an attribute, which may not have a number in this database yet.
 pub fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
     let setting = schema.attribute_type(attribute);
     let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
@@ -211,7 +211,7 @@ fn superior_referrals(texts: Vec<String>) -> Result<Vec<String>, Failure> {
     Ok(texts)
 }
 
-/// The schema and dictionary of a database that is being opened.
+/// The schema and dictionary stored in a database that is being opened.
 pub fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failure> {
     Schema::standard()
         .with_dictionary(&snapshot.dictionary()?)
@@ -224,7 +224,7 @@ fn well_known(schema: &Schema, name: &str) -> Name {
         .expect("the standard schema resolves the names of this program")
 }
 
-/// The entries directly below a container, none if there is no container.
+/// The entries directly below a container; empty if there is no container.
 fn children<'s>(
     snapshot: &'s Snapshot<'s>,
     container: &Name,
@@ -239,7 +239,7 @@ fn children<'s>(
             entries.push((id, view));
         }
     }
-    // By id, the order of their making.
+    // By id, which is the order in which they were added.
     entries.sort_by_key(|(id, _)| *id);
     Ok(entries)
 }
@@ -255,7 +255,7 @@ fn texts(view: &EntryView<'_>, known: &Known) -> Vec<String> {
         })
 }
 
-/// The schema with all stored definitions, and those of them that contradict it, in words.
+/// The schema with all stored definitions, and a text for each definition that contradicts it.
 fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<(Schema, Vec<String>), Failure> {
     let Some(known) = Knowledge::of(&base) else {
         return Ok((base, Vec::new()));
@@ -275,7 +275,7 @@ fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<(Schema, Vec<Str
             }
         }
     }
-    // All at once, so that one file may use names of another, whichever was added first.
+    // All definitions at once, so that a file may refer to another, in any order of adding.
     let (schema, kept) = base
         .extended_keeping(&definitions)
         .map_err(|error| Failure::Configuration(error.to_string()))?;
@@ -306,7 +306,7 @@ fn load_contexts(
     Ok(contexts)
 }
 
-/// `pandoPasswordPolicy`: the policy of all entries that name none.
+/// `pandoPasswordPolicy`: the policy of entries that name none.
 fn load_policing(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -324,7 +324,7 @@ fn load_policing(
     })
 }
 
-/// The entries that may act as others (RFC 4370).
+/// `pandoProxy`: the entries that may act as others (RFC 4370).
 fn load_proxies(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -339,7 +339,7 @@ fn load_proxies(
     names.collect()
 }
 
-/// `pandoSecretAttribute`: attribute types that are secret beside those of the schema.
+/// `pandoSecretAttribute`: attribute types that are secret besides those of the schema.
 fn load_secrets(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -361,7 +361,7 @@ fn load_secrets(
     types.collect()
 }
 
-/// The rules for values. What they need an index for must be among the wanted ones.
+/// The rules for values. Indexes they need must be among the wanted ones.
 fn load_rules(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -406,7 +406,7 @@ fn load_administrator(
     }))
 }
 
-/// The indexes that the configuration asks for; whether they are built is for the store to say.
+/// The indexes that the configuration defines. The store knows whether they are built.
 pub fn wanted_indexes(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -477,7 +477,7 @@ fn kinds(view: &EntryView<'_>, known: &Knowledge) -> Result<IndexKinds, Failure>
     Ok(kinds)
 }
 
-/// Has the indexes built anew that have another mark than before.
+/// Requests a rebuild of the indexes whose mark changed.
 pub fn rebuild_indexes(
     batch: &mut Batch<'_>,
     before: &Catalog,
@@ -490,8 +490,8 @@ pub fn rebuild_indexes(
     Ok(())
 }
 
-/// Makes the store's indexes those that the configuration asks for. New ones are built in the
-/// background; the store keeps what both have.
+/// Adapts the store's indexes to the configuration. New ones are built in the background; indexes
+/// in both remain.
 pub fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(), Failure> {
     batch.set_schema(next.schema.clone());
     let (wanted, states) = {

@@ -1,15 +1,15 @@
-//! Leave to change one entry: every write carries one, and so no write is made without a decision.
+//! Permission to change one entry: every write carries one, so no write is made without a decision.
 //!
 //! Invariant: for a client there is one way to a grant, [`Grant::decide`], which asks the access
-//! rules, and a grant is about one entry. The other two ways are for writes that no client asks
-//! for, and for writes that were decided when they came into the log.
+//! rules, and a grant applies to one entry. The other two are for the server's own writes, and for
+//! writes read from the log, which were decided before.
 
 use crate::stop::Stop;
 use crate::view::View;
 use policy::Right;
 use schema::{Name, TypeId};
 
-/// Leave to change an entry, given to somebody.
+/// Permission to change an entry.
 #[derive(Debug, Clone)]
 pub struct Grant {
     by: String,
@@ -17,9 +17,9 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Asks the access rules whether the subject may change these attributes of an entry in this
-    /// way. A change of no attribute needs the right to the entry as a whole. Refused with
-    /// `insufficientAccessRights`, whether or not there is such an entry.
+    /// Asks the access rules whether the subject may change these attributes of an entry. A change
+    /// without attributes needs the right to the entry as a whole. Refuses with
+    /// `insufficientAccessRights`, whether or not the entry exists.
     pub fn decide(
         context: &View<'_>,
         right: Right,
@@ -37,17 +37,17 @@ impl Grant {
         Ok(Grant { by, name })
     }
 
-    /// For a write that the server makes of itself, in the name `by`.
+    /// Permission for a write of the server itself, in the name `by`.
     pub fn of_server(by: String, name: Name) -> Grant {
         Grant { by, name }
     }
 
-    /// For a write that is read from the log, and was decided before it came there.
+    /// Permission for a write read from the log, decided before it was logged.
     pub fn recorded(by: String, name: Name) -> Grant {
         Grant { by, name }
     }
 
-    /// Who asked, as spelled; empty when nobody had authenticated.
+    /// The subject's DN as spelled; empty for an anonymous subject.
     pub fn by(&self) -> &str {
         &self.by
     }

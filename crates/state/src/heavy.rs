@@ -1,24 +1,26 @@
-//! Filters that cost too much before the first entry is looked at, or on one entry.
+//! Refuses filters that cost too much before the first entry is looked at, or on one entry.
 //!
-//! A search is resolved and planned in one piece, and asks indexes about each assertion of its
-//! filter; only then it goes on in slices. So there may be thousands of assertions that cost one
-//! look each, `(|(uid=a)(uid=b)…)`, and fewer of those that cost more.
+//! Resolving and planning a search is not divided into slices, and asks indexes about each
+//! assertion of the filter. So a filter may have thousands of assertions that cost one lookup each,
+//! such as `(|(uid=a)(uid=b)…)`, and fewer that cost more.
 
 use crate::stop::Stop;
 use protocol::{Filter, ResultCode};
 
-/// The most that the assertions of a search may weigh together. One that weighs 1 is planned in
-/// a microsecond or less.
+/// Maximum weight of a search's filter. An assertion of weight 1 is planned in at most a
+/// microsecond.
 const WEIGHT_MAX: usize = 16_384;
-/// Assertions that are tested on one entry before others have their turn: those of an assertion
-/// control, or of a search that stays.
+/// Maximum number of assertions tested on one entry in one piece: those of an assertion control or
+/// of a following search.
 const TESTED_MAX: usize = 256;
-/// The same for entries that are not stored: the subschema subentry has thousands of values.
+/// Maximum number of assertions tested on entries that are not stored: the subschema subentry has
+/// thousands of values.
 const VIRTUAL_MAX: usize = 16;
 
-/// What a substring or another look at several places of an index weighs.
+/// Weight of a substring assertion, and of others that read several places of an index.
 const SEVERAL: usize = 16;
-/// What is sampled on entries, or is about all attributes of a syntax.
+/// Weight of an assertion whose cost is sampled on entries, or that tests all attributes of a
+/// syntax.
 const SAMPLED: usize = 256;
 
 /// Refuses a search whose filter is too heavy.
@@ -64,8 +66,8 @@ fn refuse_more(filter: &Filter<'_>, most: usize) -> Result<(), Stop> {
     Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text)
 }
 
-/// The sum of what the assertions of a filter are. Recursion is bounded by the depth that the
-/// decoder of filters allows.
+/// The sum of `of` over the assertions of a filter. The decoder of filters limits the depth of the
+/// recursion.
 fn sum(filter: &Filter<'_>, of: &dyn Fn(&Filter<'_>) -> usize) -> usize {
     match filter {
         Filter::And(parts) | Filter::Or(parts) => parts.iter().map(|it| sum(it, of)).sum(),
@@ -89,7 +91,7 @@ fn weight_of(assertion: &Filter<'_>) -> usize {
     }
 }
 
-/// Equality of object classes stands for all subclasses.
+/// An object class matches its subclasses too, so it is planned as several assertions.
 fn is_object_class(attribute: &str) -> bool {
     attribute.eq_ignore_ascii_case("objectClass") || attribute == "2.5.4.0"
 }

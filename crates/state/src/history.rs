@@ -1,9 +1,8 @@
-//! What changed, in order: one row for each record, kept for a bounded number of changes.
+//! The history of changes, in order: one row for each record, for a bounded number of changes.
 //!
-//! It is written inside the transaction that makes the changes, so a snapshot and its history
-//! always agree, and a search that follows the directory needs no memory of its own: it keeps a
-//! [`Moment`] and reads on from there, whether it comes back after a millisecond or after a week.
-//! The rows stand in docs/formats/database.md.
+//! A row is written inside the transaction of its changes, so a snapshot and its history always
+//! agree. A following search needs no queue: it keeps a [`Moment`] and reads on from there, after a
+//! millisecond or a week. docs/formats/database.md describes the rows.
 
 pub mod check;
 pub mod fuzz;
@@ -18,43 +17,43 @@ use store::{Batch, EntryId, Snapshot};
 /// comes down. A record of many changes may remove as many.
 const TRIM_MIN: u32 = 4;
 
-/// From which time on this database has gone its own way: cookies from before are not its own.
+/// Time since which this database has its own history: cookies of earlier times are foreign.
 const META_BORN: &[u8] = b"history-born";
-/// The last time when an entry with children got another superior, so that entries changed their
-/// place without being changed.
+/// Time of the last move of an entry with children, which changed the places of entries without
+/// changing these entries.
 const META_MOVED: &[u8] = b"history-moved";
 
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + 8 + 8 + 4;
 /// Flag of a rename: the entry had children.
 const HAD_CHILDREN: u8 = 1;
-/// Kinds of changes beside those that clients know (draft-ietf-ldapext-psearch-03).
+/// Kinds of changes besides those of the protocol (draft-ietf-ldapext-psearch-03).
 const SUBTREE_DELETED: u8 = 16;
 const RECLAIMED: u8 = 32;
 
-/// A place in the order of all changes: the state after one of them.
+/// A place in the order of all changes, which identifies the state after that change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Moment {
-    /// The time of the record, microseconds since 1970.
+    /// Time of the record in microseconds since 1970.
     pub time_us: u64,
-    /// Which of its changes, from 0.
+    /// Index of the change in its record, from 0.
     pub counter: u32,
 }
 
 impl Moment {
-    /// As `entryCSN` and `contextCSN` print it.
+    /// The moment in the form of `entryCSN` and `contextCSN`.
     pub fn to_csn(self) -> String {
         time::change_sequence_number(self.time_us, self.counter, 0)
     }
 
-    /// The moment in a change sequence number of this kind of server.
+    /// The moment in a change sequence number of this server; `None` for any other text.
     pub fn from_csn(text: &str) -> Option<Moment> {
         let (time_us, counter) = time::parse_change_sequence_number(text)?;
         Some(Moment { time_us, counter })
     }
 }
 
-/// One change, as a row keeps it.
+/// One change in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'a> {
     /// The kind of the change.
@@ -72,10 +71,10 @@ impl Change<'_> {
     }
 }
 
-/// What cannot be found in the directory afterwards.
+/// Details of a change that the changed directory no longer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail<'a> {
-    /// The entry itself says everything.
+    /// None: the entry shows everything.
     None,
     /// The entry is gone.
     Gone {
@@ -102,18 +101,18 @@ pub enum Detail<'a> {
         /// The DN before the change.
         name: &'a str,
     },
-    /// The entry had another name.
+    /// The entry was renamed.
     Was {
         /// The DN before the change.
         name: &'a str,
         /// The superior before the change.
         superior: EntryId,
-        /// It had children, and got another superior.
+        /// Whether it had children and got another superior.
         moved_subtree: bool,
     },
 }
 
-/// Gathers the changes of one record.
+/// Collects the changes of one record.
 #[derive(Debug, Default)]
 pub struct Recorder {
     changes: Vec<u8>,
@@ -121,7 +120,7 @@ pub struct Recorder {
     moved: bool,
 }
 
-/// How far a [`Recorder`] was.
+/// A position in a [`Recorder`].
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     bytes: usize,
@@ -130,7 +129,7 @@ pub struct Mark {
 }
 
 impl Recorder {
-    /// Where to go back to if what follows is taken back.
+    /// The present position, for [`rewind`](Self::rewind).
     pub fn mark(&self) -> Mark {
         Mark {
             bytes: self.changes.len(),
@@ -139,14 +138,14 @@ impl Recorder {
         }
     }
 
-    /// Forgets what came after a mark.
+    /// Drops the changes after a position.
     pub fn rewind(&mut self, mark: Mark) {
         self.changes.truncate(mark.bytes);
         self.count = mark.count;
         self.moved = mark.moved;
     }
 
-    /// How many changes there are so far: the counter of the next one's change sequence number.
+    /// Number of changes so far, which is the counter of the next one's change sequence number.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -168,14 +167,14 @@ impl Recorder {
         self.put_name(name);
     }
 
-    /// The entry has gone out of sight with everything below it.
+    /// Records that an entry was detached with everything below it.
     pub fn subtree_deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
         self.put_kind(SUBTREE_DELETED, entry);
         self.changes.extend_from_slice(&uuid);
         self.put_name(name);
     }
 
-    /// What was left of an entry below `top`, or of `top`, is removed.
+    /// Records that the rest of an entry below `top`, or of `top`, was removed.
     pub fn reclaimed(&mut self, entry: EntryId, top: EntryId, uuid: [u8; 16], name: &str) {
         self.put_kind(RECLAIMED, entry);
         self.put_id(top);
@@ -183,7 +182,8 @@ impl Recorder {
         self.put_name(name);
     }
 
-    /// `superior` is the one before; `has_children` when the entry moves with what is below it.
+    /// Records a rename. `superior` is the former one; `moved_subtree` is true if the entry moves
+    /// with children.
     pub fn renamed(&mut self, entry: EntryId, name: &str, superior: EntryId, moved_subtree: bool) {
         self.put(ChangeType::ModifyDn, entry);
         self.changes.push(u8::from(moved_subtree) * HAD_CHILDREN);
@@ -207,7 +207,7 @@ impl Recorder {
     }
 
     fn put_name(&mut self, name: &str) {
-        // A name comes out of a message, whose length has 32 bits at most.
+        // A name comes from a message, whose length has at most 32 bits.
         let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
         self.changes.extend_from_slice(&length.to_le_bytes());
         self.changes.extend_from_slice(name.as_bytes());
@@ -244,7 +244,7 @@ impl Recorder {
     }
 }
 
-/// Forgets all changes: who follows the directory compares entries then.
+/// Removes all changes, so that followers compare entries.
 pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
     loop {
         let oldest = {
@@ -260,7 +260,7 @@ pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
     Ok(batch.delete_meta(META_MOVED)?)
 }
 
-/// Begins the history of a database that has none: what was imported is its first state.
+/// Begins the history of a database without one, whose present content is its first state.
 fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Failure> {
     let before = time_in(&batch.snapshot(), META_TIME)?.filter(|it| *it < time_us);
     if let Some(before) = before {
@@ -276,8 +276,8 @@ fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Fail
     Ok(1)
 }
 
-/// Removes rows from the old end, at most so many, whose changes come before the one of this
-/// number. The oldest row left tells how far back the history reaches.
+/// Removes the oldest rows while more than [`CHANGES_MAX`] changes follow them. The oldest row left
+/// shows how far back the history reaches.
 fn trim(batch: &mut Batch<'_>, first: u64, most: u32) -> Result<(), Failure> {
     for _ in 0..most {
         let oldest = {
@@ -296,14 +296,14 @@ fn trim(batch: &mut Batch<'_>, first: u64, most: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a row says of all its changes.
+/// Fields of a row that apply to all its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
-    /// The number of its first change since the history began.
+    /// Number of its first change since the history began.
     pub ordinal: u64,
     /// The log position of the record.
     pub position: u64,
-    /// How many changes there are.
+    /// Number of changes.
     pub count: u32,
 }
 
@@ -412,18 +412,18 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Where a change stands.
+/// Place of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occasion {
     /// The place of the change in the order of all changes.
     pub moment: Moment,
-    /// Its number since the history began.
+    /// Number of the change since the history began.
     pub number: u64,
-    /// The log position of its record.
+    /// Log position of the change's record.
     pub position: u64,
 }
 
-/// Goes through the changes after a moment, until `each` has enough.
+/// Calls `each` for the changes after a moment, until it returns false.
 pub fn changes_after<'a>(
     snapshot: &Snapshot<'a>,
     after: Moment,
@@ -452,16 +452,16 @@ pub fn changes_after<'a>(
     Ok(())
 }
 
-/// How a state can be told from others by those who follow the directory.
+/// Times by which followers judge a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// The last change.
+    /// Moment of the last change.
     pub newest: Moment,
-    /// Changes after this time are known one by one.
+    /// Time after which the history has every change, in microseconds.
     pub oldest_us: u64,
-    /// States before this time are not states of this database.
+    /// Time since which this database has its own history, in microseconds.
     pub born_us: u64,
-    /// Since this time no entry has changed its place without being changed.
+    /// Time since which no entry was moved without being changed, in microseconds.
     pub moved_us: u64,
 }
 
@@ -480,7 +480,7 @@ impl Extent {
     }
 }
 
-/// The last change of a state.
+/// Moment of the last change in a snapshot.
 pub fn newest(snapshot: &Snapshot<'_>) -> Result<Moment, Failure> {
     Ok(match last_row(snapshot)? {
         Some((time_us, header)) => Moment {
@@ -494,7 +494,7 @@ pub fn newest(snapshot: &Snapshot<'_>) -> Result<Moment, Failure> {
     })
 }
 
-/// Whether the history has a change (or the beginning) at exactly this moment.
+/// Whether the history has a change, or its beginning, at exactly this moment.
 pub fn knows(snapshot: &Snapshot<'_>, moment: Moment) -> Result<bool, Failure> {
     let row = snapshot.history_from(moment.time_us).next().transpose()?;
     Ok(match row {

@@ -1,8 +1,8 @@
-//! How far the store is with an index, in words and numbers.
+//! The progress of an index build, as text and number.
 
 use store::IndexState;
 
-/// `ready`, or what is being done; `last` is the greatest id there is.
+/// `ready`, or the work under way; `last` is the greatest entry id.
 pub fn text(state: &IndexState, last: u64) -> String {
     if !state.dropping.is_empty() {
         return format!("removing {}", state.dropping);
@@ -18,7 +18,7 @@ pub fn text(state: &IndexState, last: u64) -> String {
     }
 }
 
-/// Ids that the build has behind it.
+/// Number of ids that the build has passed.
 pub fn done(state: &IndexState, last: u64) -> u64 {
     state.next.0.saturating_sub(1).min(last)
 }

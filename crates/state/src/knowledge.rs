@@ -1,4 +1,4 @@
-//! The attribute types that operations themselves name, looked up once.
+//! The attribute types that operations refer to by name, looked up once.
 
 use schema::{AttributeNumber, Description, Schema, TypeId};
 
@@ -11,7 +11,7 @@ pub struct Known {
     pub number: AttributeNumber,
 }
 
-/// Every stored attribute that an operation names. All of them have numbers from the first write.
+/// All stored attributes that operations refer to. Each has a number from the first write on.
 #[derive(Debug, Clone)]
 pub struct Knowledge {
     /// `objectClass`.
@@ -105,7 +105,7 @@ impl Knowledge {
     }
 }
 
-/// A schema whose dictionary numbers every type of [`STORED`], with the rows to keep.
+/// A schema whose dictionary numbers every type in [`STORED`], with the dictionary rows to store.
 pub fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) {
     let mut schema = schema.clone();
     let mut rows = Vec::new();
@@ -124,7 +124,7 @@ pub fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) {
     (schema, rows)
 }
 
-/// The types whose values are computed when asked for.
+/// The attribute types whose values are computed when they are read.
 #[derive(Debug, Clone)]
 pub struct Computed {
     /// `entryDN` (RFC 5020).
@@ -135,36 +135,36 @@ pub struct Computed {
     pub has_subordinates: TypeId,
     /// `numSubordinates`.
     pub num_subordinates: TypeId,
-    /// Of index definitions: how far the index is built.
+    /// The progress of an index build, in index definitions.
     pub index_state: TypeId,
-    /// The groups that name the entry.
+    /// The groups that name the entry as a member.
     pub member_of: TypeId,
-    /// The groups the entry belongs to, nested and dynamic ones included.
+    /// The groups of the entry, nested and dynamic ones included.
     pub is_member_of: TypeId,
-    /// What groups name their members with; stored.
+    /// The members of a group; stored.
     pub member: TypeId,
     /// `uniqueMember`.
     pub unique_member: TypeId,
-    /// What dynamic groups describe their members with; stored.
+    /// The searches that describe the members of a dynamic group; stored.
     pub member_url: TypeId,
     /// The subentries that lend collective attributes to the entry.
     pub collective_attribute_subentries: TypeId,
-    /// What an entry does not want lent; stored, as is what follows.
+    /// Collective attributes that the entry excludes; this and the following are stored.
     pub collective_exclusions: TypeId,
     /// `subtreeSpecification` (RFC 3672).
     pub subtree_specification: TypeId,
-    /// Of naming contexts: the last change of all.
+    /// Change sequence number of the last change of all; in naming contexts.
     pub context_csn: TypeId,
-    /// What an entry is in short: another one after each change.
+    /// A short value that differs after each change of the entry.
     pub etag: TypeId,
-    /// For how many seconds more a dynamic entry stays.
+    /// Remaining lifetime of a dynamic entry in seconds.
     pub entry_ttl: TypeId,
-    /// When it ends; stored.
+    /// End of a dynamic entry; stored.
     pub entry_end: TypeId,
 }
 
 impl Computed {
-    /// Whether the type is one of the two that tell an entry's groups.
+    /// Whether the type is `memberOf` or `isMemberOf`.
     pub fn is_membership(&self, type_id: TypeId) -> bool {
         type_id == self.member_of || type_id == self.is_member_of
     }

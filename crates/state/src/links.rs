@@ -1,12 +1,12 @@
 //! Assertions about links between entries, in the filter of a search: `memberOf`, `isMemberOf`, and
 //! the in-chain rule (1.2.840.113556.1.4.1941).
 //!
-//! Each of them can be answered for one entry, by going up from it, or for all entries at once, by
-//! going down from the group. A search that has few candidates anyway does the former; for all
-//! others the assertion is replaced by the entries it is true for, and these are the candidates.
-//! The direct members of a group of very many are not listed: its links are read as the search goes
-//! on. What has to be listed may be millions of entries as well: walks go on in slices, and the
-//! request begins once more until they are done (`View::divide_walks`).
+//! Each assertion can be answered for one entry, by a walk up from it, or for all entries at once,
+//! by a walk down from the group. A search with few candidates does the former; for others the
+//! assertion is replaced by the set of entries for which it is true, which becomes the candidate
+//! set. The direct members of a very large group are not listed: the search reads its links as it
+//! goes. Listing may take millions of entries, so walks run in slices, and the request is repeated
+//! until they are done (`View::divide_walks`).
 
 use crate::stop::Stop;
 use crate::view::{Reach, View};
@@ -14,7 +14,8 @@ use schema::matching::Family;
 use schema::{Among, Filter, Membership, Name, Selector};
 use store::Region;
 
-/// Candidates that are asked one by one: each costs a few lookups, a group costs all its members.
+/// Maximum number of candidates tested one by one. Each costs a few lookups; listing a group costs
+/// all its members.
 const ASKED_ONE_BY_ONE_MAX: u64 = 64;
 
 /// Replaces assertions about links where that makes the search cheaper.
@@ -38,7 +39,7 @@ pub fn follow<'f>(
     replace(context, filter, which)
 }
 
-/// Refuses a filter with an assertion about links that no index leads along.
+/// Refuses a filter with an assertion about links that no index covers.
 pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
     let asserted = match filter {
         Filter::And(parts) => return parts.iter().try_for_each(|it| require(context, it)),
@@ -69,13 +70,13 @@ pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     Nothing,
-    /// Those in chain along stored attributes: few entries lead to a name.
+    /// In-chain assertions on stored attributes, which few entries satisfy.
     Stored,
-    /// Those about the groups of an entry.
+    /// Assertions about the groups of an entry.
     Computed,
 }
 
-/// Whether there is anything to do; nearly always there is not.
+/// Whether the filter has assertions about links, which is rare.
 fn mentions_links(context: &View<'_>, filter: &Filter) -> bool {
     match filter {
         Filter::And(parts) => parts.iter().any(|it| mentions_links(context, it)),
@@ -149,7 +150,8 @@ fn replace(context: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), 
     Ok(())
 }
 
-/// Membership in one group of very many, which its links tell without being listed.
+/// Direct membership in one very large group as an assertion on its links; `None` for other
+/// assertions.
 fn membership(context: &View<'_>, filter: &Filter) -> Result<Option<Membership>, Stop> {
     let Filter::Equality(it) = filter else {
         return Ok(None);

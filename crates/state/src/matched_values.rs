@@ -1,29 +1,29 @@
-//! Matched values (RFC 3876): of the attributes selected, only the values that a filter matches.
+//! Matched values control (RFC 3876): returns only those values of the selected attributes that
+//! match a filter.
 
 use crate::stop::Stop;
 use protocol::ber::put_partial_attribute;
 use protocol::{Filter as Given, ResultCode, control};
 use schema::{Alternatives, AttributeNumber, Filter, Schema, Truth, TypeId, ValueSource};
 
-/// Items other than equality that one control may have. Each is tested with each value of an entry
-/// before the thread's other connections have their turn; equalities of one attribute are tested
-/// together, however many they are.
+/// Maximum number of items other than equality in one control. Each is tested with each value of an
+/// entry in one slice; equality items of one attribute are tested together, however many they are.
 const TESTED_MAX: usize = 16;
-/// Values that are looked up one by one in a set of links. Of more, all values of the set are gone
-/// through, in slices.
+/// Maximum number of values that are looked up one by one in a set of links. With more, all values
+/// of the set are walked through in slices.
 const LOOKED_UP_MAX: usize = 256;
 
 /// A resolved values return filter.
 #[derive(Debug)]
 pub struct MatchedValues {
-    /// One of these must match a value.
+    /// Items of which at least one must match a value.
     items: Alternatives,
 }
 
-/// One value, as the only one of an entry.
+/// One value, presented to a filter as an entry with this value alone.
 struct OneValue<'v> {
     type_id: TypeId,
-    /// `None`: the value is not stored.
+    /// `None` if the value is not stored.
     number: Option<AttributeNumber>,
     value: &'v [u8],
 }
@@ -43,8 +43,8 @@ impl ValueSource for OneValue<'_> {
 }
 
 impl MatchedValues {
-    /// The control's filter under the schema. An item the schema does not know matches nothing.
-    /// `now_s` is asked only when the filter is about the present time.
+    /// Resolves the control's filter under the schema. An item unknown to the schema matches
+    /// nothing. `now_s` is called only if the filter is about the present time.
     pub fn of(
         schema: &Schema,
         asked: &control::MatchedValues<'_>,
@@ -65,8 +65,7 @@ impl MatchedValues {
         })
     }
 
-    /// Appends an attribute with the values that match; with none of them it stays, empty
-    /// (RFC 3876 §2).
+    /// Appends an attribute with its matching values; without any it is sent empty (RFC 3876 §2).
     pub fn write<'v>(
         &self,
         schema: &Schema,
@@ -81,8 +80,8 @@ impl MatchedValues {
         put_partial_attribute(out, text, kept.into_iter());
     }
 
-    /// The normal forms of which values of an attribute must be one to match, each once; `None`
-    /// when that is not all that is asked, or when they are very many.
+    /// The normal forms of which a value must equal one to match, without duplicates. `None` if the
+    /// items on the attribute are not all equality, or are too many.
     pub fn equal_to(&self, number: AttributeNumber) -> Option<Vec<&[u8]>> {
         let mut forms = Vec::new();
         for item in self.items.iter() {
@@ -101,7 +100,7 @@ impl MatchedValues {
         (forms.len() <= LOOKED_UP_MAX).then_some(forms)
     }
 
-    /// Whether a value matches.
+    /// Whether a value matches the filter.
     pub fn matches(
         &self,
         schema: &Schema,
@@ -117,8 +116,8 @@ impl MatchedValues {
     }
 }
 
-/// Equality of object classes is about entries: there a class stands for its subclasses. Here it
-/// is about the value.
+/// Resolves an item. An equality on objectClass stands here for the value itself, not, as in the
+/// filter of a search, for its subclasses too.
 fn resolve(schema: &Schema, item: &Given<'_>, now_s: &dyn Fn() -> i64) -> Filter {
     let resolved = schema.resolve_filter_with(item, now_s);
     let Given::Equality { value, .. } = item else {

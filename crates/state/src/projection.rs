@@ -1,4 +1,4 @@
-//! Which attributes of an entry go into a response (RFC 4511 §4.5.1.8).
+//! Selects the attributes of an entry that a response contains (RFC 4511 §4.5.1.8).
 
 mod ranged;
 
@@ -20,22 +20,22 @@ pub struct Projection {
     all_user: bool,
     all_operational: bool,
     types_only: bool,
-    /// Stored attributes asked for by name, class or subtype.
+    /// Stored attributes selected by name, class or subtype.
     numbers: Selected<AttributeNumber>,
-    /// Stored attributes of which a range of values is asked for; `None` when there are none.
+    /// Stored attributes of which a range of values is selected; `None` if there are none.
     ranges: Option<Box<Ranges>>,
-    /// Types asked for by name, for entries and values that are not stored.
+    /// Types selected by name, for entries and values that are not stored.
     types: Selected<TypeId>,
-    /// Computed types to add, with the names to return them under.
+    /// Computed types to return.
     computed: SmallVec<[TypeId; 4]>,
 }
 
-/// Stored attributes of which a range of values is asked for.
+/// Stored attributes of which a range of values is selected.
 #[derive(Debug, Clone, Default)]
 struct Ranges {
-    /// One range of each.
+    /// One range for each attribute.
     of: SmallVec<[(AttributeNumber, ValueRange); 1]>,
-    /// The attributes that stand in `of`.
+    /// The attributes in `of`, as a set.
     numbers: Selected<AttributeNumber>,
 }
 
@@ -89,8 +89,8 @@ impl Projection {
         it
     }
 
-    /// Leaves out what is computed from elsewhere and was not asked for by name: it changes without
-    /// its entry, so a copy of it could not be kept true (RFC 4533 §4.2).
+    /// Removes attributes that are computed from other entries and were not selected by name: they
+    /// change without their entry, so a copy of them would become wrong (RFC 4533 §4.2).
     pub fn leave_out_computed(&mut self) {
         let types = &self.types;
         self.computed.retain(|it| types.contains(*it));
@@ -109,7 +109,7 @@ impl Projection {
             let numbers = schema.selected_numbers(&description);
             for number in numbers.into_iter().filter(own) {
                 let ranges = self.ranges.get_or_insert_default();
-                // A second range of the attribute would multiply the answer: the first one holds.
+                // The first range of an attribute counts; further ones would multiply the response.
                 if !ranges.numbers.contains(number) {
                     ranges.numbers.insert(number);
                     ranges.of.push((number, range));
@@ -163,7 +163,7 @@ impl Projection {
         self.write_some(catalog, entry, (matched, u64::MAX), out)
     }
 
-    /// The same without sets of more members than this.
+    /// Like `write`, without sets of more than `members_max` members.
     pub fn write_some(
         &self,
         catalog: &Catalog,
@@ -209,7 +209,7 @@ impl Projection {
         Ok(())
     }
 
-    /// The same with only the values that a values return filter matches.
+    /// Like `write`, with only the values that match a matched values control.
     fn write_matched(
         &self,
         catalog: &Catalog,
@@ -249,8 +249,8 @@ impl Projection {
         }
     }
 
-    /// Values that are links, without sets of more members than this; of those that single values
-    /// are wanted of, which are looked up.
+    /// Appends values that are links. Sets of more than `members_max` members are left out, unless
+    /// the matched values control names single values, which are looked up.
     fn write_linked(
         &self,
         catalog: &Catalog,
@@ -295,14 +295,14 @@ impl Projection {
             });
             walked?;
             if !some {
-                // All of its members are deleted entries.
+                // All members of the set are deleted entries.
                 out.truncate(start);
             }
         }
         Ok(())
     }
 
-    /// The selected sets of more members than this, whose values are wanted.
+    /// The selected sets with more than `members_max` members.
     pub fn large_sets<'k>(
         &self,
         catalog: &'k Catalog,
@@ -322,7 +322,8 @@ impl Projection {
         Ok(selected.collect())
     }
 
-    /// The members of a dynamic group, if they are selected.
+    /// The members of a dynamic group; `None` if they are not selected or the entry is no such
+    /// group.
     pub fn described(
         &self,
         catalog: &Catalog,
@@ -335,15 +336,15 @@ impl Projection {
         entry.description()
     }
 
-    /// The computed types to add; members only where they come in one piece.
+    /// The computed types to return, without members of dynamic groups if these are sent in parts.
     fn computed_but(&self, catalog: &Catalog, members_max: u64) -> impl Iterator<Item = &TypeId> {
         let member = catalog.computed.member;
         let in_parts = members_max != u64::MAX;
         (self.computed.iter()).filter(move |it| !in_parts || **it != member)
     }
 
-    /// Whether a stored attribute is selected, with all its values. A range beside `*` comes
-    /// instead of them; beside the name itself both come.
+    /// Whether a stored attribute is returned with all its values. A range replaces them if `*`
+    /// selects the attribute; if its name does, both are returned.
     fn selects(&self, known: &KnownAttribute) -> bool {
         let by_kind = match known.operational {
             true => self.all_operational,
@@ -354,7 +355,8 @@ impl Projection {
         by_kind && !self.ranges.as_deref().is_some_and(ranged) || self.numbers.contains(number)
     }
 
-    /// Collective attributes (RFC 3671): user attributes, the values of all lenders together.
+    /// Appends collective attributes (RFC 3671): user attributes with the values of all lenders
+    /// together.
     fn write_lent(
         &self,
         catalog: &Catalog,
@@ -387,7 +389,7 @@ impl Projection {
         Ok(())
     }
 
-    /// The stored attributes of an entry that are selected, with what the dictionary knows of them.
+    /// The selected attributes stored in an entry, with their entries in the dictionary.
     fn selected<'s, 'a>(
         &'s self,
         catalog: &'s Catalog,
@@ -399,7 +401,7 @@ impl Projection {
         })
     }
 
-    /// The same as `write` for an entry that is not stored.
+    /// Like `write`, for an entry that is not stored.
     pub fn write_virtual(
         &self,
         catalog: &Catalog,
@@ -428,8 +430,8 @@ impl Projection {
     }
 }
 
-/// Of a set, the values of these normal forms: what matched values most often ask for, without a
-/// look at all the others.
+/// Appends those values of a set that have these normal forms. Matched values mostly ask for few
+/// values, which are looked up without reading the others.
 fn write_equal(
     entry: &VisibleEntry<'_, '_>,
     set: &LinkedSet,

@@ -1,4 +1,4 @@
-//! Pre-read and post-read (RFC 4527): the target of an update as its response carries it.
+//! Pre-read and post-read (RFC 4527): the entry of an update, returned in the response.
 
 use crate::projection::Projection;
 use crate::stop::Stop;
@@ -7,12 +7,13 @@ use crate::write::Write;
 use protocol::control::ReadEntryRequest;
 use protocol::{OwnedControl, ResultCode, control, oid};
 
-/// Values of one attribute that a copy may have, unless the update itself brings them. A control
-/// is part of one response, made at one moment while other writes wait: it cannot be sent in parts,
-/// as entries of a search are.
+/// Maximum number of values of one attribute in a copy, unless the update itself adds them. A
+/// control is part of one response, made while other writes wait, so it cannot be sent in parts as
+/// the entries of a search can.
 const VALUES_MAX: u64 = 10_000;
 
-/// The response control with the entry, narrowed to what the subject may see of what it selects.
+/// The response control: the attributes of the entry that the control selects and the subject may
+/// see.
 pub fn control(
     context: &View<'_>,
     entry: &VisibleEntry<'_, '_>,
@@ -38,8 +39,8 @@ fn projection(context: &View<'_>, oid: &str, selection: &[u8]) -> Result<Project
     }
 }
 
-/// Refuses an update that asks for a copy of more values than a response carries. Asked before the
-/// update has its place in the order: what it does to the entry is not known yet, and needs not be.
+/// Refuses an update that requests a copy with too many values. This is checked before the update
+/// has its place in the order, on the entry as it is then.
 pub fn refuse_large(context: &View<'_>, write: &Write) -> Result<(), Stop> {
     let Some(options) = &write.options else {
         return Ok(());

@@ -1,12 +1,12 @@
-//! A record as bytes: everything that executing its writes needs, for the log.
+//! Records as bytes, for the log: everything needed to execute their writes.
 //!
-//! Names of attributes stand as text and are read under the schema that the database has at that
-//! place of the order, the one they were resolved under.
+//! Attribute names are text, resolved under the schema that the database has at that position of
+//! the order, which is the schema they were resolved under at first.
 //!
 //! Invariants:
-//! - what was encoded decodes to the same writes;
+//! - an encoded record decodes to equal writes;
 //! - no bytes make decoding panic, recurse, or allocate more than a multiple of their number;
-//! - a field that this build does not know is an error, so a record is executed wholly or not.
+//! - a field unknown to this build is an error, so a record is executed completely or not at all.
 
 use crate::grant::Grant;
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
@@ -15,10 +15,10 @@ use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
 use schema::{DescribeError, Description, Name, ResolvedRdn, Schema};
 
-/// The first byte of each record.
+/// Version, the first byte of each record.
 const VERSION: u8 = 1;
-/// The fields of a write. Each stands with its length, so new ones can be added; a field that is
-/// absent has its usual value.
+/// Tags of the fields of a write. Each field has its length, so fields can be added; an absent
+/// field has its default value.
 mod field {
     pub const BY: u8 = 1;
     pub const NAME: u8 = 2;
@@ -41,23 +41,23 @@ mod field {
     pub const ATTEMPTS: u8 = 22;
 }
 
-/// A record read back.
+/// A decoded record.
 #[derive(Debug, Clone)]
 pub struct Decoded {
     /// The place in the order, from 1.
     pub position: u64,
     /// The time of the record, microseconds since 1970.
     pub time_us: u64,
-    /// The digest of the state that the record was executed on.
+    /// Digest of the state before the record.
     pub digest: u128,
     /// The writes of all units, in the order of execution.
     pub writes: Vec<Write>,
-    /// How many of the writes each unit has, one after the other.
+    /// The number of writes in each unit.
     lengths: Vec<usize>,
 }
 
 impl Decoded {
-    /// The writes as they were ordered: those of a transaction together.
+    /// The units in order.
     pub fn units(&self) -> Vec<Unit<'_>> {
         let mut rest = self.writes.as_slice();
         let mut next = |length: &usize| {
@@ -69,7 +69,7 @@ impl Decoded {
     }
 }
 
-/// Appends the record to `out`. `digest` is that of the state it will be executed on.
+/// Appends the encoded record to `out`. `digest` is that of the state before it.
 pub fn encode(record: &Record<'_>, digest: u128, schema: &Schema, out: &mut Vec<u8>) {
     out.push(VERSION);
     out.extend_from_slice(&record.position.to_le_bytes());
@@ -88,21 +88,21 @@ pub fn encode(record: &Record<'_>, digest: u128, schema: &Schema, out: &mut Vec<
     }
 }
 
-/// Resolves the descriptions in a record.
+/// Resolves the attribute descriptions in a record.
 type Describe<'d> = &'d dyn Fn(&str) -> Result<Description, DescribeError>;
 
-/// Reads a record. Everything in it must be known to `schema`.
+/// Decodes a record. Its attribute types must be known to `schema`.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A text that says what is wrong.
 pub fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
     decode_by(bytes, &|text| schema.describe(text))
 }
 
-/// The same with descriptions as somebody else resolves them.
+/// Like [`decode`], resolving descriptions with `describe`.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A text that says what is wrong.
 pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String> {
     let mut input = Input(bytes);
     let version = input.take(1)?[0];
@@ -143,17 +143,18 @@ pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String
     })
 }
 
-/// The position in an encoded record, for messages about records that cannot be read otherwise.
+/// The position in an encoded record, for messages about records that cannot be decoded; `None` if
+/// it is too short.
 pub fn position_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(1..9)?.try_into().ok()?))
 }
 
-/// The time in an encoded record, in microseconds since 1970.
+/// The time in an encoded record, in microseconds since 1970; `None` if it is too short.
 pub fn time_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(9..17)?.try_into().ok()?))
 }
 
-/// The digest in an encoded record: that of the state it was executed on.
+/// The digest in an encoded record, of the state before it; `None` if it is too short.
 pub fn digest_of(bytes: &[u8]) -> Option<u128> {
     Some(u128::from_le_bytes(bytes.get(17..33)?.try_into().ok()?))
 }
@@ -190,7 +191,7 @@ fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
     }
 }
 
-/// Says that a write and those behind it, so many in all, are applied wholly or not at all.
+/// Appends the mark that this write and the following ones, `length` in all, form one unit.
 fn put_together(out: &mut Vec<u8>, length: usize) {
     let mut content = Vec::new();
     put_count(&mut content, length);
@@ -243,7 +244,7 @@ fn take_attempts(content: &[u8]) -> Result<Vec<Attempt>, String> {
 
 fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
     debug_assert!(!options.no_operation, "what is only tried is not logged");
-    // Stands also when it is false: it says that there are options.
+    // Encoded even if false, because its presence says that there are options.
     put_field(out, field::ADMINISTRATOR, &[options.administrator.into()]);
     let contents = [
         (field::ASSERTION, &options.assertion),
@@ -266,7 +267,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
     }
 }
 
-/// Takes a field that is an option; `false` if it is another.
+/// Decodes a field of the options; `false` if the tag is none of theirs.
 fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
     if !(field::ADMINISTRATOR..=field::COUNTS_PASSWORDS).contains(&tag) {
         return false;
@@ -285,7 +286,7 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
     true
 }
 
-/// A write, and of how many it is the first that belong together.
+/// Decodes a write, with the number of writes in the unit that it begins, if any.
 fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usize>), String> {
     let mut input = Input(bytes);
     let mut together = None;
@@ -311,7 +312,7 @@ fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usi
         }
     }
     let change = change.ok_or_else(|| "expected a change, got none".to_owned())?;
-    // Execution counts on it: the root is refused when a write is resolved.
+    // Execution relies on this: a write to the root is refused when it is resolved.
     if name.depth() == 0 && !matches!(change, Change::Reclaim(_)) {
         return Err("expected the name of an entry, got the root".to_owned());
     }
@@ -457,7 +458,7 @@ fn take_description(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Des
     describe(&text).map_err(|error| error.to_string())
 }
 
-/// Lengths and counts: 7 bits a byte, the lowest first, the top bit set on all but the last.
+/// Appends a length or count: 7 bits a byte, lowest first, the top bit set on all but the last.
 fn put_count(out: &mut Vec<u8>, count: usize) {
     let mut rest = count as u64;
     while rest >= 0x80 {
@@ -477,8 +478,8 @@ fn put_field(out: &mut Vec<u8>, tag: u8, content: &[u8]) {
     put_bytes(out, content);
 }
 
-/// Puts what `body` appends, with its length before it in five bytes of 7 bits, kept free until the
-/// length is known.
+/// Appends the output of `body` preceded by its length, in five bytes of 7 bits that are reserved
+/// until the length is known.
 fn sized(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -492,7 +493,7 @@ fn sized(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     assert!(rest == 0, "a write is smaller than the largest message");
 }
 
-/// 2^35 bytes, beyond the largest message.
+/// Bytes of a length: 2^35 exceeds the largest message.
 const LENGTH_BYTES: usize = 5;
 
 struct Input<'b>(&'b [u8]);

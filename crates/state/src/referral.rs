@@ -1,4 +1,4 @@
-//! Named subordinate references (RFC 3296): referral objects and what they answer.
+//! Named subordinate references (RFC 3296): referral objects and the referrals made from them.
 
 use crate::catalog::Catalog;
 use crate::knowledge::class_filter;
@@ -15,9 +15,9 @@ pub fn filter(schema: &schema::Schema) -> schema::Filter {
     class_filter(schema, "referral")
 }
 
-/// Refuses with `referral` when the entry is a referral object. `depth` is how many RDNs of the
-/// wanted name lead to it when it is not the wanted entry itself; `scope` is that of a search,
-/// whose referrals have to name it (RFC 3296 §5.3).
+/// Refuses with `referral` if the entry is a referral object. `depth` is the number of RDNs of the
+/// requested name that lead to it, if it is not the requested entry itself; `scope` is that of a
+/// search, which its referrals have to name (RFC 3296 §5.3).
 pub fn refuse_if_referral(
     context: &View<'_>,
     id: EntryId,
@@ -55,7 +55,7 @@ pub fn urls<'e>(entry: &'e VisibleEntry<'_, '_>) -> impl Iterator<Item = &'e str
         .map(|text| text.split(' ').next().unwrap_or(text))
 }
 
-/// The part of a DN's text in front of its last `depth` RDNs, without the comma.
+/// The text of a DN in front of its last `depth` RDNs, without the comma.
 pub fn leading_rdns(text: &str, depth: usize) -> &str {
     let Ok(name) = parse_name(text) else {
         return "";
@@ -73,9 +73,9 @@ pub fn leading_rdns(text: &str, depth: usize) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-/// An LDAP URL that names an entry: the URL's own DN, or else the referral object's, below which
-/// the remaining RDNs stand. Its scope is that of the search, and what else a URL may ask for is
-/// left out; extensions stay (RFC 3296 §5.2). What is no LDAP URL is returned as it is.
+/// The LDAP URL of a referral to an entry: the URL's own DN, or else the referral object's,
+/// preceded by the remaining RDNs. Its scope is that of the search; attributes and filter are left
+/// out, extensions stay (RFC 3296 §5.2). A URL of another scheme is returned unchanged.
 pub fn with_name(url: &str, at: &str, below: &str, scope: Option<Scope>) -> String {
     let Ok(mut parsed) = LdapUrl::parse(url) else {
         return url.to_owned();
@@ -93,8 +93,8 @@ pub fn with_name(url: &str, at: &str, below: &str, scope: Option<Scope>) -> Stri
     parsed.to_string()
 }
 
-/// Refuses with `referral` when the name lies in no naming context of this directory and the
-/// configuration knows who holds more (`pandoSuperiorReferral`).
+/// Refuses with `referral` if the name lies in no naming context of this directory and
+/// `pandoSuperiorReferral` is configured.
 pub fn refer_upwards(
     catalog: &Catalog,
     name: &Name,

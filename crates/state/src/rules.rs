@@ -1,5 +1,4 @@
-//! Rules for values, kept below `cn=rules,cn=config`: which values no two entries may share, and
-//! which numbers new entries get.
+//! Rules for values below `cn=rules,cn=config`: unique values, and numbers given to new entries.
 
 pub mod check;
 pub mod range;
@@ -13,10 +12,10 @@ use schema::{ClassId, Name, Schema, TypeId};
 use smallvec::SmallVec;
 use store::EntryView;
 
-/// The container of the rules.
+/// Container of the rules' entries.
 pub const RULES_NAME: &str = "cn=rules,cn=config";
 
-/// All of them. Usually none.
+/// All rules; usually there are none.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// Rules about values that no two entries may share.
@@ -25,7 +24,7 @@ pub struct Rules {
     pub numbers: Vec<Numbers>,
 }
 
-/// No two entries in one of the subtrees share a value of these attributes (with their subtypes).
+/// A rule that no two entries in its subtrees share a value of these attributes or their subtypes.
 #[derive(Debug, Clone)]
 pub struct Unique {
     /// The attribute types whose values are compared.
@@ -34,35 +33,35 @@ pub struct Unique {
     pub place: Place,
 }
 
-/// An entry of a class gets a number that no other entry had before.
+/// A rule that a new entry of a class gets a number that no other entry had before.
 #[derive(Debug, Clone)]
 pub struct Numbers {
     /// The attribute type that gets the number.
     pub type_id: TypeId,
-    /// The class of the entries that get one.
+    /// Object class of the entries that get a number.
     pub class: ClassId,
-    /// Ascending, disjoint.
+    /// The ranges of numbers, ascending and disjoint.
     pub ranges: Vec<NumberRange>,
-    /// A value that asks for a number as a missing one does.
+    /// A value that requests a number, as a missing value does.
     pub request: Option<Vec<u8>>,
     /// The entries that the rule is about.
     pub place: Place,
 }
 
-/// The subtrees a rule is for; none: all.
+/// The subtrees to which a rule applies; empty for all.
 #[derive(Debug, Clone, Default)]
 pub struct Place(pub Vec<Name>);
 
 impl Place {
-    /// Whether the rule is for an entry of this name.
+    /// Whether the rule applies to an entry of this name.
     pub fn covers(&self, name: &Name) -> bool {
         self.0.is_empty() || self.0.iter().any(|base| name.is_within(base))
     }
 }
 
 impl Rules {
-    /// Reads the entries of the container. `indexed` says whether there is an equality index of a
-    /// type, which every rule needs: without one each write would read all entries.
+    /// Reads the entries of the container. `indexed` tells whether a type has an equality index,
+    /// which every rule needs: without it each write would read all entries.
     pub fn read(
         schema: &Schema,
         entries: &[EntryView<'_>],
@@ -89,7 +88,7 @@ impl Rules {
     }
 }
 
-/// Two rules that give the same numbers would give one twice.
+/// Refuses two rules with a number in common, which would be given twice.
 fn refuse_overlap(schema: &Schema, rules: &[Numbers]) -> Result<(), Failure> {
     for (at, rule) in rules.iter().enumerate() {
         let others = &rules[at + 1..];
@@ -104,7 +103,7 @@ fn refuse_overlap(schema: &Schema, rules: &[Numbers]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One entry below the container.
+/// Reader of one entry below the container.
 struct Reader<'r> {
     schema: &'r Schema,
     view: &'r EntryView<'r>,
@@ -116,7 +115,7 @@ impl Reader<'_> {
         config::texts_of(self.schema, self.view, attribute)
     }
 
-    /// The classes of rules that the entry has, in lower case.
+    /// The object classes of rules that the entry has, in lower case.
     fn classes(&self) -> Vec<String> {
         let mut classes = self.texts("objectClass");
         classes.iter_mut().for_each(|it| it.make_ascii_lowercase());

@@ -1,10 +1,10 @@
-//! What a change of the schema means for the entries that are there: it is refused when one of
-//! them would have an attribute that nothing defines, values of another kind than its definition
-//! says, or a class that asks for more than it has.
+//! Checks a change of the schema against the stored entries. It is refused if an entry would have
+//! an attribute without a definition, values that violate their definition, or a class whose
+//! required attributes it lacks.
 //!
-//! Executed with the write that changes the schema, and so by every copy of the directory alike: it
-//! looks at the state and nothing else. How many entries it may look at is decided when the write
-//! is first executed, since that depends on which indexes are complete there.
+//! The check is part of executing the write, so every copy of the directory decides alike: it
+//! depends on the state alone. The limit on entries read applies only when the write is first
+//! executed, because their number depends on which indexes are complete there.
 
 use crate::apply::Occasion;
 use crate::catalog::Catalog;
@@ -18,26 +18,26 @@ use store::{EntryId, Region, RegionScope, Snapshot};
 
 /// One difference that entries may stand against.
 struct Difference<'s> {
-    /// What is different, in words.
+    /// Description of the difference.
     what: String,
-    /// The entries it may concern, by the schema before.
+    /// The entries that may violate it, under the old schema.
     filter: Filter<'s>,
-    /// Whether it concerns one of them.
+    /// The condition under which an entry that matches `filter` violates it.
     concerns: Concern,
 }
 
-/// Which of the entries that match a difference is about.
+/// Condition under which an entry violates a difference.
 enum Concern {
     All,
-    /// Those with more than one value of a type.
+    /// It has more than one value of a type.
     Several(TypeId),
-    /// Those with an empty value of a type.
+    /// It has an empty value of a type.
     Empty(TypeId),
-    /// Those none of whose classes allows this any more: the type's OID.
+    /// None of its classes allows this type any more; the type's OID.
     Disallowed(String),
 }
 
-/// Refuses a schema that entries stand against.
+/// Refuses a schema that stored entries violate.
 pub fn check(
     snapshot: &Snapshot<'_>,
     before: &Catalog,
@@ -48,9 +48,10 @@ pub fn check(
     if before.schema.is_same(next) {
         return Ok(());
     }
-    // What is wanted, and not what is there: that is each node's own affair.
+    // Indexes that the configuration defines, whether complete or not: completeness differs between
+    // nodes.
     let wanted = match config::wanted_indexes(snapshot, next, &after.known) {
-        // It is refused for that when the indexes are made those that it asks for.
+        // An unusable configuration is refused later, when the indexes are adapted to it.
         Err(Failure::Configuration(_)) => Vec::new(),
         wanted => wanted?,
     };
@@ -92,7 +93,7 @@ fn of_type<'s>(
     (type_id, old): (TypeId, &'s AttributeType),
     out: &mut Vec<Difference<'s>>,
 ) {
-    // What was never used has no number.
+    // A type that was never used has no number.
     if before.schema.numbers_of(type_id).is_empty() {
         return;
     }
@@ -114,7 +115,7 @@ fn of_type<'s>(
             {
                 format!("attribute type {name} is in use: its syntax and rules cannot change")
             } else if !name.eq_ignore_ascii_case(new.name()) {
-                // Names of entries are kept under it.
+                // Stored names of entries contain this name.
                 format!("attribute type {name} is in use: its first name cannot change")
             } else if new.single_value && !old.single_value {
                 concerns = Concern::Several(type_id);
@@ -135,9 +136,8 @@ fn of_type<'s>(
     });
 }
 
-/// Whether values are compared otherwise. A rule where there was none changes nothing for values,
-/// but indexes may be in another order; one that makes the normal forms of the rule before changes
-/// nothing at all.
+/// Whether values are compared differently. A rule added where there was none does not change the
+/// values, but may change the order of an index; a rule with equal normal forms changes nothing.
 fn is_other_rule(old: Option<&MatchingRule>, new: Option<&MatchingRule>, is_indexed: bool) -> bool {
     match (old, new) {
         (None, Some(_)) => is_indexed,
@@ -200,7 +200,7 @@ fn of_class<'s>(
     }
 }
 
-/// What a class of another kind means for the entries that have it.
+/// Adds the differences that a class of another kind makes for the entries that have it.
 fn of_kind<'s>(old: &'s ObjectClass, new: &ObjectClass, out: &mut Vec<Difference<'s>>) {
     let name = old.name();
     if old.structural_alone && !new.structural_alone && new.kind == old.kind {
@@ -225,7 +225,7 @@ fn of_kind<'s>(old: &'s ObjectClass, new: &ObjectClass, out: &mut Vec<Difference
     }
 }
 
-/// Entries with an object class.
+/// A filter for the entries with an object class.
 fn members_of(class: &str) -> Filter<'_> {
     Filter::Equality {
         attribute: "objectClass",
@@ -238,7 +238,7 @@ fn oids<'s>(schema: &'s Schema, types: &[TypeId]) -> Vec<&'s str> {
     types.iter().map(of).collect()
 }
 
-/// The name of an entry that a difference concerns.
+/// The name of an entry that violates a difference; `None` if there is none.
 fn find(
     context: &View<'_>,
     next: &Schema,

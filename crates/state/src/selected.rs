@@ -1,16 +1,16 @@
 //! Sets of attribute numbers and attribute types that a request selects.
 //!
-//! A client may name an attribute as often as it likes; a set holds it once, and says in constant
-//! time whether it does.
+//! A client may name an attribute any number of times; the set contains it once, and tests
+//! membership in constant time.
 
 use schema::{AttributeNumber, TypeId};
 use std::marker::PhantomData;
 
-/// So many members are compared one after the other; more are bits of a table, one for each number
-/// up to the greatest.
+/// Maximum number of members that are compared one by one; larger sets use a bit table up to the
+/// greatest number.
 const LISTED_MAX: usize = 8;
 
-/// What a set can hold: something with a small number of its own.
+/// A type that a set can hold: one with a small number.
 pub trait Numbered: Copy {
     /// The number behind the name.
     fn number(self) -> u16;
@@ -37,15 +37,15 @@ pub struct Selected<T> {
     of: PhantomData<T>,
 }
 
-/// The numbers of the members.
+/// Representation of a set.
 #[derive(Debug, Clone)]
 enum Numbers {
-    /// Few: the first `count` of these.
+    /// A small set: the first `count` numbers of the array.
     Listed {
         count: u8,
         numbers: [u16; LISTED_MAX],
     },
-    /// One bit for each number.
+    /// A large set: one bit for each number.
     Bits(Vec<u64>),
 }
 
@@ -80,7 +80,7 @@ impl<T: Numbered> Selected<T> {
         }
     }
 
-    /// Adds a member, which may be there already.
+    /// Adds a member; does nothing if it is there already.
     #[inline]
     pub fn insert(&mut self, it: T) {
         if self.contains(it) {
@@ -132,7 +132,7 @@ impl<T: Numbered> Extend<T> for Selected<T> {
     }
 }
 
-/// The word of the table and the bit in it.
+/// Index of the word in the table, and the bit in it.
 fn place(number: u16) -> (usize, u64) {
     (usize::from(number / 64), 1 << (number % 64))
 }

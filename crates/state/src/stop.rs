@@ -1,7 +1,8 @@
-//! Why an operation ended without success.
+//! Reasons why an operation ends without success.
 //!
-//! A refusal is a correct answer and goes to the client; a failure is our trouble: it is logged
-//! once, where it is turned into a result, and the client learns only that the server is at fault.
+//! A refusal is a correct answer and is sent to the client. A failure is trouble of the server: it
+//! is logged once, where it becomes a result, and the client only learns that the server is at
+//! fault.
 
 use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
@@ -11,18 +12,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::EntryId;
 
-/// A correct answer other than success: counted, sent, never logged as an error.
+/// A correct answer other than success: counted and sent, never logged as an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The result code of RFC 4511 §4.1.9 (or of the extension concerned).
+    /// The result code of RFC 4511 §4.1.9 or of an extension.
     pub code: ResultCode,
-    /// The name of the deepest entry that exists, as spelled in the directory; empty if not meant.
+    /// Name of the deepest existing entry, as spelled in the directory; empty where the result has
+    /// none.
     pub matched: String,
-    /// What was expected and what came.
+    /// Diagnostic message: what was expected and what was given.
     pub diagnostic: String,
-    /// Where to go instead, with the code `referral`.
+    /// URLs for the code `referral`.
     pub referrals: Vec<String>,
-    /// What the password policy has against it, for clients that asked.
+    /// The error for the password policy control, sent to clients that asked for it.
     pub password_policy: Option<PasswordPolicyError>,
 }
 
@@ -38,13 +40,13 @@ impl Refusal {
         }
     }
 
-    /// The same, for a reason that the password policy control tells.
+    /// Adds the error of the password policy control.
     pub fn of_policy(mut self, error: PasswordPolicyError) -> Refusal {
         self.password_policy = Some(error);
         self
     }
 
-    /// The result to send.
+    /// The refusal as a result to send.
     pub fn into_result(self) -> LdapResult {
         LdapResult {
             code: self.code,
@@ -55,7 +57,7 @@ impl Refusal {
     }
 }
 
-/// Something is broken here.
+/// Trouble of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The store could not read or write.
@@ -67,18 +69,18 @@ pub enum Failure {
     /// A file outside the store could not be read or written.
     #[error("{what}: {source}")]
     File {
-        /// What was being done.
+        /// The action that failed.
         what: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The input of an import cannot be used.
     #[error("{0}")]
     Input(String),
-    /// Whoever asked for it wants it no more; nothing was changed.
+    /// The caller cancelled the work; nothing was changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,
-    /// A slice is over. Told to whoever goes on in the next one, and to nobody else.
+    /// A slice is over. Handled by the code that runs the next slice, and never sent.
     #[error("a part of an operation was not continued")]
     Unfinished,
 }
@@ -116,12 +118,12 @@ impl From<store::Error> for Failure {
     }
 }
 
-/// Why an operation ended without success.
+/// Reason why an operation ended without success.
 #[derive(Debug)]
 pub enum Stop {
-    /// The client's doing.
+    /// The client's mistake, or a correct answer other than success.
     Refused(Refusal),
-    /// Our trouble.
+    /// Trouble of the server.
     Failed(Failure),
 }
 
@@ -131,7 +133,7 @@ impl Stop {
         Err(Stop::Refused(Refusal::new(code, diagnostic)))
     }
 
-    /// What the password policy has against it.
+    /// The error for the password policy control; `None` for other refusals and failures.
     pub fn password_policy(&self) -> Option<PasswordPolicyError> {
         match self {
             Stop::Refused(refusal) => refusal.password_policy,
@@ -139,7 +141,7 @@ impl Stop {
         }
     }
 
-    /// The result to send; failures are logged here and nowhere else.
+    /// The result to send. Failures are logged here and nowhere else.
     pub fn into_result(self) -> LdapResult {
         match self {
             Stop::Refused(refusal) => refusal.into_result(),
@@ -148,10 +150,10 @@ impl Stop {
     }
 }
 
-/// A full disk is told once in this time, however many writes it refuses.
+/// Minimum time between two log lines about a full disk.
 const FULL_TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// When a full disk was told last, and the writes refused since.
+/// Time of the last such line, and number of writes refused since.
 static FULL_TOLD: Mutex<(Option<Instant>, u64)> = Mutex::new((None, 0));
 
 fn tell_full() {
@@ -167,7 +169,7 @@ fn tell_full() {
     }
 }
 
-/// Says that a directory begins on a full disk. Its next refusals are counted with this one.
+/// Logs that a directory starts on a full disk. Its next refusals are counted with this one.
 pub fn tell_full_at_start(data: &Path) {
     tracing::error!(
         "no space left in {}: reads are served, and writes as soon as there is room",
@@ -177,28 +179,29 @@ pub fn tell_full_at_start(data: &Path) {
     told.0 = Some(Instant::now());
 }
 
-/// Damaged entries that this process has met, as many as are remembered.
+/// Damaged entries that this process has met, up to a maximum.
 static DAMAGED: Mutex<BTreeSet<EntryId>> = Mutex::new(BTreeSet::new());
-/// Damaged entries remembered at most.
+/// Maximum number of damaged entries remembered.
 const DAMAGED_MAX: usize = 100_000;
 
-/// Remembers that an entry is damaged; whether that was not known.
+/// Remembers a damaged entry; returns whether it is a new one.
 pub fn note_damage(id: EntryId) -> bool {
     let mut damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
     damaged.len() < DAMAGED_MAX && damaged.insert(id)
 }
 
-/// How many different entries were found damaged since the start, of at most a hundred thousand.
+/// Number of different damaged entries met since the start, at most a hundred thousand.
 pub fn damaged_entries() -> u64 {
     let damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
     damaged.len() as u64
 }
 
-/// What a client is told about a failure, after logging it.
+/// Logs a failure and returns the result for the client.
 pub fn failure_result(failure: &Failure) -> LdapResult {
     if let Failure::Store(store::Error::Broken) = failure {
         tracing::error!(%failure, "an operation failed");
-        // Every answer would be this one until a restart, and supervisors restart what has ended.
+        // Every answer would be this failure until a restart; ending the process makes a supervisor
+        // restart it.
         tracing::error!(
             "the process ends, so that it is started again; nothing acknowledged is lost"
         );
@@ -212,7 +215,7 @@ pub fn failure_result(failure: &Failure) -> LdapResult {
         );
     }
     if let Failure::Store(store::Error::DamagedEntry { id }) = failure {
-        // Once for each entry: it may be asked for a thousand times in a second.
+        // Logged once for each entry, which may be read a thousand times per second.
         if note_damage(*id) {
             tracing::error!(%failure, "an operation failed");
         }

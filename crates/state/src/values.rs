@@ -1,4 +1,4 @@
-//! Attributes and values of a request, under the schema.
+//! Resolves attributes and values of requests under the schema.
 
 use crate::stop::Stop;
 use crate::view::View;
@@ -7,7 +7,8 @@ use protocol::ResultCode;
 use protocol::ber::PartialAttribute;
 use schema::{DefinitionKind, DescribeError, Description, InvalidValue, Schema, TypeId};
 
-/// The description a client named; `undefinedAttributeType` when the schema has no such type.
+/// Resolves an attribute description; `undefinedAttributeType` if the schema does not have the
+/// type.
 pub fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
     match schema.describe(text) {
         Ok(description) => Ok(description),
@@ -29,7 +30,7 @@ pub fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
     }
 }
 
-/// Whether an attribute holds definitions in the configuration of an OpenLDAP server.
+/// Whether an attribute holds schema definitions in OpenLDAP's `cn=config`.
 fn is_openldap_schema(text: &str) -> bool {
     let Some((prefix, name)) = text.split_at_checked(3) else {
         return false;
@@ -40,8 +41,8 @@ fn is_openldap_schema(text: &str) -> bool {
             || DefinitionKind::ALL.into_iter().any(is_kind))
 }
 
-/// A description that values can stand under: none that selects, such as `member;range=0-1`, which
-/// a delete would otherwise take for all of `member`.
+/// Resolves a description under which values are stored. Refuses ones that select values, such as
+/// `member;range=0-1`: a delete would take it for all of `member`.
 pub fn describe_stored(schema: &Schema, text: &str) -> Result<Description, Stop> {
     let description = describe(schema, text)?;
     if description.is_selection() {
@@ -53,8 +54,8 @@ pub fn describe_stored(schema: &Schema, text: &str) -> Result<Description, Stop>
     Ok(description)
 }
 
-/// An attribute with its values checked against the syntax and against each other. Object classes
-/// get their first name: what makes an entry an alias or a referral is looked for by it.
+/// Resolves an attribute, checks its values against the syntax, and refuses repeated ones. Object
+/// classes are stored under their first name, by which aliases and referrals are recognised.
 pub fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given, Stop> {
     let description = describe_stored(schema, attribute.description)?;
     let mut values: Vec<Vec<u8>> = attribute.values.into_iter().map(<[u8]>::to_vec).collect();
@@ -75,7 +76,8 @@ pub fn given(schema: &Schema, attribute: &PartialAttribute<'_>) -> Result<Given,
     })
 }
 
-/// Refuses a value its syntax does not allow. Never repeats the value: it may be a secret.
+/// Refuses a value that the syntax does not allow. The text never repeats the value, which may be a
+/// secret.
 pub fn check(schema: &Schema, type_id: TypeId, text: &str, value: &[u8]) -> Result<(), Stop> {
     match schema.check_value(type_id, value) {
         Ok(()) => Ok(()),
@@ -86,7 +88,8 @@ pub fn check(schema: &Schema, type_id: TypeId, text: &str, value: &[u8]) -> Resu
     }
 }
 
-/// The form under which two values of a type are equal; the value itself without a rule.
+/// Appends the normal form by which two values are equal; the value itself if the type has no
+/// equality rule.
 pub fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let normalised: Result<(), InvalidValue> = schema.normalise_equality(type_id, value, out);
@@ -96,13 +99,13 @@ pub fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>)
     }
 }
 
-/// The form under which a value is known as a member of a group.
+/// Appends the normal form by which a member of a group is known.
 pub fn member_form(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
     normal(schema, type_id, value, out);
     store::make_member_form(schema, type_id, out);
 }
 
-/// Refuses a list that holds the same value twice (RFC 4511 §4.1.7).
+/// Refuses a list that holds one value twice (RFC 4511 §4.1.7).
 fn refuse_repeated(
     schema: &Schema,
     description: &Description,
@@ -128,9 +131,9 @@ fn refuse_repeated(
     Ok(())
 }
 
-/// What relaxed rules let administrators give (draft-zeilenga-ldap-relax-03 §3.6). Everything else
-/// that the server keeps follows from the entry and cannot be given. The state of an account comes
-/// with it from another server.
+/// Operational attributes that administrators may set under relaxed rules
+/// (draft-zeilenga-ldap-relax-03 §3.6), such as the account state from another server. All others
+/// follow from the entry.
 const RELAXABLE: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
@@ -144,9 +147,9 @@ const RELAXABLE: [&str; 10] = [
     "pwdLastSuccess",
 ];
 
-/// Refuses attribute descriptions with options that no entry of this database has had, to others
-/// than the administrator. Each takes one of 65,535 numbers for good, and options are anybody's to
-/// invent; types are not.
+/// Refuses, to subjects other than the administrator, attribute descriptions with options that no
+/// entry has had. Each takes one of 65,535 numbers forever, and anybody can invent options, unlike
+/// types.
 pub fn refuse_new_options(context: &View<'_>, write: &Write) -> Result<(), Stop> {
     if context.subject.is_administrator() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! What one operation may touch: entries of one snapshot, narrowed to one subject.
+//! The view of the directory that one operation works with: the entries of one snapshot, narrowed
+//! to one subject.
 //!
 //! Invariant: the snapshot is private here. An operation that wants an entry's attributes gets a
 //! [`VisibleEntry`], and the filter it evaluates sees no more than its subject may.
@@ -51,12 +52,12 @@ pub struct View<'a> {
     pub catalog: &'a Catalog,
     /// The subject that the view is narrowed to.
     pub subject: &'a Subject,
-    /// Numbers of the attributes the subject does not see.
+    /// Numbers of the attributes that are hidden from the subject.
     hidden: &'a NumberSet,
     sees_config: bool,
-    /// Every lender of collective attributes, once they have been read.
+    /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<collective::Lender>>,
-    /// Walks over groups, in slices.
+    /// State of the walks over groups, which run in slices.
     pace: walks::Pace,
     /// Limits on walks over dynamic groups, once a search has set them.
     limits: OnceCell<Box<dyn WalkLimits>>,
@@ -70,22 +71,23 @@ pub struct View<'a> {
 pub struct Met<'c, 'a> {
     /// The id of the candidate.
     pub id: EntryId,
-    /// Nothing when it was deleted with its subtree, or is a text. An entry that a text names is
-    /// met under the id of the text.
+    /// The candidate's entry. `None` if the entry was deleted with its subtree, or if the candidate
+    /// is a text (a member name without an entry of that name). If an entry has come to the name of
+    /// the text, this is that entry, while `id` remains the id of the text.
     pub entry: Option<VisibleEntry<'c, 'a>>,
 }
 
-/// See [`View::met`].
+/// Iterator over the candidates of a search, made by [`View::met`].
 pub struct MetEntries<'c> {
     context: &'c View<'c>,
     stored: CandidateEntries<'c>,
     how: Meeting<'c>,
 }
 
-/// See [`View::meeting`].
+/// Preparation of [`MetEntries`], made by [`View::meeting`].
 pub struct Meeting<'c> {
     hides_some: bool,
-    /// The set whose members they are.
+    /// The group's set and its members, if the candidates are the members of one group.
     members: Option<Box<(SetId, Members<'c>)>>,
 }
 
@@ -114,7 +116,7 @@ impl<'c> MetEntries<'c> {
         if let Some(view) = snapshot.stored_entry(id)? {
             return self.meet(id, view).map(Some);
         }
-        // A text, which an entry may have come to with its superior.
+        // A text may have become the name of an entry that moved there together with its superior.
         let mut entry = None;
         if let Some(named) = snapshot.named_by(id)?
             && !snapshot.has_member(set, named)?
@@ -145,11 +147,12 @@ impl<'c> Iterator for MetEntries<'c> {
     }
 }
 
-/// Where a name leads.
+/// Result of looking a name up.
 pub enum Place {
-    /// The entry itself.
+    /// The entry with this name.
     Found(EntryId),
-    /// No such entry; the deepest one above it, if any, and how many RDNs lead to it.
+    /// No entry has this name. `matched` is the deepest existing entry above it, if any, and
+    /// `depth` the number of RDNs of that entry's name.
     Missing {
         /// The deepest entry above the name; `None` when there is none, or the subject may not
         /// know.
@@ -163,7 +166,7 @@ impl<'a> View<'a> {
     /// A view that no client waits for.
     #[inline]
     pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
-        // Built in place: every request makes one.
+        // Built in place because every request makes a context.
         let mut context = View {
             snapshot,
             catalog,
@@ -183,7 +186,8 @@ impl<'a> View<'a> {
         context
     }
 
-    /// A view for a request that a client waits for.
+    /// A context for a client's request: like [`View::new`], with a clock and with counters for
+    /// what is sent.
     #[inline]
     pub fn of_request(
         snapshot: &'a Snapshot<'a>,
@@ -196,9 +200,9 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The same for the conditions of a write that is executed: links are followed whether or not
-    /// an index leads along them, since every copy of the directory has to find the same. Whether
-    /// there is an index is asked before the write has its place in the order.
+    /// A context for the conditions of a write that is executed. Links are followed with or without
+    /// an index, because every copy of the directory must find the same entries. Missing indexes
+    /// are reported earlier, before the write has its place in the order.
     pub fn of_execution(
         snapshot: &'a Snapshot<'a>,
         catalog: &'a Catalog,
@@ -215,19 +219,20 @@ impl<'a> View<'a> {
         self.served.is_some()
     }
 
-    /// Whether the subject may see how the server is doing, as it may see the configuration.
+    /// Whether the subject may read `cn=monitor`, which has the same access as the configuration.
     #[inline]
     pub fn sees_monitor(&self) -> bool {
         self.sees_config
     }
 
-    /// Whether no entry is hidden from the subject, so that numbers of index rows tell it nothing.
+    /// Whether no entry is hidden from the subject, so that sizes of index rows reveal nothing to
+    /// it.
     #[inline]
     pub fn sees_everything(&self) -> bool {
         self.sees_config
     }
 
-    /// Where the name leads. A subject that may not know of the entry learns nothing.
+    /// Looks a name up. An entry that the subject may not know of is reported as missing.
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
         if !self.sees_config && name.is_within(&self.catalog.config) {
@@ -245,7 +250,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// `noSuchObject` with the name of the deepest entry that exists.
+    /// The refusal `noSuchObject` with the name of the deepest existing entry as matched name.
     pub fn no_such_object(&self, matched: Option<EntryId>) -> Result<Refusal, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
         if let Some(id) = matched {
@@ -254,7 +259,7 @@ impl<'a> View<'a> {
         Ok(refusal)
     }
 
-    /// `None` when there is no such entry, or the subject may not learn that there is.
+    /// The entry with this id; `None` if there is none or the subject may not know of it.
     #[inline]
     pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let entry = self.reached(id)?;
@@ -264,9 +269,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// An entry that the subject was led to by [`View::find`], or by a search that asks
-    /// [`View::in_region`]: both have narrowed it. An id from anywhere else is for
-    /// [`View::entry`]. `None` when there is no such entry.
+    /// The entry with an id that came from [`View::find`] or from a search that asks
+    /// [`View::in_region`], both of which have checked access already. Ids from elsewhere go to
+    /// [`View::entry`]. `None` if there is no such entry.
     #[inline]
     pub fn reached<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
@@ -279,7 +284,7 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// An entry that is not stored, or not yet.
+    /// Wraps a row that is not, or not yet, stored as an entry of this context.
     pub fn unstored<'c>(&'c self, view: EntryView<'a>) -> VisibleEntry<'c, 'a> {
         VisibleEntry {
             id: EntryId(u64::MAX),
@@ -288,7 +293,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The DN as spelled; empty when there is no such entry.
+    /// The DN as spelled; empty if there is no such entry.
     pub fn spelled_name(&self, id: EntryId) -> Result<String, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
             return Ok(String::new());
@@ -298,15 +303,15 @@ impl<'a> View<'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Takes out of a filter that was just resolved whatever the subject may not search. Plans,
-    /// counts and walks along links then never look at it.
+    /// Replaces assertions about attributes that the subject may not search in a resolved filter,
+    /// so that plans, counts and walks along links never use them.
     #[inline]
     pub fn narrow(&self, filter: &mut schema::Filter) {
         let catalog = self.catalog;
         (catalog.access).narrow(self.subject, &catalog.schema, filter);
     }
 
-    /// Whether an attribute type is secret to the subject.
+    /// Whether an attribute type is secret for the subject.
     #[inline]
     pub fn conceals(&self, type_id: TypeId) -> bool {
         !self.sees_config && self.catalog.access.secrets().contains(type_id)
@@ -323,7 +328,7 @@ impl<'a> View<'a> {
         )?)
     }
 
-    /// What each part of a filter would find by itself.
+    /// Plan and estimated number of entries for each part of a filter by itself.
     #[cold]
     pub fn filter_parts(&self, filter: &schema::Filter) -> Result<Vec<FilterPart>, Stop> {
         let filter = self.with_lent(filter)?;
@@ -331,7 +336,7 @@ impl<'a> View<'a> {
         Ok(store::filter_parts(self.snapshot, indexes, &filter)?)
     }
 
-    /// Which index a filter lacks.
+    /// The indexes that would help a filter.
     #[cold]
     pub fn advise(&self, filter: &schema::Filter) -> Result<Advice, Stop> {
         let filter = self.with_lent(filter)?;
@@ -346,35 +351,37 @@ impl<'a> View<'a> {
         Ok(self.snapshot.candidates(plan, after)?)
     }
 
-    /// The same for who looks at them in their order, in slices, and [gathers](View::gather)
-    /// them first.
+    /// Candidates with ids greater than `after` for a search in slices that needs them in id order.
+    /// The caller first calls [`View::gather`] until all are collected.
     pub fn begin_candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_candidates(plan, after)?)
     }
 
-    /// The same for who asks nothing else of them.
+    /// Like [`View::begin_candidates`], for a caller that only iterates: members of a group are
+    /// read lazily.
     #[inline]
     pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_walk(plan, after)?)
     }
 
-    /// The same for who needs so many entries.
+    /// Like [`View::begin_candidates`], for a caller that stops after `wanted` matching entries.
     #[inline]
     pub fn begin_page(&self, plan: &Plan, after: EntryId, wanted: u64) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_page(plan, after, wanted)?)
     }
 
-    /// Goes on collecting candidates for a slice; true when all are there.
+    /// Collects candidates for one slice; returns true when all are collected.
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Stop> {
         if !candidates.are_indexed(&self.catalog.indexes) {
-            // An index that they were to come from is being removed: it may be any entry.
+            // The index that the candidates were to come from is being removed: any entry may
+            // match.
             *candidates = Candidates::Scan;
             return Ok(true);
         }
         Ok(self.snapshot.gather(candidates)?)
     }
 
-    /// The rows of an ordering index.
+    /// The rows of an ordering index from `start` on.
     pub fn order_rows(
         &self,
         base: AttributeNumber,
@@ -384,12 +391,12 @@ impl<'a> View<'a> {
         Ok(self.snapshot.order_rows(base, start, backwards)?)
     }
 
-    /// How many entries the directory has.
+    /// Number of entries in the directory.
     pub fn entry_count(&self) -> Result<u64, Stop> {
         Ok(self.snapshot.entry_count()?)
     }
 
-    /// As long as it is the same, so is the directory.
+    /// Version of the snapshot; two snapshots of the same version have the same content.
     #[inline]
     pub fn version(&self) -> u64 {
         self.snapshot.version()
@@ -401,7 +408,7 @@ impl<'a> View<'a> {
         !self.hidden.contains(number)
     }
 
-    /// The entries among the candidates after an id, in id order.
+    /// The candidate entries with ids greater than `after`, in id order.
     pub fn entries<'c>(
         &'c self,
         candidates: &'c Candidates,
@@ -419,8 +426,9 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The same for searches that run in slices: deleted entries that are still stored are met,
-    /// as are texts among the members of a group, and cost a turn each.
+    /// The candidates with ids greater than `after`, for searches in slices. Unlike
+    /// [`View::entries`] it also yields, without an entry, deleted entries that are still stored
+    /// and texts among the members of a group, so that each of them counts against the slice.
     pub fn met<'c>(
         &'c self,
         candidates: &'c Candidates,
@@ -430,7 +438,8 @@ impl<'a> View<'a> {
         Ok(self.meet_all(candidates, after, how))
     }
 
-    /// The second half of [`View::met`], whose result is too large to be in another one.
+    /// Second half of [`View::met`]: cannot fail, and is separate because its result is too
+    /// large for a `Result`.
     #[inline(always)]
     pub fn meet_all<'c>(
         &'c self,
@@ -445,7 +454,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The first half: what can go wrong.
+    /// First half of [`View::met`]: everything that can fail.
     #[inline(always)]
     pub fn meeting<'c>(
         &'c self,
@@ -478,18 +487,19 @@ impl<'a> View<'a> {
         Ok(Some(Box::new((set.set, members))))
     }
 
-    /// Whether an entry of a search lies in its region and in what the subject may search.
+    /// Whether an entry lies in the region of a search and in the part of the tree that the subject
+    /// may search.
     #[inline]
     pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
         let inside = self.snapshot.is_within(entry.id, &entry.view, region)?;
         if !inside || self.sees_config || region.base.0 != 0 {
             return Ok(inside);
         }
-        // A search over all naming contexts must not reach the configuration.
+        // A search over all naming contexts must not return the configuration.
         Ok(!self.is_configuration(entry)?)
     }
 
-    /// Whether the subject may not even learn that this candidate of a search is there.
+    /// Whether the subject may not learn that this candidate exists.
     #[inline]
     pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
         match entry {
@@ -508,7 +518,7 @@ impl<'a> View<'a> {
         Ok(self.snapshot.is_within(entry.id, &entry.view, &region)?)
     }
 
-    /// Whether one of these stands above an entry.
+    /// Whether one of `superiors` stands above an entry.
     pub fn is_below_any(
         &self,
         entry: &VisibleEntry<'_, '_>,
@@ -518,12 +528,12 @@ impl<'a> View<'a> {
         Ok(self.snapshot.is_at_or_below_any(parent, superiors)?)
     }
 
-    /// What followers need to know of the state.
+    /// The newest and oldest change that the history holds, for followers.
     pub fn extent(&self) -> Result<Extent, Stop> {
         Ok(Extent::of(self.snapshot)?)
     }
 
-    /// The last change of the state.
+    /// Moment of the last change in this snapshot.
     pub fn newest(&self) -> Result<Moment, Stop> {
         Ok(history::newest(self.snapshot)?)
     }
@@ -533,8 +543,8 @@ impl<'a> View<'a> {
         Ok(history::knows(self.snapshot, moment)?)
     }
 
-    /// Goes through the changes after a moment, until `each` has enough. Whether the subject may
-    /// hear of them is for the caller to ask.
+    /// Calls `each` for the changes after a moment, until it returns false. The caller checks
+    /// whether the subject may see them.
     pub fn changes_after(
         &self,
         after: Moment,
@@ -543,8 +553,9 @@ impl<'a> View<'a> {
         history::changes_after(self.snapshot, after, each)
     }
 
-    /// The next entry of a deleted subtree, if it is not reclaimed: its id, UUID and former name.
-    /// Whether the subject may hear of it is for the caller to ask.
+    /// Advances `walk` to the next entry of a detached (deleted, not yet reclaimed) subtree and
+    /// returns its id, UUID and former name; `None` when there is none left. The caller checks
+    /// whether the subject may see it.
     pub fn next_fallen(
         &self,
         walk: &mut TreeWalk,
@@ -560,14 +571,14 @@ impl<'a> View<'a> {
         Ok(Some((id, uuid.unwrap_or_default(), name)))
     }
 
-    /// Whether the subject may learn that there is, or was, an entry of this name.
+    /// Whether the subject may learn that an entry of this name exists or existed.
     pub fn may_hear_of(&self, name: &str) -> bool {
         self.sees_config
             || (self.catalog.schema.resolve_name(name))
                 .is_ok_and(|name| !name.is_within(&self.catalog.config))
     }
 
-    /// Asks the access rules.
+    /// The decision of the access rules.
     #[inline]
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
         self.catalog
@@ -575,7 +586,8 @@ impl<'a> View<'a> {
             .decide(self.subject, right, &Target { name, attribute })
     }
 
-    /// Refuses with `insufficientAccessRights` and this text unless it is the administrator.
+    /// Refuses with `insufficientAccessRights` and the text `refused` unless the subject is the
+    /// administrator.
     pub fn require_administrator(&self, refused: &str) -> Result<(), Stop> {
         match self.subject.is_administrator() {
             true => Ok(()),
@@ -583,7 +595,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Refuses with `insufficientAccessRights` unless the rules allow it.
+    /// Refuses with `insufficientAccessRights` unless the access rules allow it.
     #[inline]
     pub fn require(
         &self,

@@ -4,7 +4,7 @@ use crate::selected::Selected;
 use protocol::ber;
 use schema::{AttributeNumber, Schema, TypeId, ValueSource};
 
-/// An entry made up when it is asked for.
+/// An entry that is computed when it is read.
 #[derive(Debug)]
 pub struct VirtualEntry {
     schema: Schema,
@@ -25,7 +25,7 @@ pub struct VirtualAttribute {
 }
 
 impl VirtualEntry {
-    /// An entry without attributes yet.
+    /// An entry without attributes.
     pub fn new(schema: &Schema) -> VirtualEntry {
         VirtualEntry {
             schema: schema.clone(),
@@ -33,7 +33,7 @@ impl VirtualEntry {
         }
     }
 
-    /// Adds values of a type; a type the schema lacks, or no values, adds nothing.
+    /// Adds values of a type; does nothing if the schema lacks the type or there are no values.
     pub fn put<V: Into<Vec<u8>>>(&mut self, text: &str, values: impl IntoIterator<Item = V>) {
         let schema = &self.schema;
         let Some(type_id) = schema.attribute_type(text) else {
@@ -64,7 +64,7 @@ impl VirtualEntry {
             .filter(move |it| self.schema.is_subtype(it.type_id, type_id))
     }
 
-    /// Whether an attribute is of one of these types or their subtypes.
+    /// Whether an attribute's type is one of these or a subtype of one.
     pub fn is_any_of(&self, attribute: &VirtualAttribute, types: &Selected<TypeId>) -> bool {
         let mut at = Some(attribute.type_id);
         while let Some(type_id) = at {

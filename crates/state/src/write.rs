@@ -1,81 +1,86 @@
 //! A resolved change: names and values under the schema, access decided, passwords hashed.
 //!
-//! What needs the entry's present state (does it exist, is the value there, does the result obey
-//! the object classes) is left to execution. Position and time come with the record that orders it.
+//! Execution checks conditions on the entry's present state: whether it exists, whether a value is
+//! there, whether the result obeys the object classes. The record that orders the write has
+//! position and time.
 
 use crate::grant::Grant;
 use policy::Attempt;
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema, TypeId};
 
-/// One change to the directory, ready to be ordered.
+/// A resolved change of the directory, ready to be ordered.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// Leave to change the entry concerned: by whom, and its name.
+    /// Permission for the change: the subject and the entry's name.
     pub grant: Grant,
     /// The entry's name as the client spelled it.
     pub spelled: String,
-    /// Treat referral objects as ordinary entries (ManageDsaIT, RFC 3296).
+    /// Whether referral objects are treated as ordinary entries (ManageDsaIT, RFC 3296).
     pub manage_dsa_it: bool,
-    /// What controls ask of its execution; nothing for a plain write.
+    /// Controls that execution must know; `None` for a plain write.
     pub options: Option<Box<WriteOptions>>,
     /// The change.
     pub change: Change,
 }
 
-/// What controls ask of the execution of a write, as bytes and flags that mean the same wherever
-/// and whenever the write is executed.
+/// Controls that execution must know, as bytes and flags that mean the same wherever and whenever
+/// the write is executed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Who asked is the administrator; with `Write::by` this says what may be seen of the entry.
+    /// Whether the subject is the administrator; with `Write::by` this decides which attributes are
+    /// visible.
     pub administrator: bool,
     /// A filter in BER that the entry must match (RFC 4528).
     pub assertion: Option<Vec<u8>>,
-    /// An AttributeSelection in BER: what to return of the entry as it was (RFC 4527 §3.1).
+    /// Attributes to return of the entry before the write, as an AttributeSelection in BER (RFC
+    /// 4527 §3.1).
     pub pre_read: Option<Vec<u8>>,
-    /// The same of the entry as it is afterwards (RFC 4527 §3.2).
+    /// Attributes to return of the entry after the write, as an AttributeSelection in BER (RFC 4527
+    /// §3.2).
     pub post_read: Option<Vec<u8>>,
-    /// Say what would happen and change nothing (draft-zeilenga-ldap-noop).
+    /// Whether the write is only checked (draft-zeilenga-ldap-noop).
     pub no_operation: bool,
-    /// Adding what is there and deleting what is not is no mistake.
+    /// Whether adding an existing value and deleting a missing one succeed.
     pub permissive: bool,
-    /// Rules of the model are relaxed (draft-zeilenga-ldap-relax).
+    /// Whether rules of the model are relaxed (draft-zeilenga-ldap-relax).
     pub relaxed: bool,
-    /// Delete the whole subtree (draft-armijo-ldap-treedelete).
+    /// Whether the whole subtree is deleted (draft-armijo-ldap-treedelete).
     pub tree: bool,
-    /// Passwords of the entry are counted: a few in all, one under a policy, and taking one away is
-    /// no new password. Absent in records of earlier versions, which are executed as they were.
+    /// Whether the entry's passwords are counted: at most eight, one under a policy, and deleting
+    /// one does not make the others new. False in records of earlier builds, which are executed as
+    /// they were.
     pub counts_passwords: bool,
-    /// What a new password is held against before it is hashed. Never logged: execution has no use
-    /// for it.
+    /// Former passwords, with which a new one is compared before it is hashed. Not logged, because
+    /// execution does not need them.
     pub former: Option<Box<Former>>,
 }
 
-/// The passwords of an account.
+/// The present and former passwords of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Former {
-    /// The present values.
+    /// The present values of userPassword.
     pub stored: Vec<Vec<u8>>,
-    /// Those before, as they were stored.
+    /// The former passwords, as stored.
     pub history: Vec<Vec<u8>>,
-    /// None of them may come again.
+    /// Whether former passwords must not be used again.
     pub keeps_history: bool,
-    /// A value to be deleted must be one of the present passwords, in the clear.
+    /// Whether the change must delete a present password, given in the clear.
     pub wants_old: bool,
 }
 
 impl Write {
-    /// Who asked: becomes creatorsName and modifiersName.
+    /// The subject's DN, stored as creatorsName and modifiersName.
     pub fn by(&self) -> &str {
         self.grant.by()
     }
 
-    /// The entry concerned.
+    /// Name of the entry to change.
     pub fn name(&self) -> &Name {
         self.grant.name()
     }
 
-    /// Whether the write is only to be tried.
+    /// Whether the write is only checked (No-Op).
     pub fn is_rehearsal(&self) -> bool {
         self.has(|options| options.no_operation)
     }
@@ -87,7 +92,7 @@ impl Write {
 }
 
 impl Write {
-    /// The attribute types that it has values of.
+    /// The attribute types of its values.
     fn types(&self) -> impl Iterator<Item = TypeId> {
         let (given, changes, rdn): (&[Given], &[Modification], Option<&ResolvedRdn>) =
             match &self.change {
@@ -103,14 +108,15 @@ impl Write {
         descriptions.map(|it| it.type_id)
     }
 
-    /// An attribute type that is not, or not any more, what it was when the write was resolved.
+    /// An attribute type that was removed or redefined since the write was resolved; `None` if
+    /// there is none.
     pub fn outdated_type(&self, schema: &Schema) -> Option<TypeId> {
         self.types().find(|it| !schema.is_in_force(*it))
     }
 }
 
 impl WriteOptions {
-    /// Boxed, or nothing when no control asks for anything.
+    /// The options in a box; `None` if no control sets any.
     pub fn if_any(self) -> Option<Box<WriteOptions>> {
         let plain = WriteOptions {
             administrator: self.administrator,
@@ -120,7 +126,7 @@ impl WriteOptions {
     }
 }
 
-/// What is to be done.
+/// The kind of change.
 #[derive(Debug, Clone)]
 pub enum Change {
     /// A new entry.
@@ -131,27 +137,27 @@ pub enum Change {
     Delete,
     /// A new name.
     Rename(Renaming),
-    /// Removes entries of detached subtrees, at most so many: the writer's own, about no entry that
-    /// has a name.
+    /// Removes at most this many entries of detached subtrees; a write of the server itself,
+    /// without a name.
     Reclaim(u32),
-    /// What came of checking the entry's password, in the order of time.
+    /// Results of password checks of the entry, in order of time.
     Attempts(Vec<Attempt>),
 }
 
 /// A new entry.
 #[derive(Debug, Clone)]
 pub struct Addition {
-    /// The entry's own RDN (for a naming context: its whole DN), as the client spelled it.
+    /// The entry's own RDN (for a naming context its whole DN), as the client spelled it.
     pub rdn_spelled: String,
     /// The RDN, resolved.
     pub rdn: ResolvedRdn,
     /// The attributes of the new entry.
     pub attributes: Vec<Given>,
-    /// The entryUUID to give it.
+    /// The entryUUID of the new entry.
     pub uuid: [u8; 16],
 }
 
-/// An attribute with the values a client gave.
+/// An attribute with the values that a client gave.
 #[derive(Debug, Clone)]
 pub struct Given {
     /// The attribute description.
@@ -183,7 +189,7 @@ pub struct Renaming {
 }
 
 impl Write {
-    /// About how many bytes of memory it takes.
+    /// Approximate memory in bytes.
     pub fn bytes(&self) -> usize {
         let given = |it: &Given| -> usize {
             let values = it.values.iter().map(|value| VALUE_BYTES + value.len());
@@ -199,7 +205,7 @@ impl Write {
     }
 }
 
-/// What a value takes beside its bytes: a vector and what the allocator adds.
+/// Memory of a value beside its bytes: the vector and the allocator's overhead.
 const VALUE_BYTES: usize = 40;
 
 /// Writes that are applied wholly or not at all: one ordinary write, or those of a transaction.

@@ -163,6 +163,9 @@ pub(crate) fn means_full(code: i32) -> bool {
     matches!(code, libc::ENOSPC | libc::EDQUOT | libc::EFBIG)
 }
 
+/// The commands that help with a damaged database.
+const WAY_OUT: &str = "`pando check` finds all damage, `pando restore` brings a backup back";
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -219,19 +222,16 @@ impl fmt::Display for Error {
             }
             Error::DamagedEntry { id } => write!(
                 f,
-                "entry {id} is damaged: its checksum does not fit what is stored; `pando check` \
-                 finds all damage, `pando restore` brings a backup back"
+                "entry {id} is damaged: its checksum does not fit what is stored; {WAY_OUT}"
             ),
             Error::DamagedFile { file, detail } => write!(
                 f,
                 "{} is damaged: {detail}; bring a backup back with `pando restore`",
                 file.display()
             ),
-            Error::Corrupt { table, detail } => write!(
-                f,
-                "table {table} is damaged: {detail}; `pando check` finds all damage, `pando \
-                 restore` brings a backup back"
-            ),
+            Error::Corrupt { table, detail } => {
+                write!(f, "table {table} is damaged: {detail}; {WAY_OUT}")
+            }
             Error::Conflict { detail } => f.write_str(detail),
             Error::Cancelled => f.write_str("given up before its end"),
             Error::System { doing, source } => write!(f, "{doing}: {source}"),
@@ -244,10 +244,7 @@ impl fmt::Display for Error {
 fn write_lmdb(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
     f.write_str(message)?;
     match lmdb::means_damage(code) {
-        true => f.write_str(
-            ": the database is damaged; `pando check` finds all damage, `pando restore` brings a \
-             backup back",
-        ),
+        true => write!(f, ": the database is damaged; {WAY_OUT}"),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! What is refused in a transaction, and what that means for the rest of it.
+//! Updates refused in a transaction, and how a refusal affects the rest of it.
 
 use super::*;
 use kit::SUFFIX;
@@ -144,7 +144,7 @@ fn the_start_says_on_whose_behalf() {
     });
     let ended = admin.call(&request, &[proxied]);
     ended.outcome.expect(ResultCode::PROTOCOL_ERROR);
-    // What is only tried is no part of what is done.
+    // An update that is only tried cannot be part of a transaction.
     let tried = OwnedControl::new(oid::NO_OPERATION, true);
     admin
         .add_with(&person("a"), &[part_of(&transaction), tried])

@@ -26,7 +26,7 @@ use pando_benches::table;
 mod replace;
 mod works;
 
-/// What is done and killed.
+/// Arguments of the command line.
 struct Arguments {
     members: u64,
     rounds: u32,
@@ -37,7 +37,7 @@ struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// What every work uses.
+/// The node and the progress that all works use.
 struct Site {
     node: Node,
     moments: Moments,
@@ -48,7 +48,7 @@ struct Site {
     acknowledged: u64,
 }
 
-/// What became of one work.
+/// Result of one work.
 #[derive(Default)]
 struct Tally {
     whole: Duration,
@@ -77,7 +77,7 @@ fn main() -> io::Result<()> {
     let done = run(&arguments);
     match &done {
         Ok(()) => fs::remove_dir_all(&arguments.folder)?,
-        // Whoever looks for the reason finds the node as it was left.
+        // The node is left as it was, for whoever looks for the reason.
         Err(_) => eprintln!("left in {}", arguments.folder.display()),
     }
     done

@@ -87,7 +87,7 @@ fn lengths(site: &Site, now: &mut Members) -> io::Result<[Duration; 3]> {
     Ok(whole)
 }
 
-/// What the groups are after a crash; whether the new members have taken the place of the old.
+/// Checks the groups after a crash; whether the new members have taken the place of the old.
 fn judge(
     site: &Site,
     tally: &mut Tally,
@@ -117,7 +117,7 @@ fn judge(
     Ok(is_new)
 }
 
-/// What a replacement leads to: something else than what there is.
+/// The members after a replacement, which differ from those there are.
 fn wanted(way: Way, now: &Members, people: u64) -> Members {
     let only = |one: u64| Members::of(people, |number| number == one);
     match way {

@@ -17,7 +17,7 @@ use crate::{Site, Tally, wrong};
 pub fn import(site: &mut Site) -> io::Result<Tally> {
     let ldif = site.node.folder.ldif().to_string_lossy().into_owned();
     site.node.prepare()?;
-    // Those of the configuration are there from the beginning.
+    // Entries of the configuration are there from the beginning.
     let none = site.node.check()?;
     let total = none + site.node.entries();
     let mut tally = Tally {

@@ -5,7 +5,7 @@ use super::single::{end_of, write_end};
 use std::io::Cursor;
 use std::path::Path;
 
-/// What parses prints to what parses to the same, also at the end of a file.
+/// A parsed manifest prints to text that parses to an equal one, also at the end of a file.
 pub fn manifest(bytes: &[u8]) {
     let name = Path::new("fuzz");
     if let Ok(Some(end)) = end_of(&mut Cursor::new(bytes)) {

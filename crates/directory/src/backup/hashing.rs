@@ -1,21 +1,20 @@
-//! Counts and hashes what passes by.
+//! Counts and hashes bytes as they are read or written.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, BufRead, Read, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// How long something is, and what it hashes to (XXH3, 128 bits): enough to find damage, which is
-/// all that it is for.
+/// Length and hash (XXH3, 128 bits) of bytes, which suffice to detect damage, not forgery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hashed {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// Its hash.
     pub xxh3: u128,
 }
 
 impl Hashed {
-    /// Of these bytes.
+    /// Length and hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Hashed {
         let mut sum = Sum::default();
         sum.add(bytes);
@@ -49,7 +48,7 @@ impl Sum {
     }
 }
 
-/// A source that is hashed as it is read.
+/// A reader that hashes the bytes read through it.
 pub(super) struct HashingReader<R> {
     inner: R,
     sum: Sum,
@@ -67,21 +66,21 @@ impl<R: Read> HashingReader<R> {
         self.sum.finish()
     }
 
-    /// The source, with what has not been read of it, and what has been.
+    /// The inner reader, with its unread bytes, and the hash of the bytes read.
     pub fn into_parts(self) -> (R, Hashed) {
         let hashed = self.sum.finish();
         (self.inner, hashed)
     }
 }
 
-/// What is consumed is hashed, not what is buffered.
+/// Bytes are hashed when consumed, not when buffered.
 impl<R: BufRead> BufRead for HashingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.inner.fill_buf()
     }
 
     fn consume(&mut self, count: usize) {
-        // The bytes are in the buffer, so nothing is read here.
+        // The bytes are buffered, so this does not read.
         if count > 0
             && let Ok(bytes) = self.inner.fill_buf()
         {
@@ -99,7 +98,7 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// A sink that is hashed as it is written.
+/// A writer that hashes the bytes written through it.
 pub(super) struct HashingWriter<W> {
     inner: W,
     sum: Sum,

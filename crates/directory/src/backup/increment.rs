@@ -1,4 +1,4 @@
-//! Increments of a backup: the changes since, each stretch in a file of its own.
+//! Increments of a backup: the changes since it was made, each range of them in one file.
 
 use super::hashing::{Hashed, HashingReader, HashingWriter};
 use super::manifest::{Increment, Manifest, Place, hexadecimal};
@@ -12,17 +12,17 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use store::Store;
 
-/// What helps when a backup and a node do not belong together.
+/// Advice in errors about a backup and a node that do not belong together.
 const ADVICE: &str = ": make a full backup, and add increments to that one";
 
-/// Bytes that an increment of a backup takes at most.
+/// Maximum number of bytes that an increment of a backup takes.
 pub(super) fn bytes(store: &Store, backup: &Path) -> Result<u64, Failure> {
     let after = Manifest::read(backup)?.last_position();
     let folder = changes::folder(store.folder());
     changes::bytes_after(&folder, after).map_err(file(&folder))
 }
 
-/// Adds what changed since to a backup; `None` when nothing did.
+/// Adds the changes since the last increment to a backup; `None` if there are none.
 pub(super) fn extend(
     store: &Store,
     backup: &Path,
@@ -75,11 +75,11 @@ pub(super) fn extend(
     Ok(Some(increment))
 }
 
-/// Keeps others from adding to a backup, or removing what they take for left over, meanwhile.
+/// Locks a backup, so that other processes neither add to it nor remove the unfinished increment.
 fn alone(backup: &Path) -> Result<File, Failure> {
     let folder = File::open(backup).map_err(file(backup))?;
     match folder.try_lock() {
-        // A file system without locks is no reason to have no increments.
+        // Without file locks the increment is made unlocked.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
         Err(TryLockError::WouldBlock) => Err(Failure::Input(format!(
             "{}: another increment is being added; try again when it has ended",
@@ -88,7 +88,7 @@ fn alone(backup: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Removes what killed runs left: increments that the manifest does not name.
+/// Removes increments that killed processes left and that the manifest does not name.
 fn remove_leftovers(backup: &Path, manifest: &Manifest) -> Result<(), Failure> {
     for entry in fs::read_dir(backup).map_err(file(backup))? {
         let name = entry.map_err(file(backup))?.file_name();
@@ -108,8 +108,8 @@ fn remove_leftovers(backup: &Path, manifest: &Manifest) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to go on with the changes of another history: after a restore to an earlier moment there
-/// are others of the same positions. `digest` is that of the state which they begin with.
+/// Refuses changes of another history: after a restore to an earlier moment, other changes have
+/// equal positions. `digest` is that of the state before the first change.
 fn require_same_history(
     backup: &Path,
     manifest: &Manifest,
@@ -129,7 +129,7 @@ fn require_same_history(
     }
 }
 
-/// Writes the first change and those that come after it; returns how long they are.
+/// Writes the first change and those after it; returns their length in bytes.
 fn write(
     first: Option<Frame>,
     mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
@@ -158,7 +158,8 @@ fn write(
     Ok((length, stored))
 }
 
-/// The records of an increment, compared with the manifest when the last one has been read.
+/// Iterator over the records of an increment, which is compared with the manifest after the last
+/// one.
 pub(super) struct Records {
     path: std::path::PathBuf,
     expected: Hashed,
@@ -177,10 +178,10 @@ impl Records {
         })
     }
 
-    /// The next record.
+    /// The next record; `None` after the last.
     ///
     /// # Errors
-    /// The file cannot be read, or is not the one that was made.
+    /// The file cannot be read, or differs from the manifest.
     pub fn next(&mut self) -> Result<Option<Frame>, Failure> {
         let Some(decoder) = &mut self.decoder else {
             return Ok(None);

@@ -1,8 +1,7 @@
-//! What a backup says of itself.
+//! The manifest of a backup.
 //!
-//! The digest at a position tells the history that led there from others that came as far: what was
-//! written after a restore to an earlier moment has the same positions. Backups of earlier releases
-//! do not have it.
+//! The digest at a position distinguishes histories: changes after a restore to an earlier moment
+//! have the positions of others. Manifests of earlier builds have no digest.
 
 use super::hashing::Hashed;
 use crate::partial::Partial;
@@ -13,48 +12,49 @@ use std::io::Write;
 use std::path::Path;
 use store::Store;
 
-/// The file in a backup's folder.
+/// File name in the folder of a backup.
 const FILE: &str = "manifest.toml";
-/// The layout of backups that this program makes and reads.
+/// The version of the layout that this program writes and reads.
 const FORMAT: u32 = 2;
 
-/// What is in a backup.
+/// Description of a backup's contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// The version of the program that made it.
+    /// Version of the program that made the backup.
     pub pando: String,
-    /// When, as a GeneralizedTime. Every write acknowledged before is in it.
+    /// Time of making as a GeneralizedTime. The backup has every write acknowledged before.
     pub made: String,
-    /// A position in the order up to which it has everything; it may have some more.
+    /// Position up to which the backup has every write; it may have later ones.
     pub position: u64,
-    /// The digest of the state there.
+    /// Digest of the state at that position; `None` in backups of earlier builds.
     pub digest: Option<u128>,
-    /// The database.
+    /// Length and hash of the database.
     pub database: Hashed,
-    /// The same, compressed.
+    /// Length and hash of the compressed database.
     pub stored: Hashed,
-    /// The settings in a backup that is one file; in a folder they may be changed.
+    /// Length and hash of the settings in a backup of one file; `None` for a folder, where they may
+    /// be edited.
     pub settings: Option<Hashed>,
-    /// What changed since, in order.
+    /// The increments, in order.
     pub increments: Vec<Increment>,
 }
 
-/// Changes that were added to a backup later.
+/// Changes added to a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Increment {
-    /// The name of the file.
+    /// Name of the file.
     pub file: String,
-    /// The changes after this position,
+    /// Position before the first change.
     pub after: u64,
-    /// up to this one.
+    /// Position of the last change.
     pub position: u64,
-    /// The digest of the state there.
+    /// Digest of the state at that position; `None` in increments of earlier builds.
     pub digest: Option<u128>,
-    /// When they were added, as a GeneralizedTime.
+    /// Time of adding, as a GeneralizedTime.
     pub made: String,
-    /// Their length; earlier releases did not say.
+    /// Length of the changes in bytes; `None` in increments of earlier builds.
     pub bytes: Option<u64>,
-    /// The file, compressed.
+    /// Length and hash of the compressed file.
     pub stored: Hashed,
 }
 
@@ -96,7 +96,7 @@ struct Sum {
     xxh3: String,
 }
 
-/// A state in the order of changes.
+/// A position in the order of changes, with its state's digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub position: u64,
@@ -104,7 +104,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// That of the newest state of a store.
+    /// Position and digest of the newest state of a store.
     pub fn newest(store: &Store) -> Result<Place, Failure> {
         let mut reader = store.reader()?;
         let snapshot = reader.snapshot()?;
@@ -116,7 +116,7 @@ impl Place {
 }
 
 impl Manifest {
-    /// The manifest of a backup that is being made.
+    /// The manifest of a new backup.
     pub(super) fn new(made: String, place: Place, database: Hashed, stored: Hashed) -> Manifest {
         Manifest {
             pando: env!("CARGO_PKG_VERSION").to_owned(),
@@ -130,10 +130,10 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest of a backup, a folder or a file.
+    /// Reads the manifest of a backup, which may be a folder or a file.
     ///
     /// # Errors
-    /// [`Failure::Input`] when it is no backup, or one of another format.
+    /// [`Failure::Input`] if it is no backup, or one of another format.
     pub fn read(backup: &Path) -> Result<Manifest, Failure> {
         if backup.is_file() {
             return super::single::manifest_of(backup);
@@ -143,12 +143,12 @@ impl Manifest {
         Manifest::parse(&text).map_err(|error| wrong(&path, &error))
     }
 
-    /// What the text of a manifest says.
+    /// Parses the text of a manifest.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A text that says what is wrong.
     pub(super) fn parse(text: &str) -> Result<Manifest, String> {
-        // The format first: another one may have other fields.
+        // The format is read first, because another one may have other fields.
         let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
         let format = table.get("format").and_then(toml::Value::as_integer);
         if format != Some(i64::from(FORMAT)) {
@@ -192,7 +192,7 @@ impl Manifest {
         })
     }
 
-    /// Compares the database that was found in a backup with what it must be.
+    /// Compares the database found in a backup with the manifest.
     pub(super) fn require(
         &self,
         path: &Path,
@@ -203,7 +203,7 @@ impl Manifest {
         require_same(path, "the database in it", self.database, database)
     }
 
-    /// Compares the settings; earlier releases did not say what they must be.
+    /// Compares the settings with the manifest; earlier builds did not record them.
     pub(super) fn require_settings(&self, path: &Path, settings: &[u8]) -> Result<(), Failure> {
         self.settings.map_or(Ok(()), |expected| {
             require_same(
@@ -215,19 +215,19 @@ impl Manifest {
         })
     }
 
-    /// The position up to which backup and increments have everything.
+    /// Position of the last increment, or else of the backup.
     pub fn last_position(&self) -> u64 {
         let last = self.increments.last();
         last.map_or(self.position, |it| it.position)
     }
 
-    /// The digest of the state there, if it is known.
+    /// Digest of the state at that position; `None` if not recorded.
     pub fn last_digest(&self) -> Option<u128> {
         let last = self.increments.last();
         last.map_or(self.digest, |it| it.digest)
     }
 
-    /// It as text; `path` is what an error names.
+    /// The manifest as text; `path` appears in errors.
     pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let sum = |it: &Hashed| Sum {
             bytes: it.bytes,
@@ -260,7 +260,7 @@ impl Manifest {
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
     }
 
-    /// Writes it under its name, as a whole.
+    /// Replaces the manifest file of a folder atomically.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(FILE);
         let text = self.text(&path)?;
@@ -281,13 +281,13 @@ fn require_same(path: &Path, what: &str, expected: Hashed, found: Hashed) -> Res
     }
 }
 
-/// What stands there is no manifest of a backup.
+/// The failure for a file that is no manifest.
 pub(super) fn wrong(path: &Path, what: &dyn Display) -> Failure {
     let path = path.display();
     Failure::Input(format!("{path}: expected the manifest of a backup: {what}"))
 }
 
-/// Digests and hashes as the manifest has them, and `pando check` prints them.
+/// A digest or hash as 32 hexadecimal digits, as in manifests and in the output of `pando check`.
 pub(super) fn hexadecimal(it: u128) -> String {
     format!("{it:032x}")
 }

@@ -1,4 +1,4 @@
-//! Restoring: the database of a backup, and the changes after it up to a moment.
+//! Restores the database of a backup, and the changes after it up to a moment.
 
 use super::hashing::{HashingReader, HashingWriter};
 use super::increment::Records;
@@ -18,36 +18,35 @@ use std::path::Path;
 use store::private;
 use store::{DATABASE_FILE, Journal, Store};
 
-/// Bytes of pages that a record leaves behind, about: what asks for a checkpoint now and then.
+/// Approximate bytes of pages that executing a record adds to the next checkpoint.
 const RECORD_CHURN_BYTES: u64 = 256 << 10;
-/// Entries that are indexed at a time.
+/// Number of entries indexed in one slice.
 const INDEX_SLICE: usize = 10_000;
-/// What an entry leaves behind when it is indexed: a page, of which it shares those above.
+/// Bytes that indexing an entry adds to the next checkpoint: a page, and a share of those above.
 const INDEXED_CHURN_BYTES: u64 = 12 << 10;
 
-/// What is read of a stream at once.
+/// Bytes read from a stream at once.
 const STREAM_BYTES: usize = 128 << 10;
 
-/// What a restore made.
+/// Result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The backup.
+    /// The manifest of the backup.
     pub manifest: Manifest,
-    /// Changes executed after the backup's own database.
+    /// Number of changes executed after the backup's database.
     pub records: u64,
-    /// The position of the last one, or of the database.
+    /// Position of the last change, or else of the database.
     pub position: u64,
-    /// When the state was made, as a GeneralizedTime.
+    /// Time of the restored state, as a GeneralizedTime.
     pub time: String,
 }
 
-/// Puts a backup back into a data folder, which must not hold a database, and executes its
-/// increments, and then what is kept in a folder of changes, up to a moment. All of it is compared
-/// with the manifest on the way.
+/// Restores a backup into a data folder without a database: executes its increments, then the
+/// changes kept in the folder `kept`, up to a moment. Everything is compared with the manifest.
 ///
 /// # Errors
-/// What cannot be read or written; [`Failure::Input`] when the backup is damaged, is of a later
-/// time, or changes are missing; [`Failure::Cancelled`]. Nothing is left behind then.
+/// A file cannot be read or written; [`Failure::Input`] if the backup is damaged or later than the
+/// moment, or changes are missing; [`Failure::Cancelled`]. Nothing is left behind.
 pub fn restore(
     backup: &Path,
     kept: Option<&Path>,
@@ -62,8 +61,8 @@ pub fn restore(
     })
 }
 
-/// The same of a backup that is one file and comes as a stream; `name` is what errors call it.
-/// Returns the settings that came along, too; empty when there were none.
+/// Like [`restore`], for a backup of one file read from a stream; `name` appears in errors. Also
+/// returns the settings in the backup; empty if there are none.
 ///
 /// # Errors
 /// As [`restore`]; the stream must end with the backup.
@@ -78,7 +77,7 @@ pub fn restore_stream(
         let from = BufReader::with_capacity(STREAM_BYTES, from);
         let database = folder.join(DATABASE_FILE);
         let unpacked = stream::unpack(from, name, &database, meter);
-        // Who waits for a stream hears of it as an error of reading.
+        // Cancelling ends the wait for a stream with an error of reading.
         let unpacked = unpacked.map_err(|failure| meter.check().err().unwrap_or(failure));
         let (manifest, settings) = unpacked?;
         let restored = go_on(name, kept, until, &manifest, folder, meter)?;
@@ -86,7 +85,7 @@ pub fn restore_stream(
     })
 }
 
-/// Makes a database in a folder for the time being, and puts it in its place.
+/// Makes a database in a temporary folder and moves it into the data folder.
 fn into_place<T>(
     data: &Path,
     make: impl FnOnce(&Path) -> Result<T, Failure>,
@@ -95,7 +94,7 @@ fn into_place<T>(
     require_free(data, &target)?;
     let partial = Partial::folder(data)?;
     store::overwrite_in_place(partial.path());
-    // Another restore may have ended while this one began.
+    // Another restore may have ended meanwhile.
     require_free(data, &target)?;
     let made = make(partial.path())?;
     private::create_folders(data).map_err(file(data))?;
@@ -104,7 +103,8 @@ fn into_place<T>(
     Ok(made)
 }
 
-/// Refuses a folder that holds a database, or what would be taken for the log of the restored one.
+/// Refuses a folder that holds a database, or files that would be taken for the log of the restored
+/// one.
 fn require_free(data: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Input(format!(
@@ -122,7 +122,7 @@ fn require_free(data: &Path, target: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Executes what came after the database in a folder.
+/// Executes the changes after the database in a folder.
 fn go_on(
     backup: &Path,
     kept: Option<&Path>,
@@ -161,7 +161,7 @@ fn go_on(
         }
     }
     if execution.records > 0 {
-        // What is served, or checked, next needs it too.
+        // A served or checked database needs the index, too.
         execution.build_for_rules(&store)?;
     }
     let Execution {
@@ -188,19 +188,19 @@ fn go_on(
     })
 }
 
-/// Executing the changes of a restore.
+/// State of executing the changes of a restore.
 struct Execution<'r> {
     journal: Journal,
     replayer: &'r mut Replayer,
     meter: &'r Meter,
     until: Option<Point>,
     records: u64,
-    /// The moment has been reached.
+    /// Whether the wanted moment has been reached.
     over: bool,
 }
 
 impl Execution<'_> {
-    /// Executes a record unless the database has it already or it comes too late.
+    /// Executes a record, unless the database includes it or it is later than the wanted moment.
     fn take(&mut self, store: &Store, frame: &Frame) -> Result<(), Failure> {
         self.over = self.over || self.until.is_some_and(|it| !it.includes(frame));
         if self.over || frame.position() <= Some(self.replayer.position) {
@@ -216,9 +216,8 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// The node had the index that a rule needs when it took the writes that come now; here it may
-    /// have to be built. Without it they would be executed as rightly, each with a look at all
-    /// entries.
+    /// Builds indexes that rules need. The node had them when it executed the following writes;
+    /// without them execution is correct, but each write reads all entries.
     fn build_for_rules(&mut self, store: &Store) -> Result<(), Failure> {
         while self.replayer.waits() && !self.replayer.build_indexes(store, INDEX_SLICE)? {
             let churn = INDEX_SLICE as u64 * INDEXED_CHURN_BYTES;
@@ -229,7 +228,7 @@ impl Execution<'_> {
     }
 }
 
-/// Refuses a moment that lies before the database.
+/// Refuses a moment earlier than the database.
 fn require_reachable(
     store: &Store,
     until: Option<Point>,
@@ -254,7 +253,7 @@ fn require_reachable(
     }
 }
 
-/// When the newest state was made, in microseconds since 1970.
+/// Time of the newest state in microseconds since 1970.
 fn time_of(store: &Store) -> Result<u64, Failure> {
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;
@@ -274,7 +273,7 @@ fn decompress(
         false => backup.join(CONTENT_FILE),
     };
     let content = File::open(&path).map_err(file(&path))?;
-    // In a file of its own nothing follows the compressed content.
+    // A file of its own ends with the compressed content.
     let bytes = if is_file {
         manifest.stored.bytes
     } else {
@@ -286,7 +285,7 @@ fn decompress(
     let mut output = HashingWriter::new(output);
     copy(&mut decoder, &mut output, [&path, target], meter)?;
     let mut stored = decoder.finish().into_inner();
-    // What follows the compressed content does not belong there.
+    // Bytes behind the compressed content are an error.
     io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;
     let (output, database) = output.finish();
     manifest.require(&path, stored.finish(), database)?;

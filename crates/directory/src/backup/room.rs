@@ -1,4 +1,4 @@
-//! How much room a restore takes: the database, and what executing changes makes of it.
+//! Estimates the room for a restore: the database, and its growth by executing changes.
 
 use super::Manifest;
 use super::file;
@@ -6,18 +6,18 @@ use crate::changes;
 use state::stop::Failure;
 use std::path::Path;
 
-/// What a byte of a record leaves in the database for good, about: the entry with its name, keys in
-/// indexes, the row of history, and what is free in their pages.
+/// Bytes that a byte of a record adds to the database permanently, approximately: the entry with
+/// its name, index keys, the row of history, and free space in their pages.
 const GROWTH: u64 = 4;
-/// What it leaves behind in pages that are used again after the next checkpoint: some 20 pages for
-/// a change of 300 bytes.
+/// Bytes that a byte of a record adds in pages that are reused after the next checkpoint: some 20
+/// pages for a change of 300 bytes.
 const CHURN: u64 = 256;
-/// And how much that may be between two checkpoints.
+/// Maximum of those bytes between two checkpoints.
 const CHURN_BYTES_MAX: u64 = 256 << 20;
-/// How much shorter compressed changes are, about: earlier releases did not say.
+/// Approximate compression ratio of changes, for increments of earlier builds without a length.
 const RATIO: u64 = 8;
 
-/// Bytes that a restore takes at most, about, with the changes kept in a folder if there is one.
+/// Approximate maximum number of bytes for a restore, with the changes kept in a folder, if given.
 ///
 /// # Errors
 /// The folder cannot be read.

@@ -1,4 +1,4 @@
-//! A backup as one file: the compressed database, then what a folder has beside it.
+//! Backups in one file: the compressed database, followed by the other files of a backup's folder.
 //!
 //! The end is a skippable frame of zstd, so that `zstd -d` makes the database of the file. It holds
 //! the manifest, the settings, the lengths of both (4 bytes each, little-endian) and a mark.
@@ -10,16 +10,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// What a skippable frame begins with, before the length of its content.
+/// First bytes of a skippable frame, before the length of its content.
 const FRAME: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
-/// The last bytes of a backup.
+/// Last bytes of a backup.
 const MARK: &[u8; 8] = b"pandobk2";
-/// Lengths and mark.
+/// Bytes of the lengths and the mark.
 const TAIL_BYTES: usize = 16;
-/// More than manifest and settings take.
+/// Maximum bytes of the manifest, and of the settings.
 const PART_BYTES_MAX: u32 = 16 << 20;
 
-/// What stands behind the database.
+/// The content behind the database.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub manifest: String,
@@ -27,7 +27,7 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// The content of the frame that ends a backup.
+    /// Parses the content of the frame at the end of a backup; `None` if it is none.
     pub fn parse(content: &[u8]) -> Option<End> {
         let (rest, tail) = content.split_at_checked(content.len().checked_sub(TAIL_BYTES)?)?;
         let [manifest, settings] = lengths(tail.try_into().ok()?)?;
@@ -41,7 +41,7 @@ impl End {
         })
     }
 
-    /// What it says of the backup.
+    /// The manifest; `name` appears in errors.
     pub(super) fn manifest(&self, name: &Path) -> Result<Manifest, Failure> {
         let manifest = Manifest::parse(&self.manifest);
         let manifest = manifest.map_err(|error| wrong(name, &error))?;
@@ -49,7 +49,7 @@ impl End {
         Ok(manifest)
     }
 
-    /// The content of such a frame.
+    /// The content of the frame.
     pub fn content(&self) -> Vec<u8> {
         let lengths = [self.manifest.len() as u32, self.settings.len() as u32];
         let mut content = self.manifest.as_bytes().to_vec();
@@ -61,7 +61,7 @@ impl End {
         content
     }
 
-    /// A content in the frame that zstd skips.
+    /// Wraps a content in a frame that zstd skips.
     pub fn frame(content: &[u8]) -> Vec<u8> {
         let mut frame = FRAME.to_vec();
         frame.extend_from_slice(&(content.len() as u32).to_le_bytes());
@@ -69,7 +69,7 @@ impl End {
         frame
     }
 
-    /// Reads what stands behind the database in a stream, which must end with it.
+    /// Reads the content behind the database from a stream, which must end with it.
     pub fn read(from: &mut impl Read, name: &Path) -> Result<End, Failure> {
         let expected = |what: &str, came: &str| {
             let name = name.display();
@@ -90,7 +90,7 @@ impl End {
         let mut content = vec![0; length as usize];
         from.read_exact(&mut content).map_err(ended)?;
         let end = End::parse(&content).ok_or_else(other)?;
-        // One byte tells: nobody knows how many there are.
+        // One byte proves that the stream goes on; its length is unknown.
         let more = io::copy(&mut from.take(1), &mut io::sink());
         match more.map_err(file(name))? {
             0 => Ok(end),
@@ -99,7 +99,7 @@ impl End {
     }
 }
 
-/// The lengths of manifest and settings, from the last bytes of a backup.
+/// Lengths of manifest and settings, from the last bytes of a backup; `None` without the mark.
 fn lengths(tail: [u8; TAIL_BYTES]) -> Option<[usize; 2]> {
     let [a, b, c, d, e, f, g, h, mark @ ..] = tail;
     let lengths = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
@@ -107,7 +107,7 @@ fn lengths(tail: [u8; TAIL_BYTES]) -> Option<[usize; 2]> {
     is_ours.then(|| lengths.map(|it| it as usize))
 }
 
-/// Writes what stands behind the database.
+/// Writes the content behind the database.
 pub(super) fn write_end(
     manifest: &Manifest,
     settings: &[u8],
@@ -124,15 +124,15 @@ pub(super) fn write_end(
     written.map_err(file(name))
 }
 
-/// The manifest of a backup that is one file.
+/// The manifest of a backup of one file.
 pub(super) fn manifest_of(backup: &Path) -> Result<Manifest, Failure> {
     read_end(backup)?.manifest(backup)
 }
 
-/// The settings in a backup that is one file; empty when there are none.
+/// The settings in a backup of one file; empty if there are none.
 ///
 /// # Errors
-/// It is no such file, or cannot be read.
+/// The file is no such backup, or cannot be read.
 pub fn settings_of(backup: &Path) -> Result<Vec<u8>, Failure> {
     Ok(read_end(backup)?.settings)
 }
@@ -148,7 +148,7 @@ fn read_end(backup: &Path) -> Result<End, Failure> {
     end_of(&mut from).map_err(file(backup))?.ok_or_else(wrong)
 }
 
-/// What stands at the end; `None` when that is none of a backup.
+/// The content at the end; `None` if the file is no backup.
 pub(super) fn end_of(from: &mut (impl Read + Seek)) -> io::Result<Option<End>> {
     let length = from.seek(SeekFrom::End(0))?;
     let Some(tail_at) = length.checked_sub(TAIL_BYTES as u64) else {

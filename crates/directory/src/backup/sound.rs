@@ -1,18 +1,19 @@
-//! A backup is of sound entries: one with damaged ones would take the place of an older one that
-//! has them whole.
+//! Refuses to back up damaged entries: in a rotation such a backup would displace an older one that
+//! has them undamaged.
 
 use crate::export::salvage::Losses;
 use crate::import::Meter;
 use state::stop::Failure;
 use store::{Error, Store};
 
-/// Damaged entries named in a message.
+/// Maximum number of damaged entries named in a message.
 const NAMED_MAX: usize = 20;
 
 /// Reads all entries of the newest state and compares their checksums.
 ///
 /// # Errors
-/// [`Failure::Input`] that names the damaged ones; what cannot be read; [`Failure::Cancelled`].
+/// [`Failure::Input`] that names the damaged entries; the database cannot be read;
+/// [`Failure::Cancelled`].
 pub(super) fn require_sound(store: &Store, meter: &Meter) -> Result<(), Failure> {
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;

@@ -1,4 +1,4 @@
-//! A backup that is one file, read once from front to end: what it must be stands at its end.
+//! Reads a backup of one file from a stream, whose manifest comes at the end.
 
 use super::hashing::{HashingReader, HashingWriter};
 use super::manifest::Manifest;
@@ -11,17 +11,17 @@ use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::Path;
 use store::private;
 
-/// What a compressed database begins with.
+/// First bytes of a compressed database.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
-/// What stays free on the file system: how much comes is known at the end only.
+/// Bytes left free on the file system, because the length of the stream is unknown.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Decompresses the database in a stream into a file, and compares it with what the stream says at
-/// its end. Returns that, and the settings that came along.
+/// Decompresses the database in a stream into a file, and compares it with the manifest at the end
+/// of the stream. Returns the manifest and the settings.
 ///
 /// # Errors
-/// What cannot be read or written, and [`Failure::Input`] when the stream is no backup, or not the
-/// whole of one, or has something behind it. What was written is of no use then.
+/// Reading or writing failed; [`Failure::Input`] if the stream is no backup, is incomplete, or has
+/// bytes behind its end. The written file is then useless.
 pub(super) fn unpack(
     mut from: impl BufRead,
     name: &Path,
@@ -49,10 +49,10 @@ pub(super) fn unpack(
     Ok((manifest, end.settings))
 }
 
-/// Refuses what has another beginning, before anything is written.
+/// Refuses a stream with other first bytes, before anything is written.
 fn require_backup(from: &mut impl BufRead, name: &Path) -> Result<(), Failure> {
     let head = from.fill_buf().map_err(file(name))?;
-    // Of a pipe fewer bytes may have come; what is wrong with the others is found later.
+    // A pipe may have delivered fewer bytes; errors in the others are found later.
     let came = head.len().min(MAGIC.len());
     match head.get(..came) {
         Some([]) | None => Err(expected(name, "a backup", "nothing")),
@@ -67,7 +67,7 @@ fn expected(name: &Path, what: &str, came: &str) -> Failure {
     Failure::Input(format!("{}: expected {what}, got {came}", name.display()))
 }
 
-/// A file that leaves room for others.
+/// A file that stops growing when the file system is nearly full.
 struct Spared {
     file: File,
 }

@@ -1,8 +1,8 @@
-//! Verifying: a backup is restored into a folder that goes again.
+//! Verifies a backup by restoring it into a temporary folder.
 //!
-//! The folder has a file that is locked as long as it is in use, so that what a killed run left is
-//! known for certain, also where process ids come again or are not seen (containers, file systems
-//! of other machines).
+//! The folder contains a file that is locked while it is in use, so that folders left by killed
+//! processes are recognised even where process ids are reused or invisible (containers, file
+//! systems of other machines).
 
 use super::file;
 use super::restore::{Restored, restore, restore_stream};
@@ -15,18 +15,18 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// How such folders are called; the process and the time follow.
+/// Prefix of such folders; process id and time follow.
 const PREFIX: &str = "pando-verify-";
-/// The file in one that is locked.
+/// Name of the locked file.
 const LOCK_FILE: &str = "in-use";
-/// The node in one.
+/// Name of the node in the folder.
 const NODE: &str = "node";
 
 /// Restores a backup with its increments into a folder `within`, checks every table, and removes
-/// it again.
+/// the folder.
 ///
 /// # Errors
-/// As [`restore`], and what a check says.
+/// As [`restore`]; a check that fails.
 pub fn verify(
     backup: &Path,
     within: &Path,
@@ -37,10 +37,10 @@ pub fn verify(
     })
 }
 
-/// The same of a backup that is one file and comes as a stream; `name` is what errors call it.
+/// Like [`verify`], for a backup of one file read from a stream; `name` appears in errors.
 ///
 /// # Errors
-/// As [`restore_stream`], and what a check says.
+/// As [`restore_stream`]; a check that fails.
 pub fn verify_stream(
     from: (impl Read, &Path),
     within: &Path,
@@ -72,7 +72,7 @@ fn verify_in(
 ) -> Result<(Restored, CheckReport), Failure> {
     let path = place.join(LOCK_FILE);
     let in_use = private::create(&path).map_err(file(&path))?;
-    // Without locks on the file system the process must do.
+    // Without file locks the process id has to do.
     let _ = in_use.try_lock();
     let node = place.join(NODE);
     let restored = restore(&node)?;
@@ -80,7 +80,7 @@ fn verify_in(
     Ok((restored, check(&node)?))
 }
 
-/// Removes what killed verifications left in a folder, and returns it.
+/// Removes folders that killed verifications left, and returns their paths.
 pub fn remove_stale_verifications(within: &Path) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     let Ok(entries) = fs::read_dir(within) else {
@@ -93,7 +93,7 @@ pub fn remove_stale_verifications(within: &Path) -> Vec<PathBuf> {
         let Some(process) = process.and_then(first_number) else {
             continue;
         };
-        // What cannot be removed, because it is another user's, harms nobody but takes room.
+        // A folder of another user cannot be removed; it only takes room.
         if !is_in_use(&path, process) && fs::remove_dir_all(&path).is_ok() {
             removed.push(path);
         }
@@ -113,7 +113,8 @@ fn is_in_use(place: &Path, process: u32) -> bool {
     match locked.map(|it| it.try_lock()) {
         Ok(Ok(())) => false,
         Ok(Err(TryLockError::WouldBlock)) => true,
-        // Earlier releases have no such file, and this one has not made it for a moment.
+        // Folders of earlier builds have no such file, and this build creates it a moment after the
+        // folder.
         Ok(Err(TryLockError::Error(_))) | Err(_) => {
             process != std::process::id() && Path::new("/proc").join(process.to_string()).exists()
         }
@@ -133,7 +134,7 @@ mod tests {
             fs::create_dir_all(place.join(NODE)).unwrap();
             place
         };
-        // Greater than any process id can be, and one that is always there.
+        // A process id greater than any possible one, and one that always exists.
         let (nobody, somebody) = ("4194305", "1");
         let lock = |place: &Path| File::create(place.join(LOCK_FILE)).unwrap();
         let gone = make(&format!("{PREFIX}{nobody}-17"));

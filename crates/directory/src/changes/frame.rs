@@ -1,4 +1,4 @@
-//! One kept record as bytes: a record of the log, and what came of it.
+//! One kept change as bytes: a record of the log, and its outcome.
 
 use super::Outcome;
 use state::record;
@@ -7,34 +7,35 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes before the content: checksum, length of the content, length of the outcome.
 const HEAD_BYTES: usize = 16;
-/// A record is far shorter: a group has at most some thousand requests of some megabytes.
+/// Maximum length of a content, far above that of real records: a group has at most some thousand
+/// requests of some megabytes.
 const CONTENT_BYTES_MAX: u32 = 1 << 30;
 
-/// A kept record.
+/// One kept change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// The record as it stood in the log.
+    /// The record as in the log.
     pub content: Vec<u8>,
     pub outcome: Outcome,
 }
 
 impl Frame {
-    /// Its position in the order.
+    /// Position of the record; `None` if the content is too short.
     pub fn position(&self) -> Option<u64> {
         record::position_of(&self.content)
     }
 
-    /// When it was executed, in microseconds since 1970.
+    /// Time of the record in microseconds since 1970; `None` if the content is too short.
     pub fn time_us(&self) -> Option<u64> {
         record::time_of(&self.content)
     }
 
-    /// The digest of the state that it was executed on.
+    /// Digest of the state before the record; `None` if the content is too short.
     pub fn digest(&self) -> Option<u128> {
         record::digest_of(&self.content)
     }
 
-    /// Appends a record to `out`.
+    /// Appends an encoded change to `out`.
     pub fn encode(content: &[u8], outcome: &Outcome, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; 8]);
@@ -46,7 +47,7 @@ impl Frame {
         out[start..start + 8].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads one; `None` where there is none, only a part of one, or something else.
+    /// Reads a change; `None` at the end, and for an incomplete or damaged one.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Frame>> {
         let mut head = [0; HEAD_BYTES];
         if !fill(from, &mut head)? {
@@ -59,7 +60,7 @@ impl Frame {
         }
         let mut hashed = head[8..].to_vec();
         let length = u64::from(content_bytes) + u64::from(outcome_bytes);
-        // Grows with what is there, whatever the length says.
+        // Memory grows with the bytes read, whatever the length field says.
         from.by_ref().take(length).read_to_end(&mut hashed)?;
         let checksum = xxh3_64(&hashed).to_le_bytes();
         if hashed.len() as u64 != 8 + length || checksum != head[..8] {
@@ -70,13 +71,13 @@ impl Frame {
         Ok(Some(Frame { content, outcome }))
     }
 
-    /// Bytes that it takes.
+    /// Length of the encoded change in bytes.
     pub fn bytes(&self) -> u64 {
         (HEAD_BYTES + self.content.len() + self.outcome.bytes().len()) as u64
     }
 }
 
-/// Fills the buffer; false when the source ends before.
+/// Fills the buffer; false if the source ends before.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),

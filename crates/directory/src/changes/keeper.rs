@@ -1,4 +1,4 @@
-//! Keeping changes: appends records to files, begins new ones, removes the oldest.
+//! Writes kept changes: appends records to files, begins new files, removes the oldest.
 
 use super::{EXTENSION, Frame, KEEP_FILE, Keeping, Outcome, Reader, files, folder};
 use crate::clock::{Clock, SystemClock};
@@ -10,22 +10,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::private;
 
-/// The beginning of each file: what it is, and the version of its form.
+/// First bytes of each file: magic and version.
 pub(super) const HEADER: &[u8; 12] = b"PandoChg\x01\0\0\0";
-/// A file of this length is followed by another.
+/// Length in bytes from which on a file is followed by another.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-/// So many files at least make up what is kept.
+/// Minimum number of files that the kept changes are divided into.
 const FILES_MIN: u64 = 8;
 
-/// Who keeps the changes of a data folder.
+/// Writer of the kept changes of a data folder.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     folder: PathBuf,
     bytes_max: u64,
     file: Option<Current>,
-    /// Memory for the record being written.
+    /// Buffer for the record being written.
     buffer: Vec<u8>,
-    /// That it cannot be done was said already.
+    /// Whether a failure to keep changes was logged already.
     complained: bool,
 }
 
@@ -37,7 +37,8 @@ struct Current {
 }
 
 impl Keeper {
-    /// The keeper of a data folder, if changes are to be kept; `position` is that of its database.
+    /// The keeper of a data folder; `None` if changes are not kept. `position` is that of its
+    /// database.
     ///
     /// # Errors
     /// The folder cannot be made or read.
@@ -63,8 +64,8 @@ impl Keeper {
         }))
     }
 
-    /// The same for a database that goes back to a checkpoint: what was kept of records after it
-    /// is kept again when they are executed again.
+    /// Like [`open`](Self::open), for a database that goes back to a checkpoint: changes kept of
+    /// later records are cut off, and kept again when the records are executed again.
     pub fn open_at_checkpoint(data: &Path, position: u64) -> Result<Option<Keeper>, Failure> {
         let folder = folder(data);
         cut_after(&folder, position)
@@ -72,10 +73,10 @@ impl Keeper {
         Keeper::open(data, Keeping::AsBefore, position)
     }
 
-    /// Keeps a record that was committed. What comes back is a file that must be synced before the
-    /// log forgets the record; the same file stands for the records after it.
+    /// Keeps a committed record. Returns a file that must be synced before the log drops the
+    /// record; `None` if it is the file returned last.
     ///
-    /// A record that cannot be kept leaves a hole, which whoever reads the changes is told of.
+    /// A record that cannot be kept leaves a gap, which readers report.
     pub fn keep(&mut self, position: u64, content: &[u8], outcome: &Outcome) -> Option<Arc<File>> {
         match self.try_keep(position, content, outcome) {
             Ok(begun) => {
@@ -87,15 +88,15 @@ impl Keeper {
                     let folder = self.folder.display();
                     tracing::error!(position, %error, "changes cannot be kept in {folder}");
                 }
-                // What it holds now is not known: the next record begins another.
+                // The file's content is unknown now: the next record begins another file.
                 self.file = None;
                 None
             }
         }
     }
 
-    /// The log was sealed, and with it the file being written was synced: the next record begins
-    /// another, which the next log is told of.
+    /// Makes the next record begin another file: the log was sealed, the current file synced with
+    /// it, and the next log must learn of its file.
     pub fn begin_another(&mut self) {
         self.file = None;
     }
@@ -130,7 +131,7 @@ impl Keeper {
     }
 }
 
-/// What the folder says: how many bytes are kept, if any.
+/// Number of bytes to keep, as the folder says; `None` if changes are not kept.
 fn kept_bytes(folder: &Path) -> io::Result<Option<u64>> {
     match fs::read_to_string(folder.join(KEEP_FILE)) {
         Ok(text) => match text.trim().parse() {
@@ -154,7 +155,8 @@ fn begin_keeping(folder: &Path, bytes: u64) -> io::Result<()> {
 
 fn begin_file(folder: &Path, position: u64) -> io::Result<Current> {
     let path = folder.join(format!("{position:020}.{EXTENSION}"));
-    // A file of this name would hold no record: this is the first of its position that is kept.
+    // A file of this name could only be empty, because this is the first kept record of its
+    // position.
     let mut file = private::create(&path)?;
     file.write_all(HEADER)?;
     File::open(folder)?.sync_all()?;
@@ -164,7 +166,7 @@ fn begin_file(folder: &Path, position: u64) -> io::Result<Current> {
     })
 }
 
-/// Removes the oldest files beyond what is to be kept, but never the newest.
+/// Removes the oldest files beyond the limit, but never the newest.
 fn make_room(folder: &Path, bytes_max: u64) -> io::Result<()> {
     let mut kept = 0;
     for (_, path) in files(folder)?.iter().rev() {
@@ -176,7 +178,7 @@ fn make_room(folder: &Path, bytes_max: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Cuts off what was kept of records after this one.
+/// Removes the changes kept of records after a position.
 fn cut_after(folder: &Path, position: u64) -> io::Result<()> {
     for (first, path) in files(folder)? {
         if first > position {
@@ -197,8 +199,8 @@ fn cut_after(folder: &Path, position: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Changes that go beyond the database are of another one, which it has replaced: they are put
-/// into a folder of their own.
+/// Moves changes beyond the database's position into a folder of their own: they belong to another
+/// database, which this one replaced.
 fn set_aside_what_never_was(folder: &Path, position: u64) -> Result<(), Failure> {
     let wrong = |error| Failure::file(folder.display().to_string(), error);
     if Reader::last(folder)?.is_none_or(|last| last <= position) {

@@ -1,26 +1,26 @@
-//! What came of a record: which of its writes were done, and the numbers that rules gave.
+//! The outcome of a record: which of its writes were done, and the numbers given by rules.
 //!
 //! ```text
 //! a bit for each write │ 1 │ for each number: write (4), length (4), attribute, length (4), number
 //! ```
 //!
-//! What earlier releases kept ends behind the bits: then nothing is known of numbers.
+//! Changes kept by earlier builds end behind the bits, so their numbers are unknown.
 
 use protocol::ResultCode;
 use state::apply::Applied;
 use state::execute::GivenNumber;
 use state::write::Record;
 
-/// Says that numbers follow, all that were given.
+/// Mark that all given numbers follow.
 const NUMBERS: u8 = 1;
 
-/// Bits first, the lowest of the first byte first, then the numbers.
+/// The encoded outcome: bits, beginning with the lowest of the first byte, then the numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outcome(Vec<u8>);
 
 impl Outcome {
-    /// What the execution of a record came to. It never has more bytes than the record, which is
-    /// what tells it from damage: the numbers are left out where there are so many.
+    /// The outcome of an executed record. It never has more bytes than the record, a limit by which
+    /// damage is recognised; numbers are left out if there are too many.
     pub fn of(record: &Record<'_>, applied: &Applied, record_bytes: usize) -> Outcome {
         let (mut bits, mut numbers) = (Vec::new(), vec![NUMBERS]);
         let mut at = 0;
@@ -44,29 +44,30 @@ impl Outcome {
         Outcome(bits)
     }
 
-    /// That of no write.
+    /// The outcome of a record without writes.
     #[cfg(test)]
     pub const fn none() -> Outcome {
         Outcome(Vec::new())
     }
 
-    /// As it is kept.
+    /// An outcome as read from a file.
     pub fn from_bytes(bytes: Vec<u8>) -> Outcome {
         Outcome(bytes)
     }
 
-    /// To be kept.
+    /// The bytes to write to a file.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Whether the write of this number, from 0, was done.
+    /// Whether the write with this index was done.
     pub fn has(&self, number: usize) -> bool {
         let byte = self.0.get(number / 8).copied().unwrap_or(0);
         byte & 1 << (number % 8) != 0
     }
 
-    /// The numbers that the record's writes, so many, were given; `None` if that is not known.
+    /// The numbers given to the entries of the record's writes, of which there are `writes`; `None`
+    /// if unknown.
     pub fn numbers(&self, writes: usize) -> Option<Vec<GivenNumber>> {
         let (mark, mut rest) = self.0.get(writes.div_ceil(8)..)?.split_first()?;
         if *mark != NUMBERS {
@@ -160,11 +161,11 @@ mod tests {
         assert!((0..9).all(|it| outcome.has(it)));
         let given = vec![number(0, "5"), number(8, "6")];
         assert_eq!(outcome.numbers(9), Some(given));
-        // Without room, and as earlier releases kept it.
+        // Numbers left out for lack of room, as earlier builds left out all.
         let bits = Outcome::of(&record, &applied, 10);
         assert_eq!(bits.bytes(), [0xff, 1]);
         assert_eq!(bits.numbers(9), None);
-        // Cut anywhere, it is not known.
+        // A truncated outcome has no numbers.
         for length in 2..outcome.bytes().len() {
             let cut = Outcome::from_bytes(outcome.bytes()[..length].to_vec());
             let whole_rows = [3, 25];

@@ -1,4 +1,4 @@
-//! A point in the order of changes, as people name it.
+//! A point in the order of changes, as users give it.
 
 use super::Frame;
 use state::time::seconds_of;
@@ -6,17 +6,18 @@ use state::time::seconds_of;
 /// A point in the order of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
-    /// Behind the change of this position.
+    /// Behind the change at this position.
     Position(u64),
-    /// Behind the last change up to this moment, in microseconds since 1970.
+    /// Behind the last change up to this time, in microseconds since 1970.
     Time(u64),
 }
 
 impl Point {
-    /// A position in digits, or a GeneralizedTime in UTC to the second, the whole of which counts.
+    /// Parses a position in digits, or a GeneralizedTime in UTC to the second, which includes that
+    /// second.
     ///
     /// # Errors
-    /// What was expected.
+    /// A text that says what was expected.
     pub fn parse(text: &str) -> Result<Point, String> {
         if let Ok(position) = text.parse() {
             return Ok(Point::Position(position));
@@ -29,7 +30,7 @@ impl Point {
         }
     }
 
-    /// Whether a change lies before it.
+    /// Whether a change lies before the point.
     pub(crate) fn includes(self, frame: &Frame) -> bool {
         match self {
             Point::Time(until) => frame.time_us().is_some_and(|it| it <= until),

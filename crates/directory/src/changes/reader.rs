@@ -1,4 +1,4 @@
-//! Reading kept changes in order, also while a server goes on keeping.
+//! Reads kept changes in order, also while a server writes them.
 
 use super::keeper::HEADER;
 use super::{Frame, KEEP_FILE, files};
@@ -9,29 +9,29 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often one looks again for a change that was committed and is being kept, and how long is
-/// between two looks: ten seconds in all, because beginning a file waits for the disk.
+/// Number of attempts to find a committed change that is still being kept, and the time between
+/// two: ten seconds in all, because beginning a file waits for the disk.
 const LOOKS_MAX: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The kept changes after a position.
+/// Iterator over the kept changes after a position.
 #[derive(Debug)]
 pub(crate) struct Reader {
     folder: PathBuf,
     files: VecDeque<(u64, PathBuf)>,
     file: Option<BufReader<File>>,
-    /// The position of the record returned last.
+    /// Position of the record returned last.
     position: u64,
 }
 
 impl Reader {
-    /// The changes of a folder after a position.
+    /// The changes in a folder after a position.
     ///
     /// # Errors
-    /// The folder cannot be read, or what it holds begins later.
+    /// The folder cannot be read, or its first change is later.
     pub fn open(folder: &Path, after: u64) -> Result<Reader, Failure> {
         let found = files(folder).map_err(|error| wrong(folder, error))?;
-        // The first file that may hold what is wanted is the last one that begins before it.
+        // The first file needed is the last one that begins before the wanted change.
         let skipped = found.iter().filter(|it| it.0 <= after + 1).count();
         if let (0, Some((first, _))) = (skipped, found.first()) {
             return Err(hole(folder, after, Some(*first)));
@@ -44,7 +44,7 @@ impl Reader {
         })
     }
 
-    /// All changes of a folder.
+    /// All changes in a folder.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -54,10 +54,10 @@ impl Reader {
         Reader::open(folder, first.saturating_sub(1))
     }
 
-    /// The position of the last record kept in a folder; `None` when there is none.
+    /// Position of the last record kept in a folder; `None` if there is none.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The folder cannot be read.
     pub fn last(folder: &Path) -> Result<Option<u64>, Failure> {
         let found = files(folder).map_err(|error| wrong(folder, error))?;
         for (first, _) in found.iter().rev() {
@@ -70,7 +70,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// The next record; `None` when nothing more is kept.
+    /// The next change; `None` after the last one.
     ///
     /// # Errors
     /// A file cannot be read, or a record is missing between two others.
@@ -86,8 +86,8 @@ impl Reader {
             let frame = Frame::read(file).map_err(|error| wrong(&self.folder, error))?;
             let placed = frame.and_then(|it| Some((it.position()?, it)));
             let Some((position, frame)) = placed else {
-                // Its end, or what a crash or a full disk left of a record: if something is
-                // missing, the next file shows it.
+                // The end of the file, or the rest of a record after a crash or a full disk: if a
+                // record is missing, the next file shows it.
                 self.file = None;
                 continue;
             };
@@ -102,8 +102,8 @@ impl Reader {
         }
     }
 
-    /// The next record up to a position that the database has; `None` behind it. Beside a server
-    /// the last ones are waited for: it commits a record before it keeps it.
+    /// The next change up to a position that the database has; `None` after it. Beside a server it
+    /// waits for the last ones, because a record is committed before it is kept.
     ///
     /// # Errors
     /// As [`Reader::next`]; a record up to that position is not kept.
@@ -128,7 +128,7 @@ fn begin(path: &Path) -> io::Result<BufReader<File>> {
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut header = [0; HEADER.len()];
     let read = file.read_exact(&mut header);
-    // A file whose header has not been written is about to get one.
+    // A file without a header is just being created.
     match read {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(file),
         read => read?,

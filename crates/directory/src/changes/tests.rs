@@ -1,4 +1,4 @@
-//! Keeping and reading, with holes, torn ends and other people's databases.
+//! Tests keeping and reading changes, with gaps, torn ends and changes of another database.
 
 use super::*;
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ fn keep(keeper: &mut Keeper, positions: std::ops::RangeInclusive<u64>) {
     }
 }
 
-/// The positions after one, or what is said of them.
+/// The positions after `position`, or the error.
 fn after(data: &TempDir, position: u64) -> Result<Vec<u64>, String> {
     let mut found = Vec::new();
     let mut read = || -> Result<(), crate::Failure> {
@@ -108,7 +108,7 @@ fn what_is_committed_and_not_kept_yet_is_waited_for() {
         frame.and_then(|it| it.position())
     };
     assert_eq!((next(3), next(3), next(3)), (Some(2), Some(3), None));
-    // The files were listed before these came, one into the same file and one into the next.
+    // Both records come after the files were listed: one into a listed file, one into a new file.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             keep(&mut first, 4..=4);
@@ -116,7 +116,7 @@ fn what_is_committed_and_not_kept_yet_is_waited_for() {
         });
         assert_eq!((next(5), next(5), next(5)), (Some(4), Some(5), None));
     });
-    // Nobody is going to keep more.
+    // No more records will be kept.
     let missing = reader.next_up_to(6, false).unwrap_err().to_string();
     assert!(
         missing.contains("after position 5, and no later one is kept"),

@@ -1,12 +1,12 @@
-//! Compacting a database that is served: the work of a thread beside the writer.
+//! Compacts a database that is served, on a thread beside the writer.
 //!
 //! ```text
 //! thread:  copy ─► compare ─► execute what was logged meanwhile ─► ready ──────────► give back
 //! writer:  ── goes on ─────────────────────────────────────────────── replaces ─► ── goes on ──
 //! ```
 //!
-//! The copy is made of a snapshot, compared with it, and brought up to date by executing the log's
-//! records, exactly as after a crash. When it is nearly even the writer takes it over
+//! The thread copies a snapshot, compares the copy with it, and brings it up to date by executing
+//! log records, as recovery does. When few records are left, the writer puts the copy in use
 //! (`writer/compaction.rs`).
 
 use super::standing::{Compaction, Stage, Verdict};
@@ -24,36 +24,36 @@ use std::time::{Duration, Instant};
 use store::private;
 use store::{DATABASE_FILE, LogTail, Paused, Reader, Retired, Store};
 
-/// Bytes copied in a second at most: searches and the log need the disk as well.
+/// Maximum rate of copying in bytes per second: searches and the log need the disk as well.
 const RATE: u64 = 128 << 20;
-/// Bytes that are handed over to the disk at a time, so that the log's syncs do not wait for more.
+/// Bytes written to the disk at a time, so that syncs of the log wait for no more.
 const SYNC_BYTES: u64 = 16 << 20;
-/// Bytes read from the pipe at a time: what it holds.
+/// Bytes read from the pipe at a time, which is its capacity.
 const STEP_BYTES: usize = 64 << 10;
-/// Room that must be left beside the copy, for the log that is kept meanwhile.
+/// Bytes that must stay free beside the copy, for the log that is kept meanwhile.
 const SPARE_BYTES: u64 = 64 << 20;
-/// The copy is synced when it is so many bytes of records behind, which takes about a second.
+/// Bytes of records behind at which the copy is synced, which takes about a second.
 const NEAR_BYTES: u64 = 4 << 20;
-/// And offered to the writer when there are so many left, some hundredths of a second.
+/// Bytes of records behind at which the copy is offered to the writer: some hundredths of a second.
 const EVEN_BYTES: u64 = 256 << 10;
-/// Rounds in which the copy has to come near; then writes are slowed down to its pace.
+/// Number of rounds after which writes are slowed down, if the copy is not near by then.
 const ROUNDS_MAX: u32 = 8;
-/// Entries indexed at a time, should an index not be complete.
+/// Number of entries indexed in one slice, if an index is incomplete.
 const INDEX_SLICE: usize = 1_000;
-/// Between two looks whether the old file is still read.
+/// Time between two checks whether the old file is still read.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What the thread works with.
+/// State of the thread.
 pub(crate) struct Work {
     pub store: Store,
-    /// The log from before the copy is begun.
+    /// Reader of the log, held since before the copy.
     pub tail: LogTail,
     pub compaction: Arc<Compaction>,
-    /// Calls the writer.
+    /// Wakes the writer.
     pub call: Box<dyn Fn() + Send>,
 }
 
-/// A copy that is even with the database but for a few records.
+/// A copy that lacks only a few records of the database.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub copy: Store,
@@ -62,14 +62,14 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Executes the log up to a record.
+    /// Executes log records up to an offset.
     ///
     /// # Errors
-    /// It cannot be read or executed; [`Failure::Cancelled`].
+    /// The log cannot be read or executed; [`Failure::Cancelled`].
     pub fn advance(&mut self, end: u64, compaction: &Compaction) -> Result<(), Failure> {
         while let Some(bytes) = self.tail.next_before(end)? {
             compaction.go_on()?;
-            // The copy was begun after the log was held: it has the first records already.
+            // The copy was begun after the log was held, so it includes the first records.
             if record::position_of(&bytes).is_none_or(|it| it > self.replayer.position) {
                 self.build_for_rules(compaction)?;
                 self.replayer.execute(&self.copy, &bytes)?;
@@ -79,7 +79,8 @@ impl Ready {
         Ok(())
     }
 
-    /// The database had the index that a rule needs when it took the writes that come now.
+    /// Builds indexes that rules need, which the database had when it executed the following
+    /// records.
     fn build_for_rules(&mut self, compaction: &Compaction) -> Result<(), Failure> {
         while self.replayer.waits() && !self.replayer.build_indexes(&self.copy, INDEX_SLICE)? {
             compaction.go_on()?;
@@ -88,7 +89,7 @@ impl Ready {
     }
 }
 
-/// Refuses when there is no room for the copy; returns the bytes of the file.
+/// Refuses if there is no room for the copy; returns the size of the database file in bytes.
 pub(crate) fn require_room(store: &Store) -> Result<u64, Failure> {
     let (usage, folder) = (store.usage()?, store.folder());
     let found = rustix::fs::statvfs(folder).map_err(io::Error::from);
@@ -106,7 +107,7 @@ pub(crate) fn require_room(store: &Store) -> Result<u64, Failure> {
     Ok(usage.bytes)
 }
 
-/// Asks for a compaction, which the caller has the writer begin.
+/// Requests a compaction; the caller then wakes the writer, which begins it.
 pub(crate) fn ask(store: &Store, compaction: &Compaction) -> Result<(), Refusal> {
     let refuse =
         |failure: Failure| Refusal::new(ResultCode::UNWILLING_TO_PERFORM, failure.to_string());
@@ -114,7 +115,7 @@ pub(crate) fn ask(store: &Store, compaction: &Compaction) -> Result<(), Refusal>
     compaction.ask(before)
 }
 
-/// Does the work, on a thread of its own.
+/// Starts the thread.
 pub(crate) fn start(work: Work) -> Result<(), Failure> {
     let thread = std::thread::Builder::new().name("compact".to_owned());
     let spawned = thread.spawn(move || run(work));
@@ -123,7 +124,7 @@ pub(crate) fn start(work: Work) -> Result<(), Failure> {
         .map_err(|error| Failure::file("starting a thread", error))
 }
 
-/// However the thread ends, the compaction has ended then, and the writer is told.
+/// Guard that reports the end of the compaction to the writer, however the thread ends.
 struct Ending {
     compaction: Arc<Compaction>,
     call: Box<dyn Fn() + Send>,
@@ -133,7 +134,7 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         self.compaction.ended(self.stage.clone());
-        // It holds the log no longer than needed.
+        // Wakes the writer, so that it holds the log no longer than needed.
         (self.call)();
     }
 }
@@ -187,7 +188,7 @@ fn log_success(compaction: &Compaction, started: Instant) {
     }
 }
 
-/// Makes a copy and has it put in the place of the database.
+/// Makes a copy and has the writer replace the database by it.
 fn replace(
     store: &Store,
     tail: LogTail,
@@ -214,7 +215,7 @@ fn replace(
     });
     loop {
         approach(&mut ready, compaction, NEAR_BYTES)?;
-        // What is on the disk by now need not get there while writes wait.
+        // Pages synced now need not be synced while writes wait.
         ready.copy.sync()?;
         store.sync()?;
         approach(&mut ready, compaction, EVEN_BYTES)?;
@@ -226,7 +227,7 @@ fn replace(
     }
 }
 
-/// The newest state, without free pages, into a file. Returns a reader that holds that state.
+/// Copies the newest state without free pages into a file. Returns a reader that holds that state.
 fn copy(store: &Store, path: &Path, compaction: &Compaction) -> Result<Reader, Failure> {
     let usage = store.usage()?;
     compaction.show(|shown| {
@@ -235,8 +236,8 @@ fn copy(store: &Store, path: &Path, compaction: &Compaction) -> Result<Reader, F
     });
     let file = private::create(path).map_err(wrong(path))?;
     let (from, into) = io::pipe().map_err(wrong(path))?;
-    // LMDB takes a snapshot of its own for the copy. Until its first bytes come nothing is
-    // committed, so that it is the same one.
+    // LMDB takes a snapshot of its own for the copy. Commits pause until its first bytes arrive, so
+    // that both are of one state.
     let paused = store.pause()?;
     let mut original = store.reader()?;
     original.snapshot()?;
@@ -246,18 +247,18 @@ fn copy(store: &Store, path: &Path, compaction: &Compaction) -> Result<Reader, F
             let synced = file.sync_all();
             synced.map_err(|error| wrong(path)(error))
         });
-        // The pipe's end is closed by now, so the copying ends too.
+        // This end of the pipe is closed by now, so the copying thread ends too.
         let copied = copying.join().unwrap_or_else(|_| {
             let detail = "the copying thread ended early".to_owned();
             Err(store::Error::Conflict { detail })
         });
-        // A broken pipe is only the echo of what was wrong at the other end.
+        // A broken pipe only follows from an error at the other end.
         written.and_then(|()| Ok(copied?))
     })?;
     Ok(original)
 }
 
-/// From the pipe to the file. Writes go on when the first bytes have come.
+/// Writes the pipe's bytes to the file. Commits continue after the first bytes.
 fn pump(
     mut from: impl Read,
     file: &File,
@@ -290,7 +291,7 @@ fn pump(
     }
 }
 
-/// How fast the disk is used beside its other work.
+/// Limits the rate of copying.
 struct Pace {
     started: Instant,
     done: u64,
@@ -304,14 +305,15 @@ impl Pace {
         }
     }
 
-    /// Waits if it was too fast so far. Woken early it is a little faster.
+    /// Waits if copying was too fast so far; a wake-up before the time only raises the rate a
+    /// little.
     fn keep(&self) {
         let due = Duration::from_secs_f64(self.done as f64 / RATE as f64);
         std::thread::park_timeout(due.saturating_sub(self.started.elapsed()));
     }
 }
 
-/// The copy must have the same rows as the snapshot it was made of.
+/// Checks that the copy has the same rows as the snapshot it was made from.
 fn compare(mut original: Reader, folder: &Path, compaction: &Compaction) -> Result<(), Failure> {
     compaction.show(|shown| {
         shown.stage = Stage::Compares;
@@ -328,8 +330,8 @@ fn compare(mut original: Reader, folder: &Path, compaction: &Compaction) -> Resu
     })
 }
 
-/// Executes the log on the copy until it is behind by no more than so many bytes and has the
-/// indexes that the database has.
+/// Executes log records on the copy until it lacks at most `near` bytes of them and has all indexes
+/// of the database.
 fn approach(ready: &mut Ready, compaction: &Compaction, near: u64) -> Result<(), Failure> {
     for round in 0_u32.. {
         ready.advance(compaction.end(), compaction)?;
@@ -346,8 +348,8 @@ fn approach(ready: &mut Ready, compaction: &Compaction, near: u64) -> Result<(),
     Ok(())
 }
 
-/// Returns when the last one has left the old file, or somebody wants to wait no more: what is open
-/// goes with the process at the latest.
+/// Returns when the last reader has left the old file, or on cancellation; the file is closed with
+/// the process at the latest.
 fn wait_for_readers(retired: &Retired, compaction: &Compaction) {
     while retired.has_readers() && compaction.go_on().is_ok() {
         std::thread::park_timeout(LOOK_EVERY);

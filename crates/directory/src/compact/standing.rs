@@ -1,4 +1,4 @@
-//! What the thread that compacts a served database, the writer and those who watch tell each other.
+//! State of a compaction, shared by its thread, the writer and the monitor.
 
 use super::online::Ready;
 use protocol::ResultCode;
@@ -8,32 +8,32 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::Retired;
 
-/// Between two looks whether the writer must still wait, should a call be lost.
+/// Time between two checks whether the writer must still wait, in case a signal is lost.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What a compaction is doing.
+/// Stage of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The writer has not taken note of it yet.
+    /// Requested; the writer has not begun it yet.
     Begins,
-    /// `done` bytes of `total` are copied.
+    /// Copying: `done` of `total` bytes.
     Copies,
-    /// All tables of the copy are compared with each other.
+    /// Comparing the tables of the copy with the snapshot.
     Compares,
-    /// What was written meanwhile is executed on the copy: `done` bytes of `total` in the log.
+    /// Executing records written meanwhile: `done` of `total` bytes of the log.
     CatchesUp,
-    /// Searches that began before still read the old file.
+    /// Waiting for searches that still read the old file.
     GivesBack,
-    /// Ended well.
+    /// Ended successfully.
     Done,
-    /// Somebody wanted it no more.
+    /// Cancelled.
     Cancelled,
-    /// Ended for this reason.
+    /// Failed, for this reason.
     Failed(String),
 }
 
 impl Stage {
-    /// For people, and for programs that wait for the end.
+    /// The stage in words, for people and for programs that wait for the end.
     pub fn text(&self) -> String {
         match self {
             Stage::Begins => "beginning".to_owned(),
@@ -48,31 +48,31 @@ impl Stage {
     }
 }
 
-/// How the compaction stands that is under way, or how the last one ended.
+/// State of the current compaction, or result of the last one.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub stage: Stage,
-    /// Bytes of `total` that the stage has behind it.
+    /// Bytes of `total` done in this stage.
     pub done: u64,
     pub total: u64,
-    /// Bytes of the file before and, at the end, afterwards.
+    /// Size of the database file in bytes, before and at the end after compaction.
     pub before: u64,
     pub after: u64,
-    /// How long the writer stood still for the replacement.
+    /// Time in microseconds for which the writer stood still.
     pub pause_us: u64,
 }
 
-/// What the writer made of a copy that was ready.
+/// Result of offering a copy to the writer.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It is in use.
+    /// The copy is in use.
     Replaced(Retired),
-    /// It lacks something that takes long: an index, for example.
+    /// The copy lacks something that takes long, such as an index.
     Again(Box<Ready>),
     Failed(Failure),
 }
 
-/// Of all compactions of a directory, one after the other.
+/// State of all compactions of a directory, which run one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Compaction {
     under_way: AtomicBool,
@@ -83,22 +83,24 @@ pub(crate) struct Compaction {
 
 #[derive(Debug, Default)]
 struct Talk {
-    /// Asked for, and the writer has not begun it.
+    /// Whether one is requested and not begun.
     wanted: bool,
     shown: Option<Shown>,
-    /// Up to where the log may be executed.
+    /// Offset up to which log records may be executed.
     end: u64,
-    /// Bytes of records committed since the beginning, and executed on the copy.
+    /// Bytes of records committed since the beginning, and bytes executed on the copy.
     appended: u64,
     executed: u64,
-    /// The writer waits while the copy is behind by more bytes; `None`: it does not.
+    /// Maximum bytes that the copy may lack before the writer waits; `None` if the writer does not
+    /// wait.
     behind_max: Option<u64>,
     ready: Option<Box<Ready>>,
     verdict: Option<Verdict>,
 }
 
 impl Compaction {
-    /// Asks for one; `before` are the bytes of the file. The writer has to be called.
+    /// Requests a compaction; `before` is the size of the file in bytes. The caller wakes the
+    /// writer.
     pub fn ask(&self, before: u64) -> Result<(), Refusal> {
         let mut talk = self.talk();
         if self.under_way.swap(true, Ordering::SeqCst) {
@@ -121,13 +123,13 @@ impl Compaction {
         Ok(())
     }
 
-    /// Whether one was asked for or is under way.
+    /// Whether one is requested or under way.
     #[inline]
     pub fn is_under_way(&self) -> bool {
         self.under_way.load(Ordering::SeqCst)
     }
 
-    /// Gives it up as soon as that is possible; `false` if there is none.
+    /// Cancels it as soon as possible; `false` if there is none.
     pub fn cancel(&self) -> bool {
         self.cancelled.store(true, Ordering::SeqCst);
         let _talk = self.talk();
@@ -144,19 +146,19 @@ impl Compaction {
         }
     }
 
-    /// How it stands; `None` if there never was one.
+    /// Its state; `None` if there never was one.
     pub fn shown(&self) -> Option<Shown> {
         self.talk().shown.clone()
     }
 
-    /// Tells those who watch.
+    /// Changes the state shown by the monitor.
     pub fn show(&self, change: impl FnOnce(&mut Shown)) {
         if let Some(shown) = &mut self.talk().shown {
             change(shown);
         }
     }
 
-    /// It has ended, and its thread holds nothing any more.
+    /// Records its end; the thread holds no resource any more.
     pub fn ended(&self, stage: Stage) {
         let mut talk = self.talk();
         if let Some(shown) = &mut talk.shown {
@@ -171,7 +173,7 @@ impl Compaction {
         self.moved.notify_all();
     }
 
-    /// Waits until none is under way, but not for ever.
+    /// Waits at most `patience` until none is under way.
     pub fn await_end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut talk = self.talk();
@@ -185,12 +187,13 @@ impl Compaction {
         }
     }
 
-    /// The writer: whether one is to be begun.
+    /// Writer: takes the request to begin one.
     pub fn take_wanted(&self) -> bool {
         std::mem::take(&mut self.talk().wanted)
     }
 
-    /// The writer: a record of so many bytes was committed, the log may be executed up to `end`.
+    /// Writer: records that a record of `bytes` was committed and the log may be executed up to
+    /// `end`.
     #[inline]
     pub fn appended(&self, bytes: u64, end: u64) {
         if self.is_under_way() {
@@ -200,7 +203,7 @@ impl Compaction {
         }
     }
 
-    /// The writer: waits while the copy is too far behind.
+    /// Writer: waits while the copy lacks too much.
     #[inline]
     pub fn keep_pace(&self) {
         if self.is_under_way() {
@@ -220,12 +223,12 @@ impl Compaction {
         }
     }
 
-    /// The thread: up to where the log may be executed.
+    /// Thread: the offset up to which the log may be executed.
     pub fn end(&self) -> u64 {
         self.talk().end
     }
 
-    /// The thread: a record of so many bytes was executed.
+    /// Thread: records that a record of `bytes` was executed.
     pub fn executed(&self, bytes: u64) {
         let mut talk = self.talk();
         talk.executed += bytes;
@@ -237,7 +240,7 @@ impl Compaction {
         }
     }
 
-    /// The thread: how many bytes the copy is behind.
+    /// Thread: number of bytes that the copy lacks.
     pub fn behind(&self) -> u64 {
         let mut talk = self.talk();
         let appended = talk.appended;
@@ -247,15 +250,15 @@ impl Compaction {
         talk.behind()
     }
 
-    /// The thread: the writer is to wait while the copy is behind by more.
+    /// Thread: makes the writer wait while the copy lacks more than `behind_max` bytes.
     pub fn hold_writer(&self, behind_max: u64) {
         self.talk().behind_max = Some(behind_max);
     }
 
-    /// The thread: the copy is ready. Returns what the writer, which `call` calls, makes of it.
+    /// Thread: offers the copy and calls `call` to wake the writer. Returns the writer's verdict.
     ///
     /// # Errors
-    /// [`Failure::Cancelled`] before the writer has begun with it.
+    /// [`Failure::Cancelled`] before the writer has taken the copy.
     pub fn offer(&self, ready: Box<Ready>, call: impl FnOnce()) -> Result<Verdict, Failure> {
         self.talk().ready = Some(ready);
         call();
@@ -273,7 +276,7 @@ impl Compaction {
         }
     }
 
-    /// The writer: a copy that is ready.
+    /// Writer: takes an offered copy; `None` if there is none.
     pub fn take_ready(&self) -> Option<Box<Ready>> {
         if !self.is_under_way() {
             return None;
@@ -281,7 +284,7 @@ impl Compaction {
         self.talk().ready.take()
     }
 
-    /// The writer: what came of it.
+    /// Writer: returns the verdict.
     pub fn decide(&self, verdict: Verdict) {
         self.talk().verdict = Some(verdict);
         self.moved.notify_all();

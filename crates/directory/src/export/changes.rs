@@ -1,7 +1,7 @@
-//! Kept changes as LDIF change records (RFC 2849), so that others can follow.
+//! Exports kept changes as LDIF change records (RFC 2849).
 //!
-//! A record holds what was asked for, so that is what is written, for the writes that were done,
-//! and with it the numbers that rules gave then.
+//! Records hold requests, so the requests of successful writes are exported, with the numbers that
+//! rules gave.
 
 use super::{Compression, Exported, forgotten};
 use crate::changes::{self, Frame, Point, Reader};
@@ -23,26 +23,26 @@ use std::io::Write;
 use std::path::Path;
 use store::{EntryId, Lookup, Region, RegionScope, Snapshot};
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Which changes, and how they are written.
+/// Which changes to export, and how.
 #[derive(Debug, Clone)]
 pub struct ChangesOptions {
-    /// The changes after this point.
+    /// The point after which changes are exported.
     pub since: Point,
-    /// Columns after which lines are folded; 0: never.
+    /// Columns at which lines are folded; 0 for no folding.
     pub fold_columns: usize,
-    /// How the output is compressed.
+    /// Compression of the output.
     pub compression: Compression,
-    /// A process serves the database: it is read beside that one.
+    /// Whether a process serves the database, so that it is read beside that one.
     pub served: bool,
 }
 
-/// Writes the kept changes after a point as LDIF; also returns the position that they lead to.
+/// Writes the kept changes after a point as LDIF; also returns the position of the last one.
 ///
 /// # Errors
-/// There is no database; the changes since then are not all kept; the output cannot be written.
+/// There is no database; some changes since the point are not kept; the output cannot be written.
 pub fn export_changes(
     data: &Path,
     options: &ChangesOptions,
@@ -82,12 +82,12 @@ pub fn export_changes(
     }
     exported.bytes += flush(&mut text, options.compression, output)?;
     store.require_same_holder()?;
-    // Whatever the last of them was: nothing up to here is missing.
+    // The end, even if the last records are not exported: nothing up to it is missing.
     Ok((exported, end))
 }
 
-/// The changes from a point on. A time must lie behind the first change that is kept, or nobody
-/// could say whether there were others.
+/// A reader of the changes from a point on. A time must be later than the first kept change,
+/// because earlier ones may have been removed.
 fn begin(data: &Path, since: Point, end: u64) -> Result<Reader, Failure> {
     let folder = changes::folder(data);
     let after = match since {
@@ -117,7 +117,7 @@ fn begin(data: &Path, since: Point, end: u64) -> Result<Reader, Failure> {
     Reader::open(&folder, after)
 }
 
-/// Writes the text, compressed if it is to be, and empties it; returns how many bytes it took.
+/// Writes the text, compressed if wanted, and clears it; returns the number of bytes written.
 fn flush(
     text: &mut Vec<u8>,
     compression: Compression,
@@ -132,17 +132,17 @@ fn flush(
     Ok(count)
 }
 
-/// Prints changes of one directory.
+/// Prints changes as LDIF.
 struct Printer<'p> {
     snapshot: &'p Snapshot<'p>,
     catalog: &'p Catalog,
-    /// That of the catalog, and what older changes name besides.
+    /// The catalog's schema, extended by types that only older changes name.
     schema: &'p Schema,
     ldif: &'p LdifWriter,
 }
 
 impl Printer<'_> {
-    /// Appends the writes of a record that were done; returns how many.
+    /// Appends the successful writes of a record; returns their number.
     fn put(&self, frame: &Frame, decoded: &Decoded, out: &mut Vec<u8>) -> Result<u64, Failure> {
         let position = decoded.position;
         let time = generalized_time(decoded.time_us);
@@ -153,7 +153,7 @@ impl Printer<'_> {
         let mut count = 0;
         for (number, write) in decoded.writes.iter().enumerate() {
             let hidden = write.name().is_within(&self.catalog.config);
-            // The server's own: nobody could apply them elsewhere.
+            // Writes of the server itself, which cannot be applied elsewhere.
             let own = matches!(write.change, Change::Reclaim(_) | Change::Attempts(_));
             if !frame.outcome.has(number) || hidden || own {
                 continue;
@@ -202,7 +202,7 @@ impl Printer<'_> {
                     attribute,
                     values: it.given.values.iter().map(Cow::from).collect(),
                 });
-                // Behind what asked for the number.
+                // Given numbers come after the attribute that requested them.
                 let given = given.iter().map(|it| LdifChange {
                     operation: ChangeOperation::Replace,
                     attribute: &it.attribute,
@@ -247,7 +247,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A superior as it is spelled now, or in its normal form when it is there no more.
+    /// The DN of a superior as spelled now, or its normal form if it does not exist any more.
     fn superior(&self, name: &Name) -> Result<String, Failure> {
         if let Lookup::Found(id) = self.snapshot.find(name)?
             && let Some(view) = self.snapshot.entry(id)?
@@ -259,8 +259,8 @@ impl Printer<'_> {
         Ok(name.to_string())
     }
 
-    /// What added entries have now where they had no number of their own: the best that is known
-    /// of a record that an earlier release kept.
+    /// The present numbers of added entries that were added without: the best guess for changes
+    /// kept by an earlier build.
     fn numbers_now(&self, frame: &Frame, decoded: &Decoded) -> Result<Vec<GivenNumber>, Failure> {
         let mut numbers = Vec::new();
         for (write, it) in decoded.writes.iter().enumerate() {
@@ -329,8 +329,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether an entry was to get its number from a rule: it came without one, or with the value that
-/// asks for it.
+/// Whether an added entry requested a number from a rule: by lacking it, or by the request value.
 fn asks_for_number(rule: &Numbers, addition: &Addition) -> bool {
     let of_type = |it: &&Given| it.description.type_id == rule.type_id;
     let mut values = addition.attributes.iter().filter(of_type);
@@ -338,8 +337,8 @@ fn asks_for_number(rule: &Numbers, addition: &Addition) -> bool {
     values.all(|it| it.values.iter().eq(&rule.request)) && !in_name.any(|it| it == rule.type_id)
 }
 
-/// The attributes that an entry was added with, each by its name, and the numbers it was given in
-/// place of what asked for them.
+/// The attributes of an added entry with their names; given numbers replace the values that
+/// requested them.
 fn attributes_of<'a>(
     addition: &'a Addition,
     names: &'a [String],
@@ -364,7 +363,7 @@ fn spelled(changes: &[Modification], schema: &Schema) -> Vec<String> {
         .collect()
 }
 
-/// The controls without which the request would not do the same.
+/// The controls that determine the effect of the request.
 fn controls(write: &DirectoryWrite) -> Vec<LdifControl<'static>> {
     let options = write.options.as_deref();
     let asked = |it: fn(&state::write::WriteOptions) -> bool| options.is_some_and(it);

@@ -1,7 +1,7 @@
-//! Reading kept changes that name attribute types which are defined no more.
+//! Decodes kept changes that name attribute types without a definition.
 //!
-//! A type can be taken away when no entry has it any more; the changes from before it went still
-//! name it. Who only prints them needs no more than the name.
+//! A type can be removed when no entry has it; earlier changes still name it. Printing them needs
+//! only the name.
 
 use crate::changes::Frame;
 use schema::{DefinitionKind, DescribeError, Schema, parse_definition};
@@ -9,13 +9,13 @@ use state::record::{self, Decoded};
 use state::stop::Failure;
 use std::cell::RefCell;
 
-/// Octet String, which says nothing of the values.
+/// Octet String, the syntax that allows any value.
 const SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.40";
 
-/// Reads a record to print it. Types that it names and `schema` lacks are added to that.
+/// Decodes a record for printing. Types that `schema` lacks are added to it.
 ///
 /// # Errors
-/// It cannot be read.
+/// The record cannot be decoded.
 pub(super) fn decode(frame: &Frame, schema: &mut Schema) -> Result<Decoded, Failure> {
     loop {
         let unknown = RefCell::new(None);
@@ -32,7 +32,7 @@ pub(super) fn decode(frame: &Frame, schema: &mut Schema) -> Result<Decoded, Fail
         };
         let name = unknown.into_inner();
         match name.and_then(|name| with_type(schema, &name)) {
-            // With every round there is one more of the types that the record names.
+            // Each round adds one of the types that the record names.
             Some(extended) => *schema = extended,
             None => {
                 let position = frame.position().unwrap_or(0);
@@ -44,7 +44,7 @@ pub(super) fn decode(frame: &Frame, schema: &mut Schema) -> Result<Decoded, Fail
     }
 }
 
-/// A schema with one more type, of which nothing but the name is known.
+/// A schema with one more type, of which only the name is known.
 fn with_type(schema: &Schema, name: &str) -> Option<Schema> {
     let text = match name.starts_with(|it: char| it.is_ascii_digit()) {
         true => format!("( {name} SYNTAX {SYNTAX} )"),

@@ -1,4 +1,4 @@
-//! Writing parts in order, superiors before what lies below them.
+//! Writes rendered parts in order, superiors before the entries below them.
 
 use super::Exported;
 use super::render::{PART_BYTES, Part, Renderer, Row, Rules};
@@ -8,20 +8,20 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use store::{EntryId, Reader};
 
-/// The end of the line.
+/// The last stage of an export.
 pub(super) struct Writer<'w> {
     renderer: Renderer<'w>,
-    /// For entries that have to be looked up again.
+    /// Reader for entries that have to be looked up again.
     reader: Reader,
     output: Output<'w>,
-    /// Entries that are older than a superior of theirs, and not written yet.
+    /// Entries with an id below that of a superior, which are not written yet.
     deferred: HashSet<EntryId>,
-    /// By the superior they wait for.
+    /// Deferred entries by the superior they wait for.
     waiting: HashMap<EntryId, Vec<EntryId>>,
     entries: u64,
 }
 
-/// Where all text goes.
+/// The output of all text.
 struct Output<'w> {
     rules: &'w Rules,
     to: &'w mut dyn Write,
@@ -44,7 +44,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// What has been written.
+    /// Totals of the export so far.
     pub fn exported(&self) -> Exported {
         Exported {
             entries: self.entries,
@@ -53,8 +53,8 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Writes the beginning, so that an export without entries is a compressed file too. LDIF
-    /// begins with the first entry: slapadd reads no `version: 1`, which RFC 2849 leaves free.
+    /// Writes the header, so that an empty export is a valid compressed file. LDIF has no `version:
+    /// 1`, which RFC 2849 leaves optional and slapadd does not read.
     pub fn begin(&mut self) -> Result<(), Failure> {
         self.output.write_text(&[])
     }
@@ -71,7 +71,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// All parts are written.
+    /// Ends the export after the last part.
     pub fn end(&mut self) -> Result<(), Failure> {
         if !self.deferred.is_empty() {
             let detail = format!(
@@ -87,7 +87,7 @@ impl<'w> Writer<'w> {
         self.output.to.flush().map_err(failed)
     }
 
-    /// Writes a part around which entries have to wait for others.
+    /// Writes a part entry by entry, because some of them wait for superiors.
     fn put_one_by_one(&mut self, part: &Part) -> Result<(), Failure> {
         let mut text = Vec::with_capacity(part.text.len());
         let mut start = 0;
@@ -96,7 +96,7 @@ impl<'w> Writer<'w> {
             let own = &part.text[start..row.end];
             start = row.end;
             if parent > id || self.deferred.contains(&parent) {
-                // The part before may have had the beginning of it.
+                // The previous part may contain the entry's beginning.
                 if self.deferred.insert(id) {
                     self.waiting.entry(parent).or_default().push(id);
                 }
@@ -134,7 +134,7 @@ impl<'w> Writer<'w> {
 }
 
 impl Output<'_> {
-    /// Writes text and empties it.
+    /// Writes the text and clears it.
     fn take(&mut self, text: &mut Vec<u8>) -> Result<(), Failure> {
         self.write_text(text)?;
         text.clear();

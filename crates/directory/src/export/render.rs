@@ -1,4 +1,4 @@
-//! Entries as LDIF text or as add requests.
+//! Renders entries as LDIF or as add requests.
 
 use super::salvage::Losses;
 use super::{Compression, ExportFormat, ExportOptions};
@@ -14,30 +14,30 @@ use state::stop::{Failure, Stop};
 use std::io::Write;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
-/// The level of zstd at which it keeps up with the rendering.
+/// zstd's level, chosen to keep up with rendering.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Bytes of text from which on a part ends, also within an entry.
+/// Bytes of text at which a part ends, even inside an entry.
 pub(super) const PART_BYTES: usize = 4 << 20;
 
 const INTEGER: u8 = 0x02;
 /// The tag of an AddRequest, `[APPLICATION 8]`.
 const ADD_REQUEST: u8 = 0x68;
 
-/// What is exported; the same for all threads.
+/// Rules of an export, shared by all threads.
 pub(super) struct Rules {
     catalog: Catalog,
     region: Region,
-    /// `cn=config`, unless it is asked for.
+    /// Id of `cn=config`; `None` if the export includes it.
     except: Option<EntryId>,
     filter: Option<schema::Filter>,
     subject: Subject,
-    /// By attribute number: whether it is exported.
+    /// Whether each attribute is exported, by attribute number.
     selected: Vec<bool>,
     format: ExportFormat,
     writer: LdifWriter,
     pub compression: Compression,
-    /// Where entries go that cannot be read; without it the first one ends the export.
+    /// Collects entries that cannot be read; `None` if the first one ends the export.
     pub losses: Option<Losses>,
 }
 
@@ -45,41 +45,41 @@ pub(super) struct Rules {
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub text: Vec<u8>,
-    /// The same, compressed, if it is to be.
+    /// The compressed text; `None` without compression.
     pub compressed: Option<Vec<u8>>,
     pub rows: Vec<Row>,
-    /// Some entry is older than its superior.
+    /// Whether some entry has an id below that of its superior.
     pub has_older: bool,
-    /// Entries in the text.
+    /// Number of entries in the text.
     pub entries: u64,
 }
 
-/// One entry of a part, whether it is exported or not.
+/// One entry of a part, exported or not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub id: EntryId,
     pub parent: EntryId,
-    /// Where its text ends. It starts where that of the one before ends.
+    /// End of its text in bytes; it begins where the previous one ends.
     pub end: usize,
-    /// There is more of its text in the next part.
+    /// Whether its text continues in the next part.
     pub goes_on: bool,
 }
 
 impl Part {
-    /// Bytes of memory that it takes.
+    /// Memory in bytes.
     pub fn bytes(&self) -> usize {
         let compressed = self.compressed.as_ref().map_or(0, Vec::capacity);
         self.text.capacity() + compressed
     }
 }
 
-/// Takes a part; the last one of its range of ids is said to be.
+/// Callback for a part, and whether it is the last of its range of ids.
 pub(super) type PutPart<'p> = dyn FnMut(Part, bool) -> Result<(), Failure> + 'p;
 
-/// Takes the text of an entry that has become long, and leaves none.
+/// Callback that takes the text of an entry that has become long, and clears it.
 pub(super) type TakeText<'t> = dyn FnMut(&mut Vec<u8>) -> Result<(), Failure> + 't;
 
-/// Tells a value and the description of its attribute.
+/// Callback for a value and its attribute description.
 type TellValue<'t> = dyn FnMut(&str, &[u8]) -> Result<(), Failure> + 't;
 
 impl Rules {
@@ -121,7 +121,7 @@ impl Rules {
             },
             except,
             filter,
-            // Whoever can read the folder is its administrator.
+            // A user who can read the folder may read everything.
             subject: Subject::server(),
             selected,
             format: options.format,
@@ -131,8 +131,8 @@ impl Rules {
         })
     }
 
-    /// The entries of a range of ids. In a salvage each is looked up by itself, so that a page that
-    /// cannot be read costs no entries of other pages.
+    /// The entries of a range of ids. In a salvage each is looked up separately, so that an
+    /// unreadable page costs no entries of other pages.
     fn entries<'a>(
         &self,
         snapshot: &Snapshot<'a>,
@@ -151,7 +151,7 @@ impl Rules {
         Box::new(ids.filter_map(move |id| Some((id, snapshot.entry(id).transpose()?))))
     }
 
-    /// The rendering of an entry; `None` when it is damaged and the export goes on without it.
+    /// The rendering of an entry; `None` if it is damaged and losses are collected.
     fn keep<T>(&self, id: EntryId, made: Result<T, Failure>) -> Result<Option<T>, Failure> {
         match (made, &self.losses) {
             (Ok(made), _) => Ok(Some(made)),
@@ -171,7 +171,7 @@ impl Rules {
         attributes.filter(|it| self.selected.get(usize::from(it.number.0)) == Some(&true))
     }
 
-    /// Appends a record; of one with very many links, the end of it.
+    /// Appends a record, or its last part if the entry has very many links.
     fn put_record(
         &self,
         out: &mut Vec<u8>,
@@ -199,7 +199,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Attributes are stored as they stand in a request.
+    /// Appends an add request; attributes are stored in the encoding of requests.
     fn put_request(&self, out: &mut Vec<u8>, name: &str, view: &EntryView<'_>, links: &[u8]) {
         put_nested(out, ADD_REQUEST, |out| {
             put_octets(out, OCTET_STRING, name.as_bytes());
@@ -211,8 +211,8 @@ impl Rules {
         });
     }
 
-    /// The values that are links, as attributes of a request, which begins with its length: so
-    /// they are all in memory.
+    /// The values that are links as encoded attributes. They are all in memory, because a request
+    /// begins with its length.
     fn links(&self, snapshot: &Snapshot<'_>, id: EntryId) -> Result<Vec<u8>, Failure> {
         let mut sets: Vec<(String, Vec<u8>)> = Vec::new();
         self.each_link(snapshot, id, &mut |description, value| {
@@ -235,7 +235,7 @@ impl Rules {
         Ok(out)
     }
 
-    /// Tells the values that are links, those of an attribute one after the other.
+    /// Calls `tell` for the values that are links, attribute by attribute.
     fn each_link(
         &self,
         snapshot: &Snapshot<'_>,
@@ -259,14 +259,14 @@ impl Rules {
         Ok(())
     }
 
-    /// The text compressed, as one member or frame of its own.
+    /// The text compressed as one gzip member or zstd frame; `None` without compression.
     pub fn compress(&self, text: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         self.compression.pack(text)
     }
 }
 
 impl Compression {
-    /// The text as one member or frame of its own; `None` when it stays as it is.
+    /// The text as one gzip member or zstd frame; `None` without compression.
     pub(super) fn pack(self, text: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let compressed = match self {
             Compression::Plain => return Ok(None),
@@ -291,7 +291,7 @@ fn resolve_filter(catalog: &Catalog, text: &str) -> Result<schema::Filter, Failu
     Ok(catalog.schema.resolve_filter(&filter))
 }
 
-/// Which attribute numbers are exported.
+/// Whether each attribute is exported, by attribute number.
 fn select(catalog: &Catalog, options: &ExportOptions) -> Result<Vec<bool>, Failure> {
     let schema = &catalog.schema;
     let mut user = options.attributes.is_empty();
@@ -326,7 +326,7 @@ pub(super) struct Renderer<'r> {
     rules: &'r Rules,
     name: Vec<u8>,
     scratch: Vec<u8>,
-    /// The superior looked at last, and whether its children are exported.
+    /// The last superior looked up, and whether its children are exported.
     last: Option<(EntryId, bool)>,
     text_bytes: usize,
 }
@@ -342,7 +342,7 @@ impl<'r> Renderer<'r> {
         }
     }
 
-    /// The entries of a range of ids, in a part, or in several when they are much.
+    /// Renders the entries of a range of ids into one part, or several if the text is long.
     pub fn parts(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -384,7 +384,7 @@ impl<'r> Renderer<'r> {
         filling.hand_on(text, true)
     }
 
-    /// Appends an entry, if it is exported. What is too much of it is taken away meanwhile.
+    /// Appends an entry if it is exported, passing long text on meanwhile.
     pub fn entry(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -399,7 +399,7 @@ impl<'r> Renderer<'r> {
         let rules = self.rules;
         self.name.clear();
         snapshot.write_name(view, &mut self.name)?;
-        // Names are stored as text; bytes that are not would be a damaged row.
+        // Stored names are text; other bytes would be a damaged row.
         let name = std::str::from_utf8(&self.name).unwrap_or_default();
         let links = match view.has_links() && rules.format != ExportFormat::Ldif {
             true => rules.links(snapshot, id)?,
@@ -409,7 +409,7 @@ impl<'r> Renderer<'r> {
             ExportFormat::Ldif => rules.put_record(out, name, (snapshot, id, view), take)?,
             ExportFormat::BareBer => rules.put_request(out, name, view, &links),
             ExportFormat::Ber => put_nested(out, SEQUENCE, |out| {
-                // Message ids are of use in a session only, and begin anew after 2^31-1.
+                // Message ids matter only within a session, and start again after 2^31-1.
                 let message_id = (id.0 - 1) % i32::MAX as u64 + 1;
                 put_integer(out, INTEGER, message_id as i64);
                 rules.put_request(out, name, view, &links);
@@ -430,7 +430,7 @@ impl<'r> Renderer<'r> {
             Some((last, inside)) if last == parent && id != rules.region.base => inside,
             _ => {
                 let inside = is_inside(rules, snapshot, id, view)?;
-                // What holds for this entry holds for its siblings, unless it is a base itself.
+                // Siblings are exported alike, except for a base itself.
                 let is_base = id == rules.region.base || Some(id) == rules.except;
                 self.last = (!is_base && !parent.is_root()).then_some((parent, inside));
                 inside
@@ -461,7 +461,7 @@ impl<'r> Renderer<'r> {
     }
 }
 
-/// A part that is being filled.
+/// A part being filled.
 struct Filling<'f, 'p> {
     rules: &'f Rules,
     part: Part,
@@ -469,7 +469,7 @@ struct Filling<'f, 'p> {
 }
 
 impl Filling<'_, '_> {
-    /// Ends the part with some of the text of an entry.
+    /// Ends the part inside an entry.
     fn break_off(&mut self, row: Row, text: &mut Vec<u8>) -> Result<(), Failure> {
         let end = text.len();
         self.part.rows.push(Row { end, ..row });

@@ -1,25 +1,25 @@
-//! What an export could not read, when it was asked to go on.
+//! Entries that an export with `salvage` could not read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use store::{EntryId, Snapshot};
 
-/// Entries that were left out, with the reasons.
+/// The entries with the reasons.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(Mutex<BTreeMap<EntryId, String>>);
 
 impl Losses {
-    /// Notes an entry that could not be read.
+    /// Adds an entry that could not be read.
     pub fn add(&self, id: EntryId, error: &store::Error) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(id, error.to_string());
     }
 
-    /// A line for each entry, by id: its name if the table of names has it, and the reason.
+    /// A line for each entry, by id: its name, if the names table has it, and the reason.
     pub fn lines(&self, snapshot: &Snapshot<'_>) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = BTreeMap::new();
-        // Rows that cannot be read end the walk: the other entries go without names.
+        // An unreadable row ends the walk; the remaining entries are listed without names.
         let _ = snapshot.walk_names(&mut |parent, id, rdn| {
             if all.contains_key(&id) {
                 names.insert(id, name_of(snapshot, parent, rdn));
@@ -33,13 +33,13 @@ impl Losses {
     }
 }
 
-/// The name below a superior, which may be one that cannot be read.
+/// The name below a superior, which may be unreadable.
 fn name_of(snapshot: &Snapshot<'_>, parent: EntryId, rdn: &[u8]) -> String {
     let mut name = rdn.to_vec();
     match snapshot.stored_entry(parent) {
         Ok(Some(superior)) => {
             name.push(b',');
-            // As far as it can be told.
+            // As much of the name as can be read.
             let _ = snapshot.write_name(&superior, &mut name);
         }
         Ok(None) => {}

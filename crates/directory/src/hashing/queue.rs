@@ -1,14 +1,14 @@
-//! What waits for the hashing threads: clients have turns by address, so that one of them who sends
-//! very many passwords waits for himself.
+//! Queue of the hashing threads, with turns by client address: a client that sends very many
+//! passwords delays only itself.
 //!
-//! Invariant: a lane stands in `turns` once while something waits in it, and nowhere otherwise.
+//! Invariant: a lane is in `turns` exactly once while it has waiting items, else not at all.
 
 use crate::session::Peer;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Who shares turns: an IPv4 address, a network of 64 bits of IPv6, of which one client has all
-/// addresses, or a user of this machine.
+/// A group of clients that shares turns: an IPv4 address, an IPv6 network of 64 bits, whose
+/// addresses one client may all have, or a user of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
     Address(IpAddr),
@@ -39,7 +39,7 @@ pub(super) struct Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// A queue of at most so many.
+    /// A queue of at most `max` items.
     pub fn new(max: usize) -> Queue<T> {
         Queue {
             lanes: HashMap::new(),
@@ -49,8 +49,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes one more. When all places are taken, the last of the longest lane gives up its place;
-    /// what there is no place for comes back.
+    /// Adds an item. If the queue is full, the last item of the longest lane gives up its place.
+    /// Returns the item without a place, if any.
     pub fn push(&mut self, lane: Lane, item: T) -> Option<T> {
         let mut displaced = None;
         if self.waiting >= self.max {
@@ -69,7 +69,7 @@ impl<T> Queue<T> {
         displaced
     }
 
-    /// Takes back what has had a turn and is not done: its place is its own, also in a full queue.
+    /// Returns an unfinished item after its turn; it keeps its place even in a full queue.
     pub fn go_on(&mut self, lane: Lane, item: T) {
         let items = self.lanes.entry(lane).or_default();
         if items.is_empty() {
@@ -79,7 +79,7 @@ impl<T> Queue<T> {
         self.waiting += 1;
     }
 
-    /// The next one, of the lane whose turn it is.
+    /// The next item, from the lane whose turn it is; `None` if the queue is empty.
     pub fn pop(&mut self) -> Option<T> {
         let lane = self.turns.pop_front()?;
         let items = self.lanes.get_mut(&lane)?;
@@ -92,7 +92,7 @@ impl<T> Queue<T> {
         item
     }
 
-    /// Takes out all of a lane, or of every lane, that `leaves` is true of.
+    /// Removes all items of a lane, or of every lane, for which `leaves` is true.
     pub fn take(&mut self, lane: Option<Lane>, leaves: impl Fn(&T) -> bool) -> Vec<T> {
         let mut taken = Vec::new();
         let lanes = self.lanes.iter_mut();

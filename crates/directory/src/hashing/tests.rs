@@ -1,4 +1,4 @@
-//! What becomes of work that waits. A pool without threads lets everything wait.
+//! Tests the treatment of waiting work, with a pool without threads.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -77,7 +77,7 @@ impl World {
         })
     }
 
-    /// A write whose password is to be hashed.
+    /// Submits a write whose password is to be hashed.
     fn write(&self, session: u64, lane: u8) {
         let writes = Vec::new();
         let bundle = Bundle::Transaction {
@@ -98,7 +98,7 @@ impl World {
         self.pool.submit(task).unwrap();
     }
 
-    /// The sessions whose work was refused so far, and with which code.
+    /// The sessions whose work was refused so far, with the result codes.
     fn refused(&self) -> Vec<(u64, ResultCode)> {
         let refused = |it: Completion| match it.what {
             Finished::NotChecked { stop, .. } | Finished::NotHashed { stop, .. } => {
@@ -168,7 +168,7 @@ fn a_session_that_is_gone_takes_its_work_along() {
     assert_eq!(world.refused(), [(1, ResultCode::BUSY)]);
     world.pool.forget(&world.mailbox, 2, lane_of(2));
     assert_eq!(world.refused(), [], "another lane is another client's");
-    // Numbers of sessions are those of one serving thread.
+    // Session numbers are unique within one serving thread only.
     let other: Arc<dyn Mailbox> = Arc::new(Inbox(Mutex::new(channel().0)));
     world.pool.forget(&other, 2, lane_of(1));
     assert_eq!(world.refused(), []);

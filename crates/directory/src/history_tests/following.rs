@@ -1,4 +1,4 @@
-//! Followers that were away, or behind, for longer than the history reaches.
+//! Tests followers that were disconnected, or behind, for longer than the history reaches.
 
 use crate::{
     Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
@@ -169,14 +169,14 @@ impl World {
         success(&self.call(&Request::Delete(DeleteRequest { entry }), &[control]));
     }
 
-    /// Lets the writer remove what is left of deleted subtrees.
+    /// Waits until the writer has reclaimed deleted subtrees.
     pub fn await_reclaim(&self) {
         while self.directory.status().expect("readable").deleted_subtrees > 0 {
             std::thread::yield_now();
         }
     }
 
-    /// Changes enough for everything before to be forgotten.
+    /// Makes enough changes to drop all earlier ones from the history.
     pub fn make_forget(&mut self) {
         for _ in 0..=Bounds::SMALL.history_changes / 2 {
             self.add("passing", SUFFIX);
@@ -189,7 +189,7 @@ fn success(out: &[u8]) {
     assert_eq!(said(out), ["success"]);
 }
 
-/// Each message in a few words; cookies are the last word.
+/// Each message in a few words; a cookie is the last word.
 fn said(mut out: &[u8]) -> Vec<String> {
     let mut all = Vec::new();
     while let Ok(Some(length)) = frame(out, usize::MAX) {
@@ -236,7 +236,7 @@ fn said(mut out: &[u8]) -> Vec<String> {
     all
 }
 
-/// The cookie said last, cut off from what was said.
+/// Removes the last cookie from the messages and returns it.
 pub(super) fn cookie(said: &mut [String]) -> String {
     let last = said.last_mut().expect("something was said");
     let (word, cookie) = last.split_once(' ').expect("a cookie");
@@ -317,7 +317,7 @@ fn who_falls_behind_is_told_to_refresh() {
     let held = cookie(&mut said);
     assert_eq!(said, ["e-syncRefreshRequired"]);
     assert_eq!(followed, Followed::Ended);
-    // The cookie leads on.
+    // The client can continue with the cookie.
     let mut said = world.sync(SyncMode::RefreshOnly, Some(&held), SUFFIX);
     cookie(&mut said);
     assert_eq!(said, ["add ou=a", "ids false 1", "success"]);

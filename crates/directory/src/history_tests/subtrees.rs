@@ -1,5 +1,5 @@
-//! Followers of a directory in which subtrees are deleted as one and reclaimed in slices: what they
-//! are told does not depend on how far that has come.
+//! Tests followers of a directory in which subtrees are detached and reclaimed in slices: the
+//! messages must not depend on the progress.
 
 use super::following::{SUFFIX, World, cookie};
 use crate::Followed;
@@ -7,10 +7,10 @@ use protocol::control::SyncMode;
 use tempfile::TempDir;
 
 const TOP: &str = "ou=top,dc=example,dc=com";
-/// Entries of the subtree: more than are deleted at once in unit tests.
+/// Number of entries in the subtree: more than a delete removes at once in unit tests.
 const ENTRIES: usize = 13;
 
-/// A directory with a subtree and an entry beside it.
+/// A directory with a subtree and another entry.
 fn world(folder: &TempDir) -> World {
     let mut world = World::create(folder.path());
     world.add("beside", SUFFIX);
@@ -29,7 +29,7 @@ fn add_tree(world: &mut World) {
     }
 }
 
-/// Without cookies that come alone.
+/// The messages, without messages that consist of a cookie only.
 fn without_cookies(said: Vec<String>) -> Vec<String> {
     let mut said = said;
     said.retain(|it| !it.starts_with("cookie "));
@@ -51,7 +51,7 @@ fn who_follows_is_told_before_the_name_is_used_again() {
         assert_eq!(followed, Followed::CaughtUp);
         let gone = format!("ids true {ENTRIES}");
         assert_eq!(without_cookies(said), [gone.as_str(), "add ou=top"]);
-        // The end of it is no news, but lets the client know that it has everything.
+        // Reclaiming the last entry makes no news, but a cookie.
         world.await_reclaim();
         let (said, _) = world.news();
         assert_eq!(without_cookies(said), Vec::<String>::new());
@@ -79,7 +79,7 @@ fn who_was_away_is_told_of_each_entry() {
         let later = cookie(&mut second);
         let gone = format!("ids true {ENTRIES}");
         assert_eq!(second, [gone.as_str(), "add ou=top", "success"]);
-        // What is reclaimed after that is known.
+        // Entries reclaimed later are known to the client.
         world.await_reclaim();
         let mut third = world.sync(SyncMode::RefreshOnly, Some(&later), SUFFIX);
         cookie(&mut third);
@@ -97,7 +97,7 @@ fn who_was_away_for_long_is_told_what_is_left() {
     world.make_forget();
     let mut later = world.sync(SyncMode::RefreshOnly, Some(&held), SUFFIX);
     cookie(&mut later);
-    // The base and the entry beside.
+    // The base and the other entry.
     assert_eq!(later, ["ids false 2", "success"]);
 }
 
@@ -141,7 +141,7 @@ fn reclaiming_goes_on_after_a_restart() {
     let mut world = world(&folder);
     let before = world.directory.status().expect("readable").entries;
     world.delete_tree(TOP);
-    // Stops wherever the writer is.
+    // Stops the writer wherever it is.
     world.directory.shutdown();
     drop(world);
     let report = crate::check::check(folder.path()).expect("readable");

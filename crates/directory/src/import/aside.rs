@@ -1,5 +1,5 @@
-//! Entries whose superior has not come yet, in a file: a whole input may stand upside down. No
-//! memory is taken for them; after the input the file is read as often as it takes.
+//! A file for entries that come before their superior: a whole input may be upside down. They take
+//! no memory; after the input the file is read as many times as needed.
 
 use super::kept;
 use super::rulebook::Ruled;
@@ -12,7 +12,7 @@ use store::private;
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Entries kept aside.
+/// The file of waiting entries.
 #[derive(Debug)]
 pub(super) struct Aside {
     path: PathBuf,
@@ -20,28 +20,28 @@ pub(super) struct Aside {
     count: u64,
 }
 
-/// What is kept of an entry.
+/// Data of a waiting entry.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
 pub(super) struct Waiting {
-    /// Stands for its name.
+    /// Hash of its name.
     pub name: u128,
     pub superior: u128,
-    /// The input has it, rather than the old database.
+    /// Whether it comes from the input rather than from the old database.
     pub imported: bool,
-    /// The rules for values that it falls under.
+    /// Rules for values that apply to it.
     pub ruled: Ruled,
     pub row_name: Vec<u8>,
     pub row: Vec<u8>,
-    /// The block of its links.
+    /// Encoded links.
     pub links: Vec<u8>,
-    /// As LDIF, in case it is rejected.
+    /// The entry as LDIF, in case it is rejected.
     pub text: Vec<u8>,
-    /// Where it stands in the input, in words.
+    /// Its place in the input, in words.
     pub place: Vec<u8>,
 }
 
 impl Aside {
-    /// Keeps entries in this file, should there be any.
+    /// Uses this file, which is created with the first entry.
     pub fn new(path: &Path) -> Aside {
         Aside {
             path: path.to_owned(),
@@ -50,7 +50,7 @@ impl Aside {
         }
     }
 
-    /// Makes what is there outlive the process: how many there are, and bytes of the file.
+    /// Syncs the file, so that it outlives the process. Returns the number of entries and bytes.
     pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
         let Some(file) = &mut self.file else {
             return Ok((0, 0));
@@ -59,7 +59,7 @@ impl Aside {
         Ok((self.count, bytes))
     }
 
-    /// Goes on with what was kept in this file.
+    /// Continues with an existing file.
     pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Aside, Failure> {
         let mut aside = Aside::new(path);
         if count > 0 {
@@ -72,12 +72,12 @@ impl Aside {
         Ok(aside)
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Keeps an entry.
+    /// Appends an entry.
     pub fn put(&mut self, waiting: &Waiting) -> Result<(), Failure> {
         self.count += 1;
         let file = match &mut self.file {
@@ -91,7 +91,7 @@ impl Aside {
         write(file, waiting).map_err(|error| failed("writing", error))
     }
 
-    /// Gives up all entries, in the order in which they were put. The file stays if `keep` says so.
+    /// Reads all entries in order. The file is removed unless `keep` is true.
     pub fn read(self, keep: bool) -> Result<Reading, Failure> {
         let Some(mut file) = self.file else {
             return Ok(Reading(None));
@@ -99,14 +99,14 @@ impl Aside {
         let read = file.flush().and_then(|()| File::open(&self.path));
         let read = read.map_err(|error| failed("reading", error))?;
         if !keep {
-            // It stays open until it has been read.
+            // The open file remains readable after removal.
             std::fs::remove_file(&self.path).map_err(|error| failed("removing", error))?;
         }
         Ok(Reading(Some(BufReader::with_capacity(BUFFER_BYTES, read))))
     }
 }
 
-/// Entries that were kept aside.
+/// Iterator over waiting entries.
 #[derive(Debug)]
 pub(super) struct Reading(Option<BufReader<File>>);
 
@@ -220,7 +220,7 @@ mod tests {
             aside.put(&entry(number)).expect("written");
         }
         assert_eq!(aside.count(), 256);
-        // What was put after a checkpoint is put again.
+        // Entries appended after a checkpoint are appended again.
         let kept = aside.keep().expect("synced");
         aside.put(&entry(7)).expect("written");
         drop(aside);

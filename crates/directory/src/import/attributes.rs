@@ -1,24 +1,24 @@
-//! Attribute descriptions of imported entries, resolved once each.
+//! Attribute descriptions of an import, each resolved once.
 
 use super::schema_in_use::SchemaInUse;
 use schema::{AttributeNumber, Schema, TypeId};
 use state::catalog::Catalog;
 use std::collections::HashMap;
 
-/// What is done with an attribute.
+/// Treatment of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It is stored.
+    /// The attribute is stored.
     Plain,
-    /// It is computed when asked for: dropped.
+    /// The attribute is computed when read, so it is dropped.
     Computed,
     ObjectClass,
     Password,
-    /// An operational attribute that is made when missing: its place in [`MADE`].
+    /// An operational attribute that is added if missing; its index in [`MADE`].
     Made(usize),
 }
 
-/// The operational attributes every entry has, in the order in which they are made.
+/// Operational attributes of every entry, in the order in which they are made.
 pub(super) const MADE: [&str; 7] = [
     "structuralObjectClass",
     "entryUUID",
@@ -32,7 +32,7 @@ pub(super) const MADE: [&str; 7] = [
 /// The role of `structuralObjectClass`, the first of [`MADE`].
 pub(super) const STRUCTURAL: Role = Role::Made(0);
 
-/// Types whose values this server computes.
+/// Attribute types whose values the server computes.
 const COMPUTED: [&str; 8] = [
     "entryDN",
     "etag",
@@ -44,28 +44,28 @@ const COMPUTED: [&str; 8] = [
     "structuralSubschemaSubentry",
 ];
 
-/// A description as spelled in the input, resolved.
+/// A resolved description, with its spelling in the input.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub given: Box<str>,
-    /// The canonical text.
+    /// Canonical spelling.
     pub text: Box<str>,
     pub number: AttributeNumber,
     pub type_id: TypeId,
     pub operational: bool,
     pub role: Role,
-    /// The slot of the same description in its first spelling.
+    /// Index of the slot of the same description in its first spelling.
     pub same_as: usize,
 }
 
-/// The descriptions met so far.
+/// The descriptions resolved so far.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
     by_text: HashMap<Box<str>, usize>,
 }
 
-/// Descriptions remembered: more spellings than this are no ordinary input.
+/// Maximum number of slots: more spellings are no ordinary input.
 const SLOTS_MAX: usize = 16_384;
 
 impl Slots {
@@ -74,7 +74,8 @@ impl Slots {
         &self.slots[at]
     }
 
-    /// The slot of a description, if it has been met. `guess` is where to look first.
+    /// Index of the slot of a description; `None` if it was not resolved yet. `guess` is looked at
+    /// first.
     #[inline]
     pub fn find(&self, text: &str, guess: Option<usize>) -> Option<usize> {
         if let Some(at) = guess
@@ -85,13 +86,12 @@ impl Slots {
         self.by_text.get(text).copied()
     }
 
-    /// Whether there is room for another one.
+    /// Whether there is no room for another slot.
     pub fn is_full(&self) -> bool {
         self.slots.len() >= SLOTS_MAX
     }
 
-    /// Resolves a description that has not been met. It may get a number now; then the newest
-    /// schema comes back as well.
+    /// Resolves a new description. If it is assigned a number, also returns the new schema.
     pub fn add(
         &mut self,
         catalog: &Catalog,

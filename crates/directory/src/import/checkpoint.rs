@@ -1,5 +1,5 @@
-//! Checkpoints of an import: what it takes to go on after an interrupt or a crash, in files of the
-//! folder where the new database is built.
+//! Checkpoints of an import: data for resuming after an interrupt or crash, in files of the new
+//! database's folder.
 
 use super::plan::Plan;
 use schema::{AttributeNumber, DictionaryRow};
@@ -11,22 +11,22 @@ use store::private;
 use store::{FieldReader, Fields};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The file that leads to all others.
+/// Name of the file that refers to all others.
 const FILE: &str = "import-checkpoint";
 const MAGIC: &[u8; 8] = b"PandoImp";
 
-/// What an import goes on with.
+/// State of an import at a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// What is imported into what, and how: an import goes on with the same only.
+    /// Description of source, target and options: an import resumes only if it is equal.
     pub about: String,
-    /// The plan's time.
+    /// Time of the import's plan in microseconds since 1970.
     pub time_us: u64,
-    /// Where the folder for sorting is, if it is not the one of the new database.
+    /// Folder for sorting; `None` if it is the new database's folder.
     pub temporary: Option<PathBuf>,
-    /// Pieces of the input that are done, those of the old database among them.
+    /// Number of pieces done, with those of the old database.
     pub pieces: u64,
-    /// Numbers that stamps have used.
+    /// Number of stamps used.
     pub stamps: u64,
     pub dictionary: Vec<DictionaryRow>,
     pub contexts: Vec<SavedContext>,
@@ -45,7 +45,7 @@ pub(crate) struct SavedContext {
 }
 
 impl Saved {
-    /// The newest checkpoint in a folder, if there is any.
+    /// The newest checkpoint in a folder; `None` if there is none.
     pub fn read(folder: &Path) -> Result<Option<Saved>, Failure> {
         let bytes = match std::fs::read(folder.join(FILE)) {
             Ok(bytes) => bytes,
@@ -65,7 +65,7 @@ impl Saved {
         Ok(Some(Saved::decode(content)?))
     }
 
-    /// Makes it the checkpoint in force.
+    /// Replaces the checkpoint in a folder.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.encode());
@@ -141,21 +141,21 @@ impl Saved {
     }
 }
 
-/// Whether there is a checkpoint in a folder, and the database that it is of.
+/// Whether a folder has a checkpoint and its database.
 pub(super) fn exists(folder: &Path) -> bool {
     folder.join(FILE).exists() && folder.join(store::DATABASE_FILE).exists()
 }
 
-/// What stands before the path of the rejects in the first line of [`about`].
+/// Prefix of the rejects path in the first line of [`about`].
 const REJECTS: &str = "rejects ";
 
-/// Where the import of this [`about`] puts what it rejects.
+/// The rejects path in a text made by [`about`]; `None` if it has none.
 pub(super) fn rejects_of(about: &str) -> Option<&str> {
     let (_, path) = about.lines().next()?.split_once(REJECTS)?;
     Some(path)
 }
 
-/// What an import is about: an import goes on only when this is the same.
+/// Text that describes an import, for comparing the interrupted one with the present one.
 pub(super) fn about(plan: &Plan<'_>, source: &str) -> String {
     let options = plan.options;
     format!(

@@ -1,4 +1,4 @@
-//! Naming contexts: which there are, which have their base entry, which are new.
+//! The naming contexts of an import: existing ones, ones with a base entry, and new ones.
 
 use super::checkpoint::SavedContext;
 use protocol::rdns;
@@ -19,18 +19,18 @@ struct State {
     missing: Vec<MissingContext>,
 }
 
-/// Missing contexts that are remembered: a file may ask for any number.
+/// Maximum number of missing contexts remembered, because a file may name any number.
 const MISSING_MAX: usize = 8;
 
-/// Naming contexts listed in a sentence.
+/// Maximum number of naming contexts listed in a message.
 const LISTED_MAX: usize = 8;
 
-/// A naming context that an entry asks for and that the configuration does not list.
+/// A naming context that an entry would need and the configuration lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingContext {
-    /// The name that it would have.
+    /// Its name.
     pub wanted: String,
-    /// The naming contexts there are, the one with the most similar name first.
+    /// Names of the configured contexts, most similar first.
     pub there: Vec<String>,
 }
 
@@ -57,20 +57,20 @@ impl std::fmt::Display for MissingContext {
 pub(super) struct Context {
     pub name: Name,
     pub spelled: String,
-    /// An entry in it has come.
+    /// Whether an entry of it was imported.
     pub opened: bool,
-    /// The configuration does not list it yet.
+    /// Whether the configuration does not have it yet.
     pub is_new: bool,
 }
 
-/// What the first entry in a context finds.
+/// Result of opening the context of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// The context had entries before.
+    /// The context has entries already.
     Open,
-    /// This is the first one. The context's name has so many RDNs.
+    /// This entry is the first; the number of RDNs in the context's name.
     First(usize),
-    /// No context holds the name, and none is to be made for it.
+    /// No context contains the name, and none may be added.
     Outside,
 }
 
@@ -90,7 +90,7 @@ impl Contexts {
         }
     }
 
-    /// All of them, to go on with later.
+    /// All contexts, for a checkpoint.
     pub fn keep(&self) -> Vec<SavedContext> {
         self.with(|state| {
             let saved = state.known.iter().map(|it| SavedContext {
@@ -102,7 +102,7 @@ impl Contexts {
         })
     }
 
-    /// Those that were kept.
+    /// The contexts of a checkpoint.
     pub fn resume(schema: &Schema, saved: &[SavedContext]) -> Result<Contexts, Failure> {
         let known = saved.iter().map(|it| {
             let name = schema.resolve_name(&it.spelled);
@@ -129,12 +129,12 @@ impl Contexts {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The names of all contexts.
+    /// Names of all contexts.
     pub fn names(&self) -> Vec<Name> {
         self.with(|state| state.known.iter().map(|it| it.name.clone()).collect())
     }
 
-    /// Whether the name lies in a context that has entries.
+    /// Whether a name lies in a context that has entries.
     pub fn is_open(&self, name: &Name) -> bool {
         self.with(|state| {
             state
@@ -144,12 +144,12 @@ impl Contexts {
         })
     }
 
-    /// An entry of this name comes, and all before it have. A context is made for it if there is
-    /// none and `create` allows it.
+    /// Opens the context of the next entry; all earlier entries have been opened. Adds a context if
+    /// there is none and `create` is true.
     pub fn open(&self, schema: &Schema, name: &Name, dn: &str, create: bool) -> Opening {
         self.with(|state| {
             let within = |it: &&mut Context| name.is_within(&it.name);
-            // Contexts may lie in each other: the innermost counts.
+            // Contexts may be nested; the innermost one counts.
             let found = state
                 .known
                 .iter_mut()
@@ -182,7 +182,7 @@ impl Contexts {
         })
     }
 
-    /// Why an entry of this name, which no context holds, is rejected.
+    /// The reason for rejecting an entry of this name, which lies in no context.
     pub fn missing(&self, dn: &str) -> String {
         let wanted = suffix_of(dn);
         self.with(|state| {
@@ -201,19 +201,19 @@ impl Contexts {
         })
     }
 
-    /// Contexts that entries asked for in vain.
+    /// The contexts that rejected entries would need.
     pub fn missing_ones(&self) -> Vec<MissingContext> {
         self.with(|state| state.missing.clone())
     }
 
-    /// Contexts that the configuration does not list.
+    /// The contexts that the configuration does not have yet.
     pub fn new_ones(&self) -> Vec<Context> {
         self.with(|state| state.known.iter().filter(|it| it.is_new).cloned().collect())
     }
 }
 
-/// The naming context that a name outside all contexts asks for: the nearest name from it upwards
-/// whose RDN is of the kind suffixes are made of (RFC 2247 `dc`, else `o` or `c`), or the topmost.
+/// The naming context for a name outside all contexts: the nearest superior whose RDN is usual for
+/// suffixes (RFC 2247 `dc`, else `o` or `c`), or else the topmost name.
 fn suffix_of(dn: &str) -> String {
     let parts: Vec<_> = rdns(dn).filter_map(Result::ok).collect();
     let is_suffix = |attribute: &str| {
@@ -228,7 +228,8 @@ fn suffix_of(dn: &str) -> String {
     spelled(&parts[at.min(parts.len())..])
 }
 
-/// Octets to insert, remove or replace to make one name of another, in any case (Levenshtein).
+/// Number of octets to insert, remove or replace to make one name from the other, ignoring case
+/// (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let other = other.as_bytes();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -243,7 +244,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The names of the topmost `from` RDNs of a name, of `from + 1`, … up to the superior's.
+/// The names of the topmost `from` RDNs of a name, of `from + 1`, and so on, up to its superior.
 pub(super) fn superiors(dn: &str, from: usize) -> Vec<String> {
     let parts: Vec<_> = rdns(dn).filter_map(Result::ok).collect();
     (from..parts.len())

@@ -1,4 +1,4 @@
-//! From a name and values as given to an entry row, checked.
+//! Makes an entry row of a name and values, and checks it.
 
 use super::attributes::{MADE, Role, STRUCTURAL, Slots};
 use super::known::Forms;
@@ -15,36 +15,36 @@ use std::borrow::Cow;
 use store::{EntryBuilder, EntryId};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Values up to which each is compared with each; beyond, their hashes are sorted.
+/// Maximum number of values that are compared pairwise; more are compared by sorted hashes.
 const PAIRS_MAX: usize = 8;
 
 /// The values of one attribute of the entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group {
     pub slot: usize,
-    /// Where they stand among the values given.
+    /// Index of its first value among the given ones.
     pub start: usize,
     pub end: usize,
 }
 
-/// A value that does not stand with the others of its group: the group and the value.
+/// A value separate from the others of its group: index of the group, and the value.
 pub(super) type Extra<'e> = (usize, Cow<'e, [u8]>);
 
-/// An entry as it was given, its attributes resolved.
+/// An entry as given, with resolved attributes.
 pub(super) struct Given<'e> {
     pub name: &'e Resolved<'e>,
-    /// What is stored as the entry's own name: its RDN, or a naming context's whole DN.
+    /// The stored name of the entry: its RDN, or the whole DN of a naming context.
     pub spelled: &'e str,
     pub values: &'e [LdifAttribute<'e>],
     pub groups: &'e mut Vec<Group>,
     pub extras: Vec<Extra<'e>>,
-    /// Where values go that become links.
+    /// Buffer for values that become links.
     pub links: &'e mut Vec<u8>,
-    /// Where their normal forms go, if they are to be looked up.
+    /// Buffer for their normal forms, if they have to be looked up.
     pub forms: Option<&'e mut Forms>,
 }
 
-/// Composes entries, one after the other.
+/// Makes entry rows, one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Composer {
     verdicts: Verdicts,
@@ -78,7 +78,7 @@ impl<'e> Given<'e> {
 }
 
 impl Composer {
-    /// Checks the entry and leaves it in the builder. Errors are sentences and hold no values.
+    /// Checks the entry and leaves its row in the builder. Errors are sentences without values.
     pub fn compose(
         &mut self,
         plan: &Plan<'_>,
@@ -112,7 +112,7 @@ impl Composer {
                 let given = entry.values[start..end].iter().map(|it| &*it.1);
                 let apart = entry.extras.iter().filter(|it| it.0 == at);
                 let values = given.chain(apart.map(|it| &*it.1));
-                // Of a large group it would take twice as much while it grows.
+                // Sized beforehand: a growing buffer would take twice the memory of a large group.
                 let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
                 entry.links.reserve(bytes.sum());
                 links::put(
@@ -123,7 +123,7 @@ impl Composer {
                     entry.forms.as_deref_mut(),
                 );
             } else if slot.role == STRUCTURAL && verdict.structural.is_some() {
-                // Another server may have other rules, or have kept it when the classes changed.
+                // The given class may follow other rules, or be older than a change of the classes.
                 let class = verdict.structural.iter().map(|it| it.as_bytes());
                 builder.operational(slot.number, &slot.text, class);
             } else if slot.operational {
@@ -146,7 +146,7 @@ impl Composer {
         for (at, group) in entry.groups.iter().enumerate() {
             let slot = slots.slot(group.slot);
             if slot.role == Role::ObjectClass {
-                // Checked with the classes' verdict.
+                // Checked with the classes.
                 continue;
             }
             for value in entry.of(at) {
@@ -189,7 +189,8 @@ impl Composer {
         (1..count).any(|one| (0..one).any(|other| form(one) == form(other)))
     }
 
-    /// The same by hashes, 16 bytes each: the members of a group may be hundreds of megabytes.
+    /// Like the pairwise comparison, by hashes of 16 bytes each: the members of a group may take
+    /// hundreds of megabytes.
     fn has_repeated_hash<'v>(
         &mut self,
         schema: &Schema,
@@ -207,7 +208,7 @@ impl Composer {
         hashes.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Appends what equal values have in common.
+    /// Appends the normal form by which values are equal.
     fn put_normal(&mut self, schema: &Schema, type_id: TypeId, value: &[u8]) {
         let start = self.normal.len();
         let normalised = schema.normalise_equality(type_id, value, &mut self.normal);
@@ -257,7 +258,7 @@ impl Composer {
     }
 }
 
-/// Puts the names of the classes in the place of what the entry says.
+/// Replaces the given spellings of object classes by their first names.
 fn name_classes(slots: &Slots, entry: &mut Given<'_>, classes: &[Box<[u8]>]) {
     let is_class = |it: &Group| slots.slot(it.slot).role == Role::ObjectClass;
     let Some(at) = entry.groups.iter().rposition(is_class) else {
@@ -269,7 +270,7 @@ fn name_classes(slots: &Slots, entry: &mut Given<'_>, classes: &[Box<[u8]>]) {
     entry.extras.extend(named);
 }
 
-/// Refuses passwords that nobody could store otherwise.
+/// Refuses passwords that must not be stored.
 fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
     let mut count = 0;
     for (at, group) in entry.groups.iter().enumerate() {
@@ -290,7 +291,7 @@ fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
     }
 }
 
-/// Replaces passwords that stand in the clear.
+/// Replaces clear-text passwords by hashes.
 fn hash_passwords(
     slots: &Slots,
     entry: &mut Given<'_>,
@@ -317,7 +318,7 @@ fn hash_passwords(
     Ok(())
 }
 
-/// Adds the operational attributes that were not given.
+/// Adds missing operational attributes.
 fn put_made(
     plan: &Plan<'_>,
     stamps: &Stamps,

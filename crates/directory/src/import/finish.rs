@@ -1,4 +1,5 @@
-//! What a bulk load cannot write: entries that replace others, and the list of naming contexts.
+//! Completes an import after the bulk load: replaces entries, and adds naming contexts to the
+//! configuration.
 
 use super::Imported;
 use super::contexts::Context;
@@ -17,9 +18,9 @@ use state::write::Record;
 use state::write::{Change, Given, Modification, Write};
 use store::{Batch, DATABASE_FILE, Store};
 
-/// Completes the database. A new one is closed, and the old one has everything afterwards. Should
-/// the rest of the import fail, it can go on from its checkpoint: the loader holds what that needs
-/// until then.
+/// Completes the database. A new one is closed; for the old one the transaction is completed. If a
+/// later step fails, the import can resume from its checkpoint, whose files the loader keeps until
+/// then.
 pub(super) fn finish(
     plan: &Plan<'_>,
     old: &Store,
@@ -44,7 +45,7 @@ pub(super) fn finish(
     }
 }
 
-/// What the import did, and what there is now.
+/// The result of the import and the state of the database.
 fn imported(plan: &Plan<'_>, outcome: Outcome, store: &Store) -> Result<Imported, Failure> {
     let mut reader = store.reader()?;
     let snapshot = reader.snapshot()?;
@@ -87,7 +88,7 @@ fn write(plan: &Plan<'_>, outcome: &Outcome, batch: &mut Batch<'_>) -> Result<()
     Ok(())
 }
 
-/// The change that adds naming contexts to the configuration.
+/// The write that adds naming contexts to the configuration.
 fn add_contexts(plan: &Plan<'_>, contexts: &[Context]) -> Result<Write, Failure> {
     let catalog = &plan.catalog;
     let description = Description::of_type(catalog.known.naming_context.type_id);

@@ -1,4 +1,4 @@
-//! Who holds which value, and which number comes next: decided in the order of the import.
+//! Holders of values and counters of numbers, decided in the order of the import.
 
 use super::rulebook::{Claim, Look, Rulebook, key};
 use super::table::NameTable;
@@ -9,17 +9,17 @@ use state::stop::Failure;
 use std::path::Path;
 use store::{EntryId, FieldReader, Fields, Snapshot};
 
-/// What is known of values under rules, 16 bytes each and room to grow.
+/// Known holders of values under rules: 16 bytes each, and space to grow.
 #[derive(Debug)]
 pub(super) struct Holders {
     held: NameTable,
-    /// For each rule of numbers and each of its ranges: the key of the counter and the last number
-    /// given away.
+    /// For each rule of numbers and each of its ranges: the counter's key, and the last number
+    /// given.
     counters: Vec<Vec<(Vec<u8>, Option<u128>)>>,
 }
 
 impl Holders {
-    /// Goes on from what the old database has given away.
+    /// Continues with the counters of the old database.
     pub fn new(
         rulebook: Rulebook<'_>,
         schema: &Schema,
@@ -44,7 +44,7 @@ impl Holders {
         })
     }
 
-    /// Writes down what is known, the values to a file of their own.
+    /// Writes the state to a checkpoint, the values to a file of their own.
     pub fn keep(&self, path: &Path, fields: &mut Fields) -> std::io::Result<()> {
         let (count, checksum) = self.held.save(path)?;
         fields.number(count);
@@ -56,7 +56,7 @@ impl Holders {
         Ok(())
     }
 
-    /// Goes on with what was written down, under the same rules.
+    /// Reads the state of a checkpoint made under the same rules.
     pub fn resume(&mut self, path: &Path, fields: &mut FieldReader<'_>) -> Result<(), Failure> {
         let (count, checksum) = (fields.number()?, fields.number()?);
         let held = NameTable::load(path, count, checksum);
@@ -68,7 +68,7 @@ impl Holders {
         Ok(())
     }
 
-    /// The first value that another entry holds, and that entry.
+    /// The first value that another entry holds, and that entry; `None` if there is none.
     pub fn conflict(&self, claims: &[Claim], own: Option<EntryId>) -> Option<(u128, EntryId)> {
         claims.iter().filter(|it| it.alone).find_map(|claim| {
             let holder = self.held.get(claim.key)?;
@@ -76,7 +76,7 @@ impl Holders {
         })
     }
 
-    /// The entry is there.
+    /// Records an appended entry as holder of its values.
     pub fn hold(&mut self, claims: &[Claim], id: EntryId) {
         for claim in claims.iter().filter(|it| it.holds) {
             if self.held.get(claim.key).is_none() {
@@ -85,8 +85,8 @@ impl Holders {
         }
     }
 
-    /// The next number of a rule for an entry under these rules of unique values; nobody holds it
-    /// and nobody ever will have got it before. To be [given](Holders::give) when it is given away.
+    /// The next number of a rule for an entry under these unique rules; it is held by no entry and
+    /// was never given. The caller must call [`give`](Holders::give) if it uses the number.
     pub fn next_number(
         &self,
         rulebook: Rulebook<'_>,
@@ -110,8 +110,8 @@ impl Holders {
         Err(exhausted(schema, numbers))
     }
 
-    /// Numbers that entries have brought count as given as far as they go on where a range stands:
-    /// the next number is the same, and nobody has to look at all of them for it.
+    /// Counts numbers held by imported entries as given, as far as they directly follow a range's
+    /// counter. The next number stays the same, and is found without testing each.
     pub fn count_held(&mut self, rulebook: Rulebook<'_>, schema: &Schema, scratch: &mut Vec<u8>) {
         let mut counters = std::mem::take(&mut self.counters);
         for (rule, counters) in (0..).zip(&mut counters) {
@@ -124,7 +124,7 @@ impl Holders {
         self.counters = counters;
     }
 
-    /// The number of a range after which the next one is free, or the range ends.
+    /// The number of a range before the next free one, or before the end of the range.
     fn past_held(
         &self,
         schema: &Schema,
@@ -147,19 +147,19 @@ impl Holders {
         last
     }
 
-    /// A number is given away.
+    /// Records a number as given.
     pub fn give(&mut self, given: &Given) {
         self.counters[usize::from(given.rule)][given.range].1 = Some(given.number);
     }
 
-    /// What the new database has to remember.
+    /// The counters to store in the new database.
     pub fn counters(&self) -> impl Iterator<Item = (&[u8], u128)> {
         let counters = self.counters.iter().flatten();
         counters.filter_map(|(key, last)| Some((key.as_slice(), (*last)?)))
     }
 }
 
-/// The number of a range that comes after the last one given.
+/// The number that follows the last one given in a range; `None` at its end.
 fn after(last: Option<u128>, of: &NumberRange) -> Option<u128> {
     let next = match last {
         Some(last) => last.checked_add(1)?.max(of.low),
@@ -168,7 +168,7 @@ fn after(last: Option<u128>, of: &NumberRange) -> Option<u128> {
     (next <= of.high).then_some(next)
 }
 
-/// A number out of a range of a rule.
+/// A number given from a range of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given {
     pub rule: u16,

@@ -1,10 +1,9 @@
-//! Files of an import that is gone on with after an interruption: what was written up to a
-//! checkpoint counts, what came after it does not.
+//! Files of a resumable import: the bytes up to a checkpoint count, later ones are cut off.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-/// Makes what was written outlive the process: bytes of the file.
+/// Syncs a file, so that it outlives the process; returns its length in bytes.
 pub(super) fn keep(file: &mut BufWriter<File>) -> io::Result<u64> {
     file.flush()?;
     let file = file.get_ref();
@@ -12,7 +11,7 @@ pub(super) fn keep(file: &mut BufWriter<File>) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Goes on behind the bytes that were kept.
+/// Continues a file behind the given length.
 pub(super) fn resume(mut file: File, bytes: u64) -> io::Result<File> {
     file.set_len(bytes)?;
     file.seek(SeekFrom::End(0))?;

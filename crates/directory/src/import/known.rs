@@ -1,23 +1,23 @@
-//! What the old database has of the names in the input, when an import writes into that database:
-//! its entries are not read one by one then, so each worker looks up the names in its pieces.
+//! Looks up the input's names in the old database, for an import that adds to that database. Its
+//! entries are not all read then; each worker looks up the names in its pieces.
 
 use schema::Name;
 use store::{EntryId, Lookup, Snapshot};
 
-/// Names that were found in the old database.
+/// Names found in the old database.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Entries, by the hashes of their names.
+    /// Entries, with the hashes of their names.
     pub entries: Vec<(u128, EntryId)>,
-    /// Texts that are members of groups, by the hashes of the names that they would be.
+    /// Texts in groups, with the hashes of the names they are.
     pub texts: Vec<(u128, EntryId)>,
 }
 
-/// Normal forms of values that may name entries, with the hashes of the names.
+/// Normal forms of values that may name entries, with hashes of the names.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     bytes: Vec<u8>,
-    /// Where each form ends, and its hash.
+    /// End of each form in bytes, and its hash.
     ends: Vec<(usize, u128)>,
 }
 
@@ -30,7 +30,7 @@ impl Forms {
 }
 
 impl Known {
-    /// Looks up the name of an entry of the input, or of the one above it.
+    /// Looks up the name of an input entry, or of its superior.
     pub fn look_up(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -47,7 +47,7 @@ impl Known {
         Ok(())
     }
 
-    /// Looks up what members name, in the order of names: neighbours stand in the same pages.
+    /// Looks up the names of members, sorted: neighbours are in the same pages.
     pub fn look_up_all(
         &mut self,
         snapshot: &Snapshot<'_>,

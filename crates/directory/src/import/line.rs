@@ -1,11 +1,11 @@
-//! Work done out of order, handed over in order.
+//! Passes the results of parallel work on in the order of the input.
 
 use state::stop::Failure;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pieces that may be worked ahead of the one handed over next, and bytes of them: bounds the
-/// memory in flight.
+/// Maximum number of pieces, and of their bytes, that may be worked on ahead of the next one to
+/// take; limits memory.
 const AHEAD_MAX: u64 = 16;
 const AHEAD_BYTES_MAX: usize = 128 << 20;
 
@@ -19,44 +19,44 @@ pub(crate) struct Line<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// All pieces before this one are worked.
+    /// Number of the first piece that is not finished.
     worked: u64,
-    /// Later ones that are worked too.
+    /// Finished pieces behind it.
     ahead: BTreeSet<u64>,
     ready: BTreeMap<u64, Ready<T>>,
-    /// Bytes of what is ready.
+    /// Bytes of the parts that are ready.
     bytes: usize,
-    /// Pieces handed over.
+    /// Number of pieces taken.
     taken: u64,
-    /// How many pieces there are, once it is known.
+    /// Total number of pieces; `None` until known.
     total: Option<u64>,
-    /// Nothing more is to be done, for this reason if it is new to the caller.
+    /// Whether work has been stopped; the reason is returned once.
     stopped: bool,
     failure: Option<Failure>,
 }
 
-/// What has come of a piece and is not handed over yet.
+/// Parts of a piece that are not taken yet.
 #[derive(Debug)]
 struct Ready<T> {
-    /// Each with its bytes.
+    /// The parts with their bytes.
     parts: VecDeque<(T, usize)>,
-    /// No more will come.
+    /// Whether the piece is complete.
     whole: bool,
 }
 
 impl<T> State<T> {
-    /// Whether so many bytes of a piece may be put now.
+    /// Whether a part of `bytes` of a piece may be put now.
     fn has_room(&self, piece: u64, bytes: usize, bytes_max: usize) -> bool {
         let waiting = self.ready.get(&piece).map_or(0, |it| it.parts.len());
         if piece == self.taken && waiting == 0 {
-            // It is waited for.
+            // The sequencer waits for this piece.
             return true;
         }
         let fits = bytes == 0 || self.bytes + bytes <= bytes_max;
         fits && piece < self.taken + AHEAD_MAX
     }
 
-    /// What is to be handed over now.
+    /// Takes the next part, if it is ready.
     fn next(&mut self) -> Option<T> {
         let ready = self.ready.get_mut(&self.taken)?;
         let (work, bytes) = ready.parts.pop_front()?;
@@ -69,7 +69,7 @@ impl<T> State<T> {
     }
 }
 
-/// Work has been stopped elsewhere.
+/// Error: the line was stopped by another thread.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
@@ -95,7 +95,7 @@ impl<T> Line<T> {
         }
     }
 
-    /// A thread that panics stops the line in its guard, so a poisoned state is still a sound one.
+    /// A thread that panics stops the line in its guard, so the state is valid even if poisoned.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,8 +106,8 @@ impl<T> Line<T> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands in what came of a piece, or the last of it, waiting while too much is ahead. It takes
-    /// about so many bytes.
+    /// Puts the last or only part of a piece, of about `bytes` bytes; waits while too much is
+    /// ahead.
     pub fn put(&self, piece: u64, work: T, bytes: usize) -> Result<(), Stopped> {
         let mut state = self.lock();
         state.ahead.insert(piece);
@@ -119,7 +119,7 @@ impl<T> Line<T> {
         self.hand_in(state, piece, (work, bytes), true)
     }
 
-    /// Hands in a part of what comes of a piece; others follow.
+    /// Puts a part of a piece that has more.
     pub fn put_part(&self, piece: u64, work: T, bytes: usize) -> Result<(), Stopped> {
         self.hand_in(self.lock(), piece, (work, bytes), false)
     }
@@ -149,8 +149,8 @@ impl<T> Line<T> {
         Ok(())
     }
 
-    /// Waits until all earlier pieces are worked, so that what depends on the order of the input
-    /// can be decided.
+    /// Waits until all earlier pieces are finished, for decisions that depend on the order of the
+    /// input.
     pub fn wait_for_turn(&self, piece: u64) -> Result<(), Stopped> {
         let mut state = self.lock();
         while state.worked < piece && !state.stopped {
@@ -159,13 +159,13 @@ impl<T> Line<T> {
         if state.stopped { Err(Stopped) } else { Ok(()) }
     }
 
-    /// There are only so many pieces.
+    /// Sets the total number of pieces.
     pub fn end(&self, total: u64) {
         self.lock().total = Some(total);
         self.changed.notify_all();
     }
 
-    /// What came of the next piece, part by part; `None` after the last.
+    /// The next part in order; `None` after the last.
     pub fn take(&self) -> Result<Option<T>, Failure> {
         let mut state = self.lock();
         loop {
@@ -187,14 +187,14 @@ impl<T> Line<T> {
         }
     }
 
-    /// Stops everybody; the sequencer hears the first reason.
+    /// Stops all threads; the first reason is returned by [`take`](Self::take).
     pub fn stop(&self, failure: Option<Failure>) {
         let mut state = self.lock();
         if !state.stopped {
             state.failure = failure;
         }
         state.stopped = true;
-        // Who waits for an answer to something that nobody takes any more hears that.
+        // Closes the channels of answers, so that threads waiting for one are woken.
         state.ready.clear();
         state.bytes = 0;
         drop(state);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn work_comes_in_order() {
-        // Room for two parts, so that now and then there is none.
+        // Room for two parts only, so that threads have to wait.
         let line = Line::with_bytes(10);
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {
@@ -239,7 +239,7 @@ mod tests {
     fn only_so_many_bytes_are_ahead() {
         let line = Line::with_bytes(10);
         let has_room = |piece, bytes| line.lock().has_room(piece, bytes, line.bytes_max);
-        // Whoever is waited for has room for anything, but for one thing at a time.
+        // A piece that is waited for may exceed the limit, by one part at a time.
         assert!(has_room(0, 100) && has_room(1, 10) && !has_room(1, 11));
         line.put_part(0, "a", 100).expect("not stopped");
         assert!(!has_room(0, 1) && !has_room(1, 1) && has_room(1, 0));

@@ -1,8 +1,8 @@
-//! Values that become links (docs/adr/0021). Who a value names is known when all entries have their
-//! ids, so values wait in a file: those that name an entry which has come already as its id, others
-//! with the hash of the name and their text.
+//! Values that become links (docs/adr/0021). The entry that a value names is certain when all
+//! entries have ids, so values wait in a file: as an id if the entry was appended already, else as
+//! text with the hash of the name.
 //!
-//! A worker makes a *block* of the values of an entry; the file has a record for each block.
+//! A worker makes a *block* of an entry's values; the file has a record for each block.
 
 use super::kept;
 use super::known::Forms;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use store::private;
 use store::{EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
 
-/// Whether values of a type and number become links in an entry of this RDN, so many as they are.
+/// Whether this number of values of a type become links in an entry with this RDN.
 pub(super) fn is_linked(
     schema: &Schema,
     (type_id, number): (TypeId, AttributeNumber),
@@ -33,11 +33,11 @@ pub(super) fn is_linked(
         && !rdn.values.iter().any(|(it, _)| it.type_id == type_id)
 }
 
-/// Bytes that a value takes in a block beside its text: the hash and its length.
+/// Bytes of a value in a block besides its text: the hash and the length.
 pub(super) const VALUE_BYTES: usize = 20;
 
-/// Appends the values of an attribute to a block, and their normal forms to others that are to be
-/// looked up, if any are.
+/// Appends the values of an attribute to a block, and their normal forms to `forms`, if they have
+/// to be looked up.
 pub(super) fn put<'v>(
     schema: &Schema,
     (type_id, number): (TypeId, AttributeNumber),
@@ -60,11 +60,11 @@ pub(super) fn put<'v>(
     block[at..at + 8].copy_from_slice(&count.to_le_bytes());
 }
 
-/// Appends the name of an entry, and returns its hash.
+/// Callback that appends the name of an entry and returns its hash.
 pub(super) type NameOf<'n> = dyn FnMut(&EntryView<'_>, &mut Vec<u8>) -> Result<u128, Failure> + 'n;
 
-/// Appends the links of an entry of the old database to a block. Members that are detached stay as
-/// the names they had, if deleted members do.
+/// Appends the links of an entry of the old database to a block. Detached members are kept as texts
+/// if the directory keeps deleted members.
 pub(super) fn put_stored(
     (schema, deleted): (&Schema, DeletedMembers),
     snapshot: &Snapshot<'_>,
@@ -106,7 +106,7 @@ pub(super) fn put_stored(
     Ok(())
 }
 
-/// Begins an attribute; returns where the number of its values goes.
+/// Begins an attribute; returns the offset for the number of its values.
 fn begin(number: AttributeNumber, block: &mut Vec<u8>) -> usize {
     block.extend_from_slice(&number.0.to_le_bytes());
     let at = block.len();
@@ -120,17 +120,17 @@ fn put_value(hash: u128, value: &[u8], block: &mut Vec<u8>) {
     block.extend_from_slice(value);
 }
 
-/// What waits, in a file.
+/// The file of waiting values.
 pub(super) struct Waiting {
     path: PathBuf,
     file: Option<BufWriter<File>>,
 }
 
-/// Bytes of the file that are written and read at once.
+/// Bytes written or read at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
 impl Waiting {
-    /// Keeps values in a file in this folder, should there be any.
+    /// Uses a file in this folder, which is created with the first value.
     pub fn new(folder: &Path) -> Waiting {
         Waiting {
             path: folder.join("links"),
@@ -138,7 +138,7 @@ impl Waiting {
         }
     }
 
-    /// Makes what is there outlive the process: bytes of the file.
+    /// Syncs the file, so that it outlives the process; returns its length in bytes.
     pub fn keep(&mut self) -> Result<u64, Failure> {
         let Some(file) = &mut self.file else {
             return Ok(0);
@@ -146,7 +146,7 @@ impl Waiting {
         kept::keep(file).map_err(failed)
     }
 
-    /// Goes on with what was kept.
+    /// Continues with an existing file.
     pub fn resume(folder: &Path, bytes: u64) -> Result<Waiting, Failure> {
         let mut waiting = Waiting::new(folder);
         if bytes > 0 {
@@ -159,7 +159,7 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// Keeps the block of an entry.
+    /// Appends the block of an entry.
     pub fn add(&mut self, id: EntryId, block: &[u8], names: &NameTable) -> Result<(), Failure> {
         if self.file.is_none() {
             let mut options = private::options();
@@ -173,8 +173,7 @@ impl Waiting {
         copy_resolved(id, block, names, file).map_err(failed)
     }
 
-    /// Gives all that waited to the target, when every entry has its id, unless `check` is against
-    /// it.
+    /// Passes all values to the target, now that every entry has its id; stops if `check` fails.
     pub fn finish(
         self,
         target: &mut Target<'_>,
@@ -258,7 +257,7 @@ fn copy_resolved(
     Ok(())
 }
 
-/// The entry, attribute and number of values of the next record; `None` at the end.
+/// Entry, attribute and number of values of the next record; `None` at the end.
 fn read_head(input: &mut impl Read) -> std::io::Result<Option<(EntryId, AttributeNumber, u64)>> {
     let (mut id, mut number, mut count) = ([0; 8], [0; 2], [0; 8]);
     match input.read_exact(&mut id) {
@@ -274,7 +273,7 @@ fn read_head(input: &mut impl Read) -> std::io::Result<Option<(EntryId, Attribut
     )))
 }
 
-/// Reads a value that named no entry when it came; returns the hash of the name.
+/// Reads a value that was kept as text; returns the hash of the name.
 fn read_text(input: &mut impl Read, text: &mut Vec<u8>) -> std::io::Result<u128> {
     let (mut hash, mut length) = ([0; 16], [0; 4]);
     input.read_exact(&mut hash)?;

@@ -1,10 +1,10 @@
-//! How far a long work is, for whoever waits for it.
+//! Progress and cancellation of long work.
 
 use state::stop::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What another thread may ask and tell a long work.
+/// Progress of long work, readable from other threads.
 #[derive(Debug, Default)]
 pub struct Meter {
     entries: AtomicU64,
@@ -16,32 +16,33 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Entries done so far.
+    /// Number of entries done.
     pub fn entries(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
 
-    /// Entries of the old database taken over so far.
+    /// Number of entries taken over from the old database.
     pub fn kept_entries(&self) -> u64 {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Bytes read or written so far, as they are stored (compressed, if they are).
+    /// Number of bytes read or written in stored form (compressed, if they are).
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How many entries there will be; 0 while nobody knows.
+    /// Expected number of entries; 0 if unknown.
     pub fn expected_entries(&self) -> u64 {
         self.expected.load(Ordering::Relaxed)
     }
 
-    /// All entries are done; what is left takes time, but no input.
+    /// Whether all entries are done, and only work without input is left.
     pub fn finishing(&self) -> bool {
         self.finishing.load(Ordering::Relaxed)
     }
 
-    /// Asks the work to stop, leaving everything as it was. What is nearly done is done.
+    /// Requests cancellation, which leaves everything unchanged. Work that is nearly done is
+    /// completed.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -67,12 +68,12 @@ impl Meter {
         self.finishing.store(true, Ordering::Relaxed);
     }
 
-    /// Set when it has been cancelled.
+    /// The flag that is set by cancellation.
     pub(crate) fn cancelled(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)
     }
 
-    /// An error when it has been cancelled; a source that waits for its input asks now and then.
+    /// Fails after cancellation; a source that waits for input calls this periodically.
     ///
     /// # Errors
     /// [`Failure::Cancelled`]

@@ -1,15 +1,15 @@
-//! Names of imported entries. Most entries have the superior of the one before, so superiors are
-//! remembered by their text and only the RDN is resolved.
+//! Resolves names of imported entries. Most entries have the superior of the previous one, so
+//! superiors are cached by text and only RDNs are resolved.
 
 use protocol::rdns;
 use schema::{Name, ResolvedRdn, Schema};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Superiors remembered.
+/// Maximum number of cached superiors.
 const SUPERIORS_MAX: usize = 4096;
 
-/// A resolver with its memory.
+/// A resolver with its cache.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     superiors: Vec<Superior>,
@@ -17,7 +17,7 @@ pub(super) struct Names {
     last: usize,
 }
 
-/// The name above some entries.
+/// A cached superior.
 #[derive(Debug)]
 struct Superior {
     text: Box<str>,
@@ -26,22 +26,22 @@ struct Superior {
     covered: bool,
 }
 
-/// The name of an entry.
+/// A resolved name of an entry.
 #[derive(Debug)]
 pub(super) struct Resolved<'d> {
     pub name: Name,
-    /// Stands for the name; see [`hash`].
+    /// Hash of the name, see [`hash`].
     pub hash: u128,
-    /// Stands for the superior's name.
+    /// Hash of the superior's name.
     pub superior: u128,
     pub rdn: ResolvedRdn,
     /// The RDN as spelled.
     pub spelled: &'d str,
-    /// The superior is known to lie in a naming context that needs no more attention.
+    /// Whether the superior is known to lie in an open naming context.
     pub covered: bool,
 }
 
-/// What stands for a name where names are compared.
+/// Hash by which names are compared.
 pub(super) fn hash(name: &Name) -> u128 {
     xxh3_128(name.bytes())
 }
@@ -67,7 +67,7 @@ impl Names {
         })
     }
 
-    /// Remembers that the superior of the name resolved last needs no more attention.
+    /// Marks the superior of the last resolved name as lying in an open naming context.
     pub fn cover(&mut self) {
         if let Some(superior) = self.superiors.get_mut(self.last) {
             superior.covered = true;
@@ -105,7 +105,7 @@ impl Names {
     }
 }
 
-/// The first RDN of a name as spelled, and the text after its separator.
+/// The first RDN of a name as spelled, and the text behind its separator.
 pub(super) fn split(dn: &str) -> Result<(&str, &str), String> {
     let special = |byte: u8| matches!(byte, b'\\' | b'"' | b';' | b'#');
     if !dn.bytes().any(special) {
@@ -120,7 +120,7 @@ pub(super) fn split(dn: &str) -> Result<(&str, &str), String> {
         None => return Err("dn: expected the name of an entry, got none".to_owned()),
         Some(first) => first.map_err(|error| format!("dn: {error}"))?,
     };
-    // The RDN is a part of the text, so the distance says where it ends.
+    // The RDN is a slice of the text, so the pointers' distance is its end.
     let end = first.spelled.as_ptr().addr() - dn.as_ptr().addr() + first.spelled.len();
     let above = dn.get(end..).unwrap_or_default().trim_start_matches(' ');
     let above = above.strip_prefix([',', ';']).unwrap_or(above);

@@ -1,4 +1,4 @@
-//! The threads of an import and what they share.
+//! The threads of an import and their shared state.
 
 use super::Meter;
 use super::checkpoint::Saved;
@@ -26,13 +26,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{BulkLoader, EntryId, Store};
 
-/// Entries of the old database in one piece.
+/// Number of entries of the old database in one piece.
 const STORED_ENTRIES: u64 = 512;
 
-/// The position of entries that `init` made.
+/// Position of the entries made by `pando init`.
 pub(super) const INITIAL_POSITION: u64 = 1;
 
-/// What the workers share.
+/// State shared by the workers.
 pub(super) struct Shared<'p> {
     pub plan: &'p Plan<'p>,
     pub line: Line<Item>,
@@ -41,23 +41,23 @@ pub(super) struct Shared<'p> {
     pub aliases: AtomicBool,
     pub referrals: AtomicBool,
     pub subentries: AtomicBool,
-    /// Added to the number of a piece for its stamps.
+    /// Number added to a piece's number for its stamps.
     pub first_stamp: u64,
-    /// The import adds to the old database, whose entries stay as they are.
+    /// Whether the import adds to the old database, whose entries are not read.
     pub keeps_old: bool,
     meter: &'p Meter,
     intake: Mutex<Intake>,
 }
 
-/// Where and how a new database is built.
+/// Location of a new database.
 pub(super) struct Site<'s> {
-    /// The folder of the new database.
+    /// Folder of the new database.
     pub folder: &'s Path,
-    /// Another one for sorting.
+    /// Another folder for sorting; `None` for the first.
     pub temporary: Option<&'s Path>,
-    /// What the import is about, if it makes checkpoints.
+    /// Description of the import, if it makes checkpoints.
     pub about: Option<&'s str>,
-    /// There is no new database: what comes is added to the old one.
+    /// Whether entries are added to the old database, so that there is no new one.
     pub keeps_old: bool,
 }
 
@@ -67,17 +67,17 @@ impl Site<'_> {
     }
 }
 
-/// Where pieces come from, and how many have come.
+/// Source of pieces, and counters of those taken.
 struct Intake {
-    /// The first id of the old database that is still to be read.
+    /// First id of the old database that is not read yet.
     next_stored: u64,
     source: Box<dyn Source>,
-    /// Pieces taken, and how many of them an interrupted import has done.
+    /// Number of pieces taken, and number done by an interrupted import.
     pieces: u64,
     done: u64,
-    /// Numbers given on the line.
+    /// Number of places taken on the line.
     numbers: u64,
-    /// Time between checkpoints, if there are to be any.
+    /// Time between checkpoints; `None` for no checkpoints.
     interval: Option<Duration>,
     last: Instant,
     has_checkpoint: bool,
@@ -90,7 +90,7 @@ impl Intake {
         has_more && self.interval.is_some_and(|it| self.last.elapsed() >= it)
     }
 
-    /// The next piece.
+    /// The next piece; `None` at the end.
     fn next(&mut self, last_id: u64, meter: &Meter) -> Result<Option<Task>, Failure> {
         if self.next_stored <= last_id {
             let from = self.next_stored;
@@ -99,14 +99,14 @@ impl Intake {
             return Ok(Some(Task::Stored { from, to }));
         }
         let given = self.source.next(meter);
-        // After a failure another worker would be told that the source has no more, and could
-        // end the line as if it were complete before this one reports.
+        // After a failure another worker could get the end of the source, and end the line as
+        // complete before this one reports.
         self.ended |= given.is_err();
         Ok(given?.map(Task::Given))
     }
 }
 
-/// What the load has left to do.
+/// Result of the load, for the rest of the import.
 pub(super) struct Outcome {
     pub entries: u64,
     pub rejected: u64,
@@ -116,11 +116,11 @@ pub(super) struct Outcome {
     pub missing_contexts: Vec<MissingContext>,
     pub replacements: Vec<Replacement>,
     pub broken: Vec<String>,
-    /// Later than the time of every entry.
+    /// A time later than that of every entry, in microseconds since 1970.
     pub time_us: u64,
 }
 
-/// Stops the line when a worker ends by a panic, so that nobody waits for it.
+/// Guard that stops the line if a worker panics, so that no thread waits for it.
 struct Guard<'l>(&'l Line<Item>);
 
 impl Drop for Guard<'_> {
@@ -169,7 +169,7 @@ pub(super) fn run<'o>(
             sequencer.add_initial(name, id);
         }
         let done = resumed.and_then(|()| sequence(&shared, &mut sequencer, site));
-        // Workers that wait, for their turn or for room, must not wait for ever.
+        // Wakes workers that wait for their turn or for room.
         shared.line.stop(None);
         done.map(|()| sequencer)
     })?;
@@ -177,7 +177,7 @@ pub(super) fn run<'o>(
     finish(plan, &shared, sequencer)
 }
 
-/// Where the import writes.
+/// The database to write to.
 fn target<'o>(
     plan: &Plan<'_>,
     old: &'o Store,
@@ -196,8 +196,8 @@ fn target<'o>(
     Ok(Target::New(Box::new(loader)))
 }
 
-/// Opens the naming contexts that an old database has entries in. Returns the base entries that
-/// `init` made, with the hashes of their names.
+/// Opens the naming contexts of the old database. Returns the base entries made by `pando init`,
+/// with the hashes of their names.
 fn open_contexts(shared: &Shared<'_>, old: &Store) -> Result<Vec<(u128, EntryId)>, Failure> {
     let mut initial = Vec::new();
     let mut reader = old.reader()?;
@@ -222,7 +222,7 @@ fn open_contexts(shared: &Shared<'_>, old: &Store) -> Result<Vec<(u128, EntryId)
     Ok(initial)
 }
 
-/// What the workers share, in the state that was saved, if any was.
+/// The workers' shared state, restored from a checkpoint if there is one.
 fn shared<'p>(
     plan: &'p Plan<'_>,
     source: Box<dyn Source>,
@@ -290,7 +290,7 @@ fn sequence(
             Item::Work(work) => *work,
             Item::Checkpoint(pause) => {
                 shared.checkpoint(&pause, sequencer, site)?;
-                // Whoever waited may have gone away.
+                // The waiting thread may have ended.
                 let _ = pause.kept.send(());
                 continue;
             }
@@ -304,12 +304,12 @@ fn sequence(
 }
 
 impl Shared<'_> {
-    /// An error when the import has been cancelled.
+    /// Fails after cancellation.
     pub fn check(&self) -> Result<(), Failure> {
         self.meter.check()
     }
 
-    /// Takes a piece, works on it and hands it on. False: there is no more to do.
+    /// Takes a piece, works on it and passes the result on; false if there are no more.
     fn step(&self, worker: &mut Worker<'_>) -> bool {
         let done = self.take().and_then(|taken| match taken {
             None => Ok(false),
@@ -365,7 +365,8 @@ impl Shared<'_> {
             return Ok(Some((number, task)));
         }
         intake.ended = true;
-        // Who has a checkpoint already goes on from here when the end is interrupted.
+        // If there is a checkpoint already, makes another at the end, so that an interrupted end
+        // resumes there.
         if intake.has_checkpoint && !self.pause(&mut intake) {
             return Ok(None);
         }
@@ -373,8 +374,8 @@ impl Shared<'_> {
         Ok(None)
     }
 
-    /// Waits until all pieces given out are done and kept, giving out none meanwhile. False:
-    /// nothing more is wanted.
+    /// Waits until all pieces given out are done and stored, giving out none meanwhile. False if
+    /// the import was stopped.
     fn pause(&self, intake: &mut Intake) -> bool {
         let (kept, is_kept) = channel();
         let number = intake.numbers;
@@ -391,7 +392,7 @@ impl Shared<'_> {
         is_kept
     }
 
-    /// Keeps everything that is done.
+    /// Writes a checkpoint of everything done.
     fn checkpoint(
         &self,
         pause: &Pause,
@@ -422,7 +423,7 @@ impl Shared<'_> {
     }
 }
 
-/// Writes what belongs to the database as a whole, and everything that has to be sorted.
+/// Writes the rows of the whole database, and everything that has to be sorted.
 fn finish<'o>(
     plan: &Plan<'_>,
     shared: &Shared<'_>,
@@ -438,7 +439,7 @@ fn finish<'o>(
     let counters = sequencer.counters();
     let (mut target, replacements, broken) = sequencer.into_parts(&schema)?;
     target.put_dictionary(&schema.dictionary_rows())?;
-    // Ids are new, and paging cookies of the old database hold old ones: a new key voids them.
+    // Ids are new and paging cookies contain ids of the old database: a new key invalidates them.
     let mut key = [0; 32];
     getrandom::fill(&mut key).expect("the operating system always has random bytes");
     target.put_meta(META_COOKIE_KEY, &key)?;
@@ -456,7 +457,7 @@ fn finish<'o>(
     for (key, last) in counters {
         target.put_meta(&key, &last.to_be_bytes())?;
     }
-    // The last chance to cancel: what is left takes no time.
+    // Last chance to cancel: the rest takes no time.
     let written = target.end(plan.position, shared.meter.cancelled())?;
     let outcome = Outcome {
         entries: tally.imported,

@@ -1,4 +1,4 @@
-//! What an import needs to know before it begins.
+//! Decisions and facts that precede an import.
 
 use super::{ImportOptions, WrittenTo};
 use schema::Schema;
@@ -9,31 +9,31 @@ use state::stop::Failure;
 use state::time;
 use store::{IndexDefinition, IndexSet, IndexState, Store};
 
-/// A database that is so many times as large as the input is added to. An entry added in the
-/// places of its keys costs about five times what it costs among those that are sorted; a member
-/// of a group costs less.
+/// Minimum ratio of database to input size for adding to the database. An entry inserted at the
+/// places of its keys costs about five times as much as one among sorted rows; a member of a group
+/// costs less.
 const DATABASE_SHARE: u64 = 8;
 
-/// Of the memory for sorting the input takes one part in so many at most: pages that change stay in
-/// memory until the end.
+/// Minimum ratio of sorting memory to input size for adding to the database, because changed pages
+/// stay in memory until the end.
 const MEMORY_SHARE: u64 = 4;
 
-/// The old database's rules and the marks that imported entries get.
+/// The old database's rules, and values for the stamps of imported entries.
 pub(super) struct Plan<'o> {
     pub options: &'o ImportOptions,
     pub threads: usize,
     pub catalog: Catalog,
-    /// Every index the configuration asks for.
+    /// Every index that the configuration defines.
     pub definitions: Vec<IndexDefinition>,
-    /// The last id of the old database.
+    /// Greatest entry id in the old database.
     pub last_id: u64,
-    /// The position of imported entries: one after the old database's.
+    /// Position of imported entries, one after the old database's.
     pub position: u64,
-    /// Microseconds since 1970; later than everything in the old database.
+    /// Time in microseconds since 1970, later than any in the old database.
     pub time_us: u64,
-    /// The same as a generalized time.
+    /// `time_us` as a generalized time.
     pub timestamp: String,
-    /// Who creates the entries: the administrator.
+    /// Name of the entries' creator, the administrator.
     pub by: String,
 }
 
@@ -79,7 +79,7 @@ impl<'o> Plan<'o> {
         })
     }
 
-    /// Goes on with the time of an import that was interrupted.
+    /// Takes the time of an interrupted import.
     pub fn set_time(&mut self, time_us: u64) {
         self.time_us = time_us;
         self.timestamp = time::generalized_time(time_us);
@@ -116,7 +116,7 @@ impl<'o> Plan<'o> {
             && self.definitions.iter().all(is_complete))
     }
 
-    /// The indexes under a schema that numbers more attributes.
+    /// The indexes, under a schema with more attribute numbers.
     pub fn indexes(&self, schema: &Schema) -> IndexSet {
         IndexSet {
             schema: schema.clone(),

@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// Writes rejected entries; the file is made with the first one.
+/// Writer of rejected entries; the file is created with the first one.
 #[derive(Debug)]
 pub(super) struct Rejects {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub(super) struct Rejects {
 }
 
 impl Rejects {
-    /// A file of this name is written anew when the first entry is rejected.
+    /// A writer for this path; an existing file is replaced when the first entry is rejected.
     pub fn new(path: &Path) -> Rejects {
         Rejects {
             path: path.to_owned(),
@@ -26,8 +26,7 @@ impl Rejects {
         }
     }
 
-    /// Adds an entry as LDIF with its place in the input (`people.ldif, line 7`) and what is wrong
-    /// with it.
+    /// Adds an entry as LDIF, with its place in the input (`people.ldif, line 7`) and the reason.
     pub fn put(&mut self, place: &str, reason: &str, ldif: &[u8]) -> Result<(), Failure> {
         self.count += 1;
         let mut text = Vec::with_capacity(ldif.len() + 100);
@@ -43,7 +42,7 @@ impl Rejects {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Makes what is there outlive the process: how many there are, and bytes of the file.
+    /// Syncs the file, so that it outlives the process; returns the number of entries and bytes.
     pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
         let Some(file) = &mut self.file else {
             return Ok((0, 0));
@@ -52,7 +51,7 @@ impl Rejects {
         Ok((self.count, bytes))
     }
 
-    /// Goes on with what was kept.
+    /// Continues an existing file.
     pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Rejects, Failure> {
         let mut rejects = Rejects::new(path);
         if count == 0 {
@@ -66,12 +65,12 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Writes everything out.
+    /// Flushes the file.
     pub fn finish(&mut self) -> Result<(), Failure> {
         let done = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
         done.map_err(|error| self.failed(error))
@@ -85,7 +84,7 @@ impl Rejects {
     }
 }
 
-/// An entry that did not come as LDIF.
+/// LDIF of an entry that was not given as LDIF.
 pub(super) fn ldif(dn: &str, values: &[LdifAttribute<'_>]) -> Vec<u8> {
     let writer = LdifWriter::default();
     let mut text = Vec::new();
@@ -96,7 +95,7 @@ pub(super) fn ldif(dn: &str, values: &[LdifAttribute<'_>]) -> Vec<u8> {
     text
 }
 
-/// An entry that is known only as a row.
+/// LDIF of an entry of which only the row is known.
 pub(super) fn stored(dn: &str, view: &store::EntryView<'_>) -> Vec<u8> {
     let attributes = view
         .attributes()

@@ -1,5 +1,5 @@
-//! Rules for values (`cn=rules,cn=config`) as the threads of an import see them: which rules an
-//! entry falls under, and which values it holds or must not share.
+//! Rules for values (`cn=rules,cn=config`) in an import: which ones apply to an entry, which values
+//! it holds, and which must be unique.
 
 use super::plan::Plan;
 use schema::{Name, Schema, TypeId};
@@ -8,30 +8,30 @@ use state::rules::{Numbers, Unique};
 use store::EntryView;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The rules that an entry falls under, by their places in the catalog.
+/// Rules that apply to an entry, by their indexes in the catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ruled {
-    /// Rules of unique values.
+    /// Unique rules.
     pub unique: Vec<u16>,
-    /// Rules whose number the entry asks for.
+    /// Rules from which the entry requests a number.
     pub numbers: Vec<u16>,
 }
 
 /// A value under a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// Stands for rule, attribute type and value.
+    /// Hash of rule, attribute type and value.
     pub key: u128,
-    /// No other entry may hold it.
+    /// Whether no other entry may hold it.
     pub alone: bool,
-    /// The entry holds it.
+    /// Whether the entry holds it.
     pub holds: bool,
 }
 
-/// Where a number is looked for: the rule of unique values, if it is one's, and the type.
+/// Where a number is looked up: a unique rule, if any, and the attribute type.
 pub(super) type Look = (Option<u16>, TypeId);
 
-/// The rules.
+/// The catalog's rules.
 #[derive(Clone, Copy)]
 pub(super) struct Rulebook<'p> {
     catalog: &'p Catalog,
@@ -62,7 +62,7 @@ impl<'p> Rulebook<'p> {
         &self.catalog.rules.numbers[usize::from(at)]
     }
 
-    /// The rules of unique values for an entry of this name.
+    /// The unique rules for an entry of this name.
     pub fn unique_for(self, name: &Name) -> Vec<u16> {
         let rules = (0..).zip(&self.catalog.rules.unique);
         rules
@@ -71,7 +71,7 @@ impl<'p> Rulebook<'p> {
             .collect()
     }
 
-    /// The rules of numbers for an entry of this name, whatever it is.
+    /// The rules of numbers for an entry of this name, regardless of its classes.
     pub fn numbers_for(self, name: &Name) -> Vec<u16> {
         let rules = (0..).zip(&self.catalog.rules.numbers);
         rules
@@ -80,8 +80,8 @@ impl<'p> Rulebook<'p> {
             .collect()
     }
 
-    /// Where a number of a type must not be found: in the type itself, and in those that share
-    /// their values with it under one of these rules.
+    /// Where a number of a type must not be in use: the type itself, and types that share unique
+    /// values with it under one of these rules.
     pub fn looks_for(self, schema: &Schema, type_id: TypeId, unique: &[u16]) -> Vec<Look> {
         let mut looks = vec![(None, type_id)];
         for at in unique {
@@ -94,7 +94,7 @@ impl<'p> Rulebook<'p> {
         looks
     }
 
-    /// Whether one of the object classes is the rule's or below it.
+    /// Whether one of the object classes is the rule's class or a subclass.
     pub fn is_of<'v>(
         self,
         schema: &Schema,
@@ -109,8 +109,8 @@ impl<'p> Rulebook<'p> {
         })
     }
 
-    /// Tells all claims of an entry under these rules of unique values, and the numbers it holds:
-    /// each with its type and value.
+    /// Calls `each` for the claims of an entry under these unique rules, and for the numbers it
+    /// holds, with type and value.
     pub fn each_claim(
         self,
         schema: &Schema,
@@ -161,7 +161,7 @@ impl<'p> Rulebook<'p> {
     }
 }
 
-/// What stands for a value: of a rule of unique values, or as a number of any entry.
+/// Hash of a value under a unique rule, or as a number of any entry; `None` if it equals no value.
 pub(super) fn key(
     schema: &Schema,
     rule: Option<u16>,
@@ -172,7 +172,7 @@ pub(super) fn key(
     scratch.clear();
     scratch.extend_from_slice(&rule.unwrap_or(u16::MAX).to_le_bytes());
     scratch.extend_from_slice(&of.0.to_le_bytes());
-    // A value without a normal form equals nothing.
+    // A value without a normal form equals no other.
     schema.normalise_equality(of, value, scratch).ok()?;
     Some(xxh3_128(scratch))
 }

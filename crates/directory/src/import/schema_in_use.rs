@@ -1,10 +1,10 @@
-//! The dictionary that grows while entries are read.
+//! The schema of an import, whose dictionary grows while entries are read.
 
 use schema::{AttributeNumber, Description, Schema};
 use std::sync::{Mutex, PoisonError};
 
-/// The newest schema. Numbers are given in the order of the input, so that equal inputs make equal
-/// databases: a worker asks for a new one only when all earlier pieces are worked.
+/// The newest schema. Attribute numbers are assigned in the order of the input, so that equal
+/// inputs make equal databases: a worker requests a new one when all earlier pieces are finished.
 #[derive(Debug)]
 pub(super) struct SchemaInUse {
     newest: Mutex<Schema>,
@@ -24,7 +24,7 @@ impl SchemaInUse {
             .clone()
     }
 
-    /// The number of a description, given now if it has none.
+    /// The number of a description, assigned now if it has none, and the schema that has it.
     pub fn number(&self, description: &Description) -> Result<(Schema, AttributeNumber), String> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         let (schema, number, _) = newest

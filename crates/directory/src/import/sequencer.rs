@@ -1,4 +1,4 @@
-//! The one place where order matters: ids, superiors, names and values that are taken.
+//! Decides in the order of the input: ids, superiors, and names and values in use.
 
 mod keep;
 mod rules;
@@ -20,21 +20,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use store::{EntryBuilder, EntryId, EntryView, Place, Preparer};
 
-/// Entries appended at once of those whose superior came late.
+/// Number of entries with late superiors that are appended at once.
 const LATE_ENTRIES: usize = 256;
 
-/// Entries that wait for their superiors, during the input.
+/// Name of the file for entries that wait for their superiors during the input.
 const ASIDE_FILE: &str = "aside-0";
 
-/// An entry that takes the place of one already written.
+/// An entry that replaces one already written.
 #[derive(Debug)]
 pub(super) struct Replacement {
     pub id: EntryId,
-    /// Its row, with the right superior in it.
+    /// Its row, with the right superior.
     pub row: Vec<u8>,
 }
 
-/// What came of the input's entries.
+/// Counts of the input's entries by result.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     pub imported: u64,
@@ -42,33 +42,33 @@ pub(super) struct Tally {
     pub rejected: u64,
 }
 
-/// Gives prospects their ids and appends them. What it knows from one piece to the next stands in
-/// checkpoints, see `keep.rs`.
+/// Gives prospects their ids and appends them. Its state between pieces is part of checkpoints, see
+/// `keep.rs`.
 pub(super) struct Sequencer<'s, 'o> {
     shared: &'s Shared<'s>,
     target: Target<'o>,
     rejects: Rejects,
     names: NameTable,
     holders: Holders,
-    /// Entries of the piece at hand that ask for numbers.
+    /// Entries of the current piece that request numbers.
     numbered: Vec<Waiting>,
     scratch: Vec<u8>,
     aside: Aside,
     links: links::Waiting,
-    /// Where entries are kept aside.
+    /// Folder for entries that wait.
     folder: PathBuf,
-    /// Checkpoints are made, so their files stay.
+    /// Whether checkpoints are made, so that their files must be kept.
     keeps: bool,
     checkpoints: u64,
     last: EntryId,
-    /// Entries that an imported one may replace, with their superiors.
+    /// Entries that an imported one may replace, with their superiors, by the hash of the name.
     replaceable: HashMap<u128, (EntryId, EntryId)>,
     replacements: Vec<Replacement>,
     tally: Tally,
-    /// Inputs that could not be read to their end, with the reasons.
+    /// Inputs that could not be read to the end, with the reasons.
     broken: Vec<String>,
     places: Vec<Option<Place>>,
-    /// Members of the old database that are texts, and whose names entries of the input have.
+    /// Texts in the old database that are names of input entries, with the hashes of the names.
     texts: Vec<(u128, EntryId)>,
 }
 
@@ -105,7 +105,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         }
     }
 
-    /// Appends a piece's entries; returns how many entries of the input it was.
+    /// Appends a piece's entries; returns the number of entries of the input.
     pub fn append(&mut self, mut work: Work) -> Result<u64, Failure> {
         self.learn(std::mem::take(&mut work.known));
         let mut places = std::mem::take(&mut self.places);
@@ -138,7 +138,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         Ok((imported + work.rejected.len()) as u64)
     }
 
-    /// Takes over what a worker has found in the old database.
+    /// Adds names that a worker found in the old database.
     fn learn(&mut self, known: Known) {
         for (name, id) in known.entries {
             if self.names.get(name).is_none() {
@@ -148,15 +148,15 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.texts.extend(known.texts);
     }
 
-    /// Says that the old database, which stays, has an entry that `init` made.
+    /// Records an entry of the old database that `pando init` made and an imported one may replace.
     pub fn add_initial(&mut self, name: u128, id: EntryId) {
         self.names.insert(name, id);
         self.replaceable.insert(name, (id, EntryId::ROOT));
     }
 
-    /// Appends the entries whose superior came after them, and rejects what is left without one.
+    /// Appends entries whose superior came later, and rejects those still without one.
     pub fn end(&mut self) -> Result<(), Failure> {
-        // Each pass finds the superiors that the pass before has appended.
+        // Each pass finds superiors that the previous one appended.
         for pass in 1.. {
             let left = Aside::new(&self.folder.join(format!("aside-{pass}")));
             let waiting = std::mem::replace(&mut self.aside, left);
@@ -173,7 +173,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.rejects.finish()
     }
 
-    /// What came of the input.
+    /// The counts of the input's entries.
     pub fn tally(&self) -> Tally {
         Tally {
             rejected: self.rejects.count(),
@@ -181,7 +181,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         }
     }
 
-    /// How far ranges of numbers are given away, with the keys under which that is kept.
+    /// The counters of ranges of numbers, with their keys.
     pub fn counters(&mut self) -> Vec<(Vec<u8>, u128)> {
         let (rulebook, schema) = (self.rulebook(), self.shared.schema.newest());
         self.holders
@@ -190,8 +190,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }
 
-    /// The target, which has everything now, entries to be replaced once it has finished, and
-    /// inputs that broke off.
+    /// The complete target, entries to replace after it is finished, and inputs that broke off.
     pub fn into_parts(
         mut self,
         schema: &Schema,
@@ -204,7 +203,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         Ok((self.target, self.replacements, self.broken))
     }
 
-    /// The place of a prospect; `None` if it has none yet, or never will.
+    /// The place of a prospect; `None` if it has to wait or is rejected.
     #[inline]
     fn place(
         &mut self,
@@ -258,14 +257,15 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         Ok(Some(Place { id, parent }))
     }
 
-    /// The next id, for this name.
+    /// Assigns the next id to this name.
     fn give_id(&mut self, name: u128) -> EntryId {
         self.last.0 += 1;
         self.names.insert(name, self.last);
         self.last
     }
 
-    /// An entry whose name is taken: it replaces what nobody wrote by hand, or is rejected.
+    /// Handles an entry whose name exists: it replaces an entry that the server made, or is
+    /// rejected.
     #[cold]
     fn repeated(
         &mut self,
@@ -298,7 +298,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.rejects.put(&place, reason, &text)
     }
 
-    /// Rejects an entry for a value that another one holds.
+    /// Rejects an entry because of a value that another one holds.
     #[cold]
     fn refuse(
         &mut self,
@@ -316,7 +316,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.rejects.put(&place, &reason, &text)
     }
 
-    /// A prospect on its own.
+    /// A prospect as a waiting entry.
     #[cold]
     fn waiting(&self, work: &Work, at: usize, prospect: &Prospect) -> Waiting {
         let ruled = prospect.ruled.as_deref();
@@ -336,7 +336,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         }
     }
 
-    /// Appends those of the entries whose superior is there, and puts the others aside.
+    /// Appends those entries whose superior exists, and puts the others aside.
     fn append_waiting(
         &mut self,
         all: impl Iterator<Item = Result<Waiting, Failure>>,
@@ -368,7 +368,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
             let claims = self.claims_of(&schema, &waiting.ruled.unique, &waiting.row)?;
             let conflict = self.holders.conflict(&claims, None);
             if let Some(conflict) = conflict.filter(|_| waiting.imported) {
-                // The holder may be among those that are not appended yet.
+                // The holder may be among the entries not appended yet.
                 self.target.append(&preparer.take(), &places)?;
                 places.clear();
                 let reason = self.reason(&waiting.ruled.unique, &waiting.row, conflict, None)?;
@@ -427,13 +427,13 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     }
 }
 
-/// The block of an entry's links.
+/// The block of an entry's links; `None` if it has none.
 fn block_of(work: &Work, at: usize) -> Option<&[u8]> {
     let found = work.links.binary_search_by_key(&at, |it| it.0).ok()?;
     Some(&work.links[found].1)
 }
 
-/// A row with another superior in it.
+/// The row with another superior.
 fn with_parent(row: &[u8], parent: EntryId) -> Result<Vec<u8>, Failure> {
     let view = EntryView::new(row)?;
     let mut builder = EntryBuilder::new(parent, view.rdn(), view.position());

@@ -1,11 +1,11 @@
-//! Entries that are made by the thread that imports them.
+//! Collects entries made by the thread that imports them.
 
 use super::source::EntrySink;
 use super::work::{Kind, Rejected};
 use super::worker::{Read, Refused, Worker};
 use std::borrow::Cow;
 
-/// Collects a made entry until it is whole.
+/// Collects a made entry until it is complete.
 pub(super) struct Sink<'w, 's> {
     worker: &'w mut Worker<'s>,
     /// Names of all entries.
@@ -13,9 +13,9 @@ pub(super) struct Sink<'w, 's> {
     start: usize,
     line: u64,
     bytes: Vec<u8>,
-    /// Where description and value of each value end in `bytes`.
+    /// Ends of description and value of each value in `bytes`.
     ends: Vec<(usize, usize)>,
-    /// No more entries are wanted.
+    /// Whether no more entries are wanted.
     pub stopped: bool,
 }
 
@@ -52,7 +52,7 @@ impl EntrySink for Sink<'_, '_> {
         let mut values = Vec::with_capacity(self.ends.len());
         let mut start = 0;
         for (middle, end) in &self.ends {
-            // It came as text.
+            // The description was given as text.
             let text = std::str::from_utf8(&self.bytes[start..*middle]).unwrap_or_default();
             values.push((text, Cow::Borrowed(&self.bytes[*middle..*end])));
             start = *end;

@@ -1,4 +1,4 @@
-//! Where entries come from: files and streams, or whatever makes pieces of entries.
+//! Sources of entries: files and streams, or generators.
 
 mod ber;
 mod files;
@@ -14,10 +14,10 @@ use protocol::ldif::LdifChunk;
 use state::stop::Failure;
 use std::sync::Arc;
 
-/// What a stream of entries holds.
+/// Format of a stream of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The first byte says which of the others.
+    /// Recognised by the first byte.
     Detect,
     /// LDIF content records (RFC 2849).
     Ldif,
@@ -27,8 +27,8 @@ pub enum Format {
     BareBer,
 }
 
-/// Gives out pieces of whole entries, which several threads work on at once. Only the giving out
-/// is done one piece at a time, so it should be cheap.
+/// Gives out pieces of whole entries, on which several threads work at once. Giving out is done one
+/// piece at a time, so it should be cheap.
 pub trait Source: Send {
     /// The next piece; `None` at the end.
     ///
@@ -36,8 +36,8 @@ pub trait Source: Send {
     /// The input cannot be read.
     fn next(&mut self, meter: &Meter) -> Result<Option<Piece>, Failure>;
 
-    /// What this source is made of, if another one of the same gives the same pieces: then an
-    /// import can go on where it was interrupted. Otherwise why not, as a sentence.
+    /// A description of the source, if another one with an equal description gives the same pieces:
+    /// then an interrupted import can resume. The error says why it cannot.
     ///
     /// # Errors
     /// It cannot be read again.
@@ -48,47 +48,47 @@ pub trait Source: Send {
 
 /// A piece of the input.
 pub struct Piece {
-    /// Where it comes from, for messages: a file name, mostly.
+    /// Origin of the piece, for messages: usually a file name.
     pub origin: Arc<str>,
-    /// What it holds.
+    /// The entries.
     pub content: Content,
 }
 
-/// What a piece holds.
+/// Content of a piece.
 pub enum Content {
     /// LDIF content records.
     Ldif(LdifChunk),
     /// Add requests.
     Ber {
-        /// One after the other.
+        /// The concatenated requests.
         requests: Vec<u8>,
-        /// Number of the first one in its stream, from 1.
+        /// Number of the first request in its stream, from 1.
         first: u64,
-        /// Where that one begins in its stream, if that is of use to a reader of rejects.
+        /// Offset of the first request in its stream; `None` if the stream cannot be read again.
         offset: Option<u64>,
-        /// Without an LDAPMessage around each.
+        /// Whether they are bare, without LDAPMessages.
         bare: bool,
     },
-    /// A stream of add requests cannot be read on, which ends it, and it alone.
+    /// A stream of add requests cannot be read on; other streams continue.
     Broken {
-        /// Number of the request that cannot be read, from 1.
+        /// Number of the unreadable request, from 1.
         number: u64,
-        /// Where that one begins in its stream.
+        /// Offset of that request in its stream.
         offset: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Entries made by the thread that works on the piece.
+    /// Entries made by the thread that imports them.
     Made {
-        /// Makes them.
+        /// Makes the entries.
         make: Make,
-        /// Number of the first one, from 1.
+        /// Number of the first entry, from 1.
         first: u64,
     },
 }
 
 impl Content {
-    /// Bytes of memory that it takes, roughly.
+    /// Approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Content::Ldif(chunk) => chunk.text.len(),
@@ -98,18 +98,18 @@ impl Content {
     }
 }
 
-/// Makes entries and gives them to the sink; an error says why that is impossible.
+/// Makes entries and passes them to the sink; an error says why that is impossible.
 pub type Make = Box<dyn FnOnce(&mut dyn EntrySink) -> Result<(), String> + Send>;
 
-/// Takes made entries.
+/// Receiver of made entries.
 pub trait EntrySink {
     /// Begins an entry of this name.
     fn begin(&mut self, dn: &str);
-    /// Adds a value to it.
+    /// Adds a value to the current entry.
     fn value(&mut self, description: &str, value: &[u8]);
-    /// Ends it.
+    /// Ends the current entry.
     ///
     /// # Errors
-    /// No more are wanted.
+    /// No more entries are wanted.
     fn end(&mut self) -> Result<(), String>;
 }

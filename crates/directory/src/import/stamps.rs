@@ -1,4 +1,4 @@
-//! The operational attributes that imported entries get when they bring none.
+//! Operational attributes for imported entries that have none.
 
 use super::plan::Plan;
 use state::time::{change_sequence_number, uuid_text};
@@ -6,7 +6,7 @@ use state::time::{change_sequence_number, uuid_text};
 /// Length of a change sequence number up to its counter.
 const COUNTER_AT: usize = 23;
 
-/// Makes them for one worker.
+/// Stamps made by one worker.
 #[derive(Debug)]
 pub(super) struct Stamps {
     csn: String,
@@ -21,13 +21,13 @@ impl Stamps {
         }
     }
 
-    /// Goes on with another piece: its number gives its entries a microsecond of their own.
+    /// Begins another piece, whose number gives its entries a microsecond of their own.
     pub fn begin(&mut self, plan: &Plan<'_>, piece: u64) {
         self.csn = change_sequence_number(plan.time_us + piece, 0, 0);
         self.counter = 0;
     }
 
-    /// Goes on with the next entry of the piece.
+    /// Moves to the next entry of the piece.
     pub fn next(&mut self) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut digits = [0; 6];
@@ -39,7 +39,7 @@ impl Stamps {
         self.csn.replace_range(COUNTER_AT..COUNTER_AT + 6, text);
     }
 
-    /// The change sequence number of the entry.
+    /// Change sequence number of the current entry.
     pub fn csn(&self) -> &str {
         &self.csn
     }

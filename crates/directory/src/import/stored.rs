@@ -1,4 +1,4 @@
-//! The links of an entry of the old database, which get new ids as entries do.
+//! Links of the old database's entries, whose ids change as those of the entries do.
 
 use super::links;
 use super::names::Names;
@@ -7,8 +7,8 @@ use state::execute::DeletedMembers;
 use state::stop::Failure;
 use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
 
-/// The block of an entry's links. Values from before there were links become links, too: then the
-/// row without them is in the builder, and the answer says so.
+/// The block of an entry's links. Values stored in the row before there were links become links
+/// too; the result then says that the builder holds the row without them.
 pub(super) fn links_of(
     (schema, deleted): (&Schema, DeletedMembers),
     names: &mut Names,

@@ -1,4 +1,4 @@
-//! Which names there are: hashes of normalised names and the ids behind them, 16 bytes each.
+//! Table of names: hashes of normalised names with entry ids, 16 bytes each.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -10,23 +10,24 @@ use xxhash_rust::xxh3::Xxh3;
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Bits of an id in a slot; the rest of its word holds more of the hash.
+/// Bits of an id in a slot; the rest of the word holds more bits of the hash.
 const ID_BITS: u32 = 40;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
 
-/// An open-addressing table. 88 bits of the hash are compared: among a billion names two of equal
-/// bits are less likely than one in a hundred million.
+/// An open-addressing hash table. 88 bits of the hash are compared: with a billion names, a
+/// collision is less likely than one in a hundred million.
 #[derive(Debug)]
 pub(super) struct NameTable {
-    /// (upper half of the hash, rest of the hash and id). Id 0: empty. A power of two of them.
+    /// Upper half of the hash, and rest of the hash with the id. Id 0 marks an empty slot. The
+    /// length is a power of two.
     slots: Vec<(u64, u64)>,
     used: usize,
-    /// Slots that were looked at.
+    /// Number of slots looked at, for tests.
     #[cfg(test)]
     probes: std::cell::Cell<u64>,
 }
 
-/// Slots of a table without names.
+/// Number of slots of an empty table.
 const SLOTS_MIN: usize = 1 << 12;
 
 impl NameTable {
@@ -34,7 +35,7 @@ impl NameTable {
         NameTable::with_room(0)
     }
 
-    /// A table of the size that it has when so many names were added one by one.
+    /// A table with the size it has after adding this number of names one by one.
     fn with_room(names: u64) -> NameTable {
         let mut slots = SLOTS_MIN as u64;
         while !has_room(names, slots) {
@@ -48,7 +49,7 @@ impl NameTable {
         }
     }
 
-    /// The entry of this name.
+    /// The entry with this name; `None` if there is none.
     #[inline]
     pub fn get(&self, name: u128) -> Option<EntryId> {
         let at = self.find(name);
@@ -66,7 +67,7 @@ impl NameTable {
         self.used += 1;
     }
 
-    /// Writes all names to a file and syncs it; says how many there are, and a checksum.
+    /// Writes all names to a file and syncs it; returns their number and a checksum.
     pub fn save(&self, path: &Path) -> std::io::Result<(u64, u64)> {
         let mut file = BufWriter::with_capacity(BUFFER_BYTES, private::create(path)?);
         let mut sum = Xxh3::new();
@@ -82,9 +83,9 @@ impl NameTable {
         Ok((self.used as u64, sum.digest()))
     }
 
-    /// Reads what was saved. Names stand in the order of their slots, so the table must be as large
-    /// as the one that was saved: in a smaller one they would fill the slots from the first on,
-    /// each name behind all that came before it.
+    /// Reads a saved table. Names are in the order of their slots, so the table must be as large as
+    /// the saved one: in a smaller one they would fill the first slots, each name behind all
+    /// earlier ones.
     pub fn load(path: &Path, count: u64, checksum: u64) -> std::io::Result<NameTable> {
         let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
         let mut sum = Xxh3::new();
@@ -95,7 +96,7 @@ impl NameTable {
             sum.update(&row);
             let number = u128::from_le_bytes(row);
             let (high, rest) = (number as u64, (number >> 64) as u64);
-            // The bits of the hash below those that are kept are not looked at.
+            // Lower bits of the hash are neither stored nor compared.
             let name = u128::from(high) << 64 | u128::from(rest >> ID_BITS);
             table.insert(name, EntryId(rest & ID_MASK));
         }
@@ -105,7 +106,7 @@ impl NameTable {
         }
     }
 
-    /// The slot of a name, or the empty one where it belongs.
+    /// Index of a name's slot, or of the empty slot for it.
     #[inline]
     fn find(&self, name: u128) -> usize {
         let (high, rest) = ((name >> 64) as u64, rest(name));
@@ -137,12 +138,12 @@ impl NameTable {
     }
 }
 
-/// Whether slots are enough for so many names: an eighth of them stays empty.
+/// Whether this number of slots suffices: an eighth stays empty.
 fn has_room(names: u64, slots: u64) -> bool {
     names * 8 <= slots * 7
 }
 
-/// The part of the hash that shares a word with the id.
+/// The bits of the hash that share a word with the id.
 fn rest(name: u128) -> u64 {
     (name as u64) << ID_BITS
 }
@@ -160,7 +161,7 @@ mod tests {
     fn what_was_saved_is_read_with_as_few_looks() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("names");
-        // Just before and after the table grows, and halfway.
+        // Just before and after the table grows, and between.
         for names in [0_u64, 3584, 3585, 114_688, 114_689, 150_000] {
             let mut table = NameTable::new();
             (1..=names).for_each(|id: u64| table.insert(xxh3_128(&id.to_le_bytes()), EntryId(id)));

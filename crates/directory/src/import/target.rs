@@ -1,5 +1,5 @@
-//! Where an import writes: into a new database beside the old one, or into the old one by one
-//! transaction. Nothing of either is visible before the end, and after a crash nothing of it was.
+//! Target of an import: a new database beside the old one, or one transaction on the old one.
+//! Neither is visible before its end, and a crash leaves no trace of it.
 
 use super::table::NameTable;
 use schema::{AttributeNumber, DictionaryRow};
@@ -15,11 +15,11 @@ pub(super) enum Target<'s> {
     Old(Box<Batch<'s>>),
 }
 
-/// A database with all entries, and what only the end of an import knows is still missing.
+/// A database with all entries, which lacks only data known at the end of the import.
 pub(super) enum Written<'s> {
-    /// Not in its place yet.
+    /// A new database that has not replaced the old one yet.
     New(Finished),
-    /// Not committed yet.
+    /// A transaction that is not committed yet.
     Old(Box<Batch<'s>>),
 }
 
@@ -36,7 +36,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// The row of an entry.
+    /// The row of an entry; `None` if there is none.
     pub fn entry(&mut self, id: EntryId) -> Result<Option<Vec<u8>>, store::Error> {
         match self {
             Target::New(loader) => loader.entry(id),
@@ -47,7 +47,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Gives an entry the set of an attribute; its members are in no order.
+    /// Adds the set of an attribute to an entry; the members may be in any order.
     pub fn add_links(
         &mut self,
         id: EntryId,
@@ -63,7 +63,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// The id of a text that names no entry, as a member. Each text is asked for once.
+    /// The id of a text in groups. Must be called once for each text.
     pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> Result<EntryId, store::Error> {
         match self {
             Target::New(loader) => Ok(loader.add_text(text, normal)),
@@ -71,7 +71,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Makes entries members where their names were members as texts before the import.
+    /// Replaces texts in groups by entries with those names.
     pub fn take_places(
         &mut self,
         texts: &[(u128, EntryId)],
@@ -88,7 +88,7 @@ impl<'s> Target<'s> {
         Ok(())
     }
 
-    /// Stores dictionary rows: all that entries have used.
+    /// Stores the dictionary rows that entries use.
     pub fn put_dictionary(&mut self, rows: &[DictionaryRow]) -> Result<(), store::Error> {
         match self {
             Target::New(loader) => loader.put_dictionary(rows),
@@ -104,8 +104,8 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Sets the position of the state, unless `cancelled` is set. Who follows the directory cannot
-    /// be told of an import change by change: the history begins anew.
+    /// Sets the position of the state, unless `cancelled` is set. The history begins anew, because
+    /// followers cannot get an import change by change.
     pub fn end(self, position: u64, cancelled: Arc<AtomicBool>) -> Result<Written<'s>, Failure> {
         match self {
             Target::New(mut loader) => {
@@ -123,7 +123,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Makes everything outlive the process; what the target has to be given to go on.
+    /// Syncs everything; returns the target's state for resuming.
     pub fn checkpoint(&mut self) -> Result<Vec<u8>, store::Error> {
         match self {
             Target::New(loader) => loader.checkpoint(),
@@ -133,7 +133,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// A checkpoint is in force.
+    /// Records that a checkpoint is in force.
     pub fn checkpoint_kept(&mut self) {
         if let Target::New(loader) = self {
             loader.checkpoint_kept();

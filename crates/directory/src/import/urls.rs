@@ -1,16 +1,16 @@
-//! Values that stand in files of their own (RFC 2849: `jpegPhoto:< file:///photos/ada.jpg`).
+//! Values in files of their own (RFC 2849: `jpegPhoto:< file:///photos/ada.jpg`).
 //!
-//! Only read when that is asked for: whoever wrote the LDIF chooses which files of this machine
-//! become values of the directory.
+//! Read only on request, because the author of the LDIF chooses which files of this machine become
+//! values in the directory.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Larger files are no values: no message would carry them.
+/// Maximum size of a file in bytes; a larger value would fit no message.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
 
-/// Appends the octets of the file that a URL names, or says why not.
+/// Appends the content of the file that a URL names; the error says why that is impossible.
 pub(super) fn read(url: &str, out: &mut Vec<u8>) -> Result<(), String> {
     let path = path_of(url)?;
     let failed = |error| format!("cannot read '{}': {error}", path.display());
@@ -27,13 +27,13 @@ pub(super) fn read(url: &str, out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Says that files are not read.
+/// Refuses to read files.
 pub(super) fn refuse(url: &str, _: &mut Vec<u8>) -> Result<(), String> {
     let why = "files are read only when asked for (--file-urls)";
     Err(format!("expected a value, got the URL '{url}': {why}"))
 }
 
-/// Opens an ordinary file: a FIFO could make the import wait for ever.
+/// Opens a regular file; a FIFO could block the import forever.
 fn open(path: &Path) -> std::io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("expected an ordinary file"));
@@ -55,7 +55,7 @@ fn path_of(url: &str) -> Result<PathBuf, String> {
     decoded(path).map(PathBuf::from).ok_or_else(expected)
 }
 
-/// The text without its percent-encoding (RFC 3986 §2.1).
+/// The text without percent-encoding (RFC 3986 §2.1); `None` if that is malformed.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,29 +1,28 @@
-//! Object-class checks, remembered: entries with the same classes and the same attributes get the
-//! same verdict.
+//! Cached object class checks: entries with equal classes and attribute types have one verdict.
 
 use schema::{ClassId, ClassKind, EntryShape, Schema, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Verdicts remembered. More kinds of entries than this are rare; then all are forgotten at once.
+/// Maximum number of cached verdicts. More kinds of entries are rare; then the cache is cleared.
 const VERDICTS_MAX: usize = 4096;
 
-/// What is known about entries of one shape.
+/// Result of the check of entries with one shape (classes and attribute types).
 #[derive(Debug, Clone)]
 pub(super) struct Verdict {
-    /// The structural object class's name; `None` when there is none and nobody checks.
+    /// Name of the structural object class; `None` if there is none and checks are off.
     pub structural: Option<Arc<str>>,
-    /// The first names of the classes, where the entry says some of them otherwise.
+    /// First names of the classes; `None` if the entry uses these already.
     pub classes: Option<Arc<[Box<[u8]>]>>,
     pub is_alias: bool,
     pub is_referral: bool,
     pub is_subentry: bool,
 }
 
-/// A memory of verdicts.
+/// The cache.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
-    /// The shape asked about, being put together.
+    /// Buffer for the shape being looked up.
     key: Vec<u8>,
     last: Vec<u8>,
     of_last: Option<Result<Verdict, Arc<str>>>,
@@ -123,7 +122,8 @@ fn check_distinct(schema: &Schema, classes: &[&[u8]]) -> Result<(), Arc<str>> {
     Ok(())
 }
 
-/// The structural class without subclasses among those given, if the schema knows any.
+/// The given structural class that has no subclass among the given ones; `None` if the schema knows
+/// none.
 fn lowest_structural(schema: &Schema, classes: &[&[u8]]) -> Option<Arc<str>> {
     let known = classes
         .iter()

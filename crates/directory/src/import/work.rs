@@ -1,4 +1,4 @@
-//! What workers are given and what they hand to the sequencer.
+//! Tasks of workers, and their results for the sequencer.
 
 use super::known::Known;
 use super::rulebook::{Claim, Ruled};
@@ -7,51 +7,51 @@ use std::ops::Range;
 use std::sync::mpsc::Sender;
 use store::Prepared;
 
-/// What a worker is to do.
+/// A task of a worker.
 pub(super) enum Task {
     /// Read a piece of the input.
     Given(Piece),
-    /// Take over the entries of the old database with these ids.
+    /// Take over entries of the old database, by id.
     Stored { from: u64, to: u64 },
 }
 
-/// What goes along the line.
+/// An item on the line.
 pub(super) enum Item {
     Work(Box<Work>),
-    /// Everything before it is to be kept; nothing after it has begun.
+    /// Store everything before it; no later task has begun.
     Checkpoint(Pause),
 }
 
-/// A moment at which nothing is under way.
+/// A moment without unfinished tasks.
 pub(super) struct Pause {
-    /// Pieces of the input that are done.
+    /// Number of pieces done.
     pub pieces: u64,
-    /// Numbers that stamps have used.
+    /// Number of stamps used.
     pub stamps: u64,
-    /// Told when everything is kept.
+    /// Signalled when everything is stored.
     pub kept: Sender<()>,
 }
 
-/// What came of a task.
+/// Result of a task.
 pub(super) struct Work {
     pub origin: Origin,
     pub text: Text,
     pub prepared: Prepared,
     /// One for each prepared entry.
     pub entries: Vec<Prospect>,
-    /// What entries claim under rules for values, those of each entry together.
+    /// Claims of the entries under rules for values, grouped by entry.
     pub claims: Vec<Claim>,
     pub rejected: Vec<Rejected>,
-    /// The input it comes from cannot be read on.
+    /// Whether its input cannot be read on.
     pub broken: bool,
-    /// Blocks of values that become links, each with the place of its entry; in this order.
+    /// Blocks of values that become links, with the indexes of their entries, in order.
     pub links: Vec<(usize, Vec<u8>)>,
-    /// What the old database has of names in this piece, when it stays.
+    /// Names of this piece found in the old database, if the import adds to it.
     pub known: Known,
 }
 
 impl Work {
-    /// Bytes of memory that it takes, roughly.
+    /// Approximate memory in bytes.
     pub fn bytes(&self) -> usize {
         let text = match &self.text {
             Text::Ldif(text) | Text::Names(text) => text.capacity(),
@@ -64,16 +64,16 @@ impl Work {
     }
 }
 
-/// Where a piece comes from.
+/// Origin of a piece.
 pub(super) struct Origin {
-    /// And how its entries are counted: `people.ldif, line`.
+    /// Text before an entry's number: `people.ldif, line`.
     pub text: String,
-    /// Where it begins in its stream, if that is of use to whoever looks there.
+    /// Offset of the piece in its stream; `None` if it is of no use.
     pub offset: Option<u64>,
 }
 
 impl Origin {
-    /// Names an entry by its line or number, and its place in the piece.
+    /// Names an entry by its line or number, and by its offset.
     pub fn of(&self, line: u64, at: usize) -> String {
         let text = &self.text;
         match self.offset {
@@ -83,50 +83,50 @@ impl Origin {
     }
 }
 
-/// The text of a piece, to show an entry that is rejected later.
+/// The text of a piece, for showing an entry that is rejected later.
 pub(super) enum Text {
     Ldif(Vec<u8>),
     Ber {
         requests: Vec<u8>,
         bare: bool,
     },
-    /// Names of entries, one behind the other.
+    /// Concatenated names of entries.
     Names(Vec<u8>),
 }
 
 /// An entry that may go into the database.
 #[derive(Debug, Clone)]
 pub(super) struct Prospect {
-    /// Stands for its name.
+    /// Hash of its name.
     pub name: u128,
-    /// Stands for its superior's name; `None` for a naming context.
+    /// Hash of its superior's name; `None` for a naming context.
     pub superior: Option<u128>,
     pub kind: Kind,
-    /// Where it stands in the piece's text.
+    /// Its range in the piece's text.
     pub place: Range<usize>,
     /// Line or number in its source.
     pub line: u64,
-    /// Its claims in the work.
+    /// Its range in the work's claims.
     pub claims: Range<usize>,
-    /// The rules for values that it falls under, if any.
+    /// Rules for values that apply to it; `None` if none do.
     pub ruled: Option<Box<Ruled>>,
 }
 
-/// How an entry came about.
+/// Origin of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The input has it.
+    /// From the input.
     Imported,
-    /// The old database has it.
+    /// From the old database.
     Kept,
-    /// The old database has it because `init` made it: an imported one replaces it.
+    /// From the old database and made by `pando init`: an imported one replaces it.
     Initial,
-    /// It was missing above an imported one, which replaces it when it comes.
+    /// Created above an imported one; an imported one replaces it.
     Created,
 }
 
 impl Kind {
-    /// Whether the old database has it.
+    /// Whether it comes from the old database.
     pub fn is_kept(self) -> bool {
         matches!(self, Kind::Kept | Kind::Initial)
     }
@@ -136,9 +136,9 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Rejected {
     pub line: u64,
-    /// Where it stands in the piece.
+    /// Index of its place in the piece.
     pub at: usize,
     pub reason: String,
-    /// As LDIF.
+    /// The entry as LDIF.
     pub text: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! One thread's share of an import: pieces of input become prepared entries.
+//! One thread of an import: makes prepared entries of pieces of the input.
 
 mod pieces;
 mod rules;
@@ -29,10 +29,10 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use store::{EntryBuilder, EntryId, Preparer, Reader};
 
-/// Bytes of entries of the old database, and of their links, that are taken at once.
+/// Bytes of old entries and their links that are taken over at once.
 const STORED_BYTES: usize = 4 << 20;
 
-/// One entry of the input, before anything is known about it.
+/// One entry of the input, before any check.
 pub(super) struct Read<'r> {
     pub dn: &'r str,
     pub values: &'r [LdifAttribute<'r>],
@@ -40,9 +40,9 @@ pub(super) struct Read<'r> {
     pub line: u64,
 }
 
-/// Why an entry does not become a prospect.
+/// Reason why an entry does not become a prospect.
 pub(super) enum Refused {
-    /// Its own fault.
+    /// The entry is invalid.
     Entry(String),
     Stopped,
 }
@@ -59,7 +59,7 @@ impl From<Stopped> for Refused {
     }
 }
 
-/// A worker with everything it remembers between entries.
+/// A worker with its caches.
 pub(super) struct Worker<'s> {
     shared: &'s Shared<'s>,
     reader: Reader,
@@ -67,7 +67,7 @@ pub(super) struct Worker<'s> {
     names: Names,
     contexts: Vec<Name>,
     slots: Slots,
-    /// The slots of the entry before, by group: mostly those of the next one.
+    /// Slots of the previous entry by group; most recur in the next one.
     before: Vec<usize>,
     groups: Vec<Group>,
     composer: Composer,
@@ -80,7 +80,7 @@ pub(super) struct Worker<'s> {
     claims: rules::Claims,
     links: Vec<(usize, Vec<u8>)>,
     known: Known,
-    /// The superior that was looked up last, by its hash.
+    /// Hash of the superior that was looked up last.
     superior_known: Option<u128>,
     pub rejected: Vec<Rejected>,
 }
@@ -115,7 +115,8 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Does one task, or a beginning of it and what is left; `None` when nothing more is wanted.
+    /// Works on a task. Returns the result, and the rest of the task if it is too large for one
+    /// result; `None` if the import was stopped.
     pub fn work(
         &mut self,
         number: u64,
@@ -157,8 +158,8 @@ impl<'s> Worker<'s> {
         Ok(Some((work, rest)))
     }
 
-    /// Takes entries of the old database as they are. When they take much, those from an id on are
-    /// left for the next time.
+    /// Takes over entries of the old database unchanged. If they are large, returns the id from
+    /// which to continue.
     fn stored(&mut self, from: u64, to: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
         let mut names = Vec::new();
         let (mut bytes, mut rest) = (0, None);
@@ -294,8 +295,8 @@ impl<'s> Worker<'s> {
         Ok(())
     }
 
-    /// Looks for an entry of the input, the one above it and its members in the old database, if
-    /// that stays.
+    /// Looks up an input entry, its superior and its members in the old database, if the import
+    /// adds to it.
     fn look_up(&mut self, resolved: &Resolved<'_>, forms: Option<Forms>) -> Result<(), Refused> {
         let looked_up = forms.map_or(Ok(()), |forms| self.look_up_in_old(resolved, forms));
         looked_up.map_err(|error| {
@@ -322,7 +323,7 @@ impl<'s> Worker<'s> {
         self.known.look_up_all(&snapshot, forms)
     }
 
-    /// Remembers what kinds of entries there are.
+    /// Records whether there are aliases, referrals and subentries.
     fn note(&self, verdict: &Verdict) {
         for (is, flag) in [
             (verdict.is_alias, &self.shared.aliases),
@@ -335,8 +336,8 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// What the first entry below a superior asks for: is it in a naming context, and has that a
-    /// base entry?
+    /// Checks, for the first entry below a superior, that it lies in a naming context, and that the
+    /// context has a base entry.
     #[cold]
     fn enter_context(&mut self, resolved: &Resolved<'_>, read: &Read<'_>) -> Result<(), Refused> {
         let plan = self.shared.plan;
@@ -365,15 +366,15 @@ impl<'s> Worker<'s> {
             .parent()
             .is_some_and(|it| contexts.is_open(&it));
         if parent_inside {
-            // Found again by its text: creating superiors has moved the memory on.
+            // Resolved again, because creating superiors has changed the cache.
             let _ = self.names.resolve(&self.schema, read.dn);
             self.names.cover();
         }
         Ok(())
     }
 
-    /// Makes the entries that are missing above the first one of a context, from the context's
-    /// own, which has `depth` RDNs, downwards.
+    /// Creates the missing superiors of the first entry of a context, from the context's own entry,
+    /// whose name has `depth` RDNs, downwards.
     fn create_superiors(&mut self, read: &Read<'_>, depth: usize) -> Result<(), Refused> {
         for dn in superiors(read.dn, depth) {
             let classes = classes_for(&dn).iter();
@@ -383,7 +384,7 @@ impl<'s> Worker<'s> {
             let created = Read {
                 dn: &dn,
                 values: &values,
-                // Should it ever be rejected, then with the entry it was created for.
+                // If it is ever rejected, the text of the entry it was created for is shown.
                 place: read.place.clone(),
                 line: read.line,
             };
@@ -393,7 +394,7 @@ impl<'s> Worker<'s> {
     }
 }
 
-/// What the store keeps an entry's name under.
+/// The key under which the store keeps an entry's name.
 fn row_name<'n>(resolved: &'n Resolved<'_>, is_context: bool) -> &'n [u8] {
     if is_context {
         resolved.name.bytes()

@@ -1,35 +1,35 @@
-//! What the writer tells of itself: commits and their sizes, the log, the index being built, and
-//! when each state of the directory was the newest.
+//! Metrics of the writer: commits and their sizes, the log, the current index build, and the times
+//! at which snapshots were the newest.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::JournalState;
 
-/// Sizes of commits are counted in classes: 1, 2 to 3, 4 to 7, and so on; the last one is open.
+/// Number of size classes of commits: 1, 2 to 3, 4 to 7, and so on; the last has no upper limit.
 const CLASSES: usize = 14;
-/// Moments that are remembered; of older snapshots it is only known that they are older.
+/// Maximum number of remembered moments; of older snapshots only a minimum age is known.
 const MOMENTS_MAX: usize = 4_096;
-/// Moments are at least so far apart.
+/// Minimum time between two remembered moments, in microseconds.
 const APART_US: u64 = 1_000_000;
 
-/// Written by the writer thread, read by whoever looks.
+/// Metrics written by the writer thread and read by any.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     writes: AtomicU64,
     sizes: [AtomicU64; CLASSES],
-    /// Bytes of the log; 0 without one.
+    /// Size of the log in bytes; 0 without a log.
     log_bytes: AtomicU64,
-    /// When the checkpoint in force was made; 0 without a log.
+    /// Time of the last checkpoint in microseconds since 1970; 0 without a log.
     checkpoint_us: AtomicU64,
     rest: Mutex<Rest>,
 }
 
 #[derive(Debug, Default)]
 struct Rest {
-    /// States of the directory and when they were committed, oldest first.
+    /// Versions with the times of their commits, oldest first.
     moments: VecDeque<(u64, u64)>,
-    /// The newest state and when it was committed, whether or not it is among them.
+    /// The newest version and the time of its commit, remembered or not.
     newest: (u64, u64),
     build: Option<Build>,
 }
@@ -39,17 +39,17 @@ struct Rest {
 pub(crate) struct Build {
     /// The attribute type.
     pub attribute: String,
-    /// Entries looked at, of `total`.
+    /// Number of entries read; `total` is the number to read.
     pub done: u64,
     pub total: u64,
-    /// Entries looked at when this process began, and when that was.
+    /// Number of entries read when this process began the build, and the time.
     began: (u64, u64),
-    /// When the last slice ended.
+    /// End of the last slice.
     until_us: u64,
 }
 
 impl Build {
-    /// Entries looked at in a second, on the average of this process.
+    /// Entries read per second, on average in this process.
     pub fn rate(&self) -> u64 {
         let took_us = self.until_us.saturating_sub(self.began.1).max(1);
         let looked_at = self.done.saturating_sub(self.began.0);
@@ -58,7 +58,7 @@ impl Build {
 }
 
 impl Commits {
-    /// A transaction with so many writes made this state of the directory.
+    /// Counts a commit of `writes` writes that made this version.
     pub fn committed(&self, writes: u64, version: u64, now_us: u64) {
         let class = (writes.max(1).ilog2() as usize).min(CLASSES - 1);
         self.sizes[class].fetch_add(1, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Commits {
         self.remember(version, now_us);
     }
 
-    /// This state of the directory was committed now.
+    /// Remembers the time of a version's commit.
     pub fn remember(&self, version: u64, now_us: u64) {
         let mut rest = self.rest();
         rest.newest = (version, now_us);
@@ -79,7 +79,7 @@ impl Commits {
         }
     }
 
-    /// How the log stands.
+    /// Records the state of the log.
     pub fn logged(&self, state: Option<JournalState>, now_us: u64) {
         let bytes = state.map_or(0, |it| it.bytes);
         let age_us = state.map(|it| it.checkpoint_age.as_micros() as u64);
@@ -88,7 +88,7 @@ impl Commits {
         self.checkpoint_us.store(made_us, Ordering::Relaxed);
     }
 
-    /// A slice of an index build is done; `None` when there is nothing left to build.
+    /// Records the progress of an index build; `None` when nothing is left to build.
     pub fn built(&self, progress: Option<(&str, u64, u64)>, now_us: u64) {
         let build = &mut self.rest().build;
         let Some((attribute, done, total)) = progress else {
@@ -105,19 +105,18 @@ impl Commits {
         });
     }
 
-    /// The index build under way.
+    /// The index build under way; `None` if there is none.
     pub fn build(&self) -> Option<Build> {
         self.rest().build.clone()
     }
 
-    /// Transactions and the writes in them.
+    /// Number of transactions, and of the writes in them.
     pub fn totals(&self) -> (u64, u64) {
         let commits = self.sizes.iter().map(|it| it.load(Ordering::Relaxed));
         (commits.sum(), self.writes.load(Ordering::Relaxed))
     }
 
-    /// How many transactions had so many writes, as `1: 17`, `2-3: 5`; classes without any are left
-    /// out.
+    /// Number of transactions in each size class, as `1: 17`, `2-3: 5`; empty classes are left out.
     pub fn sizes(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for (class, count) in self.sizes.iter().enumerate() {
@@ -132,14 +131,14 @@ impl Commits {
         texts
     }
 
-    /// Bytes of the log and the age of its checkpoint in seconds; `None` without a log.
+    /// Size of the log in bytes, and age of its checkpoint in seconds; `None` without a log.
     pub fn log(&self, now_us: u64) -> Option<(u64, u64)> {
         let made_us = self.checkpoint_us.load(Ordering::Relaxed);
         let age_s = now_us.saturating_sub(made_us) / 1_000_000;
         (made_us != 0).then(|| (self.log_bytes.load(Ordering::Relaxed), age_s))
     }
 
-    /// For how many seconds a state has not been the newest one.
+    /// Seconds since a version was the newest one.
     pub fn age_s(&self, version: u64, now_us: u64) -> u64 {
         let rest = self.rest();
         let after = rest.moments.partition_point(|(it, _)| *it <= version);
@@ -176,11 +175,11 @@ mod tests {
             commits.committed(1, version, at);
         }
         assert_eq!(commits.age_s(6, 11 * S), 10);
-        // 8 was not remembered, being so close to 7.
+        // Version 8 was not remembered, because it came too soon after 7.
         assert_eq!(commits.age_s(7, 11 * S), 8);
         assert_eq!(commits.age_s(9, 11 * S), 6);
         assert_eq!(commits.age_s(10, 11 * S), 0);
-        // Nothing is written any more after one that was not remembered.
+        // The newest version counts even if it is not remembered and no write follows.
         commits.committed(1, 11, 5 * S + 10);
         assert_eq!(commits.age_s(10, 11 * S), 5);
         assert_eq!(commits.age_s(11, 11 * S), 0);

@@ -1,13 +1,13 @@
 //! The counters of one serving thread.
 //!
-//! Invariant: one thread writes, so that a count is a load, an addition and a store, without a
-//! lock. Others only read, and may see a count that is a moment old.
+//! Invariant: only one thread writes, so counting is a load, an addition and a store, without a
+//! lock. Other threads only read, and may read a slightly older number.
 
 use crate::flow::{CheckPurpose, Completion, Finished};
 use protocol::{Request, ResultKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A kind of operation that is counted.
+/// A kind of operation, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Bind,
@@ -22,7 +22,7 @@ pub(crate) enum Operation {
     Extended,
 }
 
-/// All of them, with the names that OpenLDAP's monitor gives them.
+/// All kinds, with their names in OpenLDAP's monitor.
 pub(crate) const OPERATIONS: [(Operation, &str); 10] = [
     (Operation::Bind, "Bind"),
     (Operation::Unbind, "Unbind"),
@@ -53,7 +53,7 @@ impl Operation {
         }
     }
 
-    /// The operation that a completion may be the end of; `None` for news.
+    /// The operation that a completion may end; `None` for news.
     pub fn completed_by(completion: &Completion) -> Option<Operation> {
         Some(match &completion.what {
             Finished::News => return None,
@@ -90,12 +90,12 @@ impl Operation {
     }
 }
 
-/// A number that one thread counts up.
+/// A counter written by one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
-    /// Counts so many more. By the owner only.
+    /// Adds `more`. Called by the owning thread only.
     #[inline]
     pub fn add(&self, more: u64) {
         let sum = self.0.load(Ordering::Relaxed).wrapping_add(more);
@@ -107,22 +107,22 @@ impl Count {
     }
 }
 
-/// What one serving thread counts. Two cache lines apart from everything else: processors fetch
-/// lines in pairs.
+/// Counters of one serving thread, aligned to two cache lines, because processors fetch lines in
+/// pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
     initiated: [Count; OPERATIONS.len()],
     completed: [Count; OPERATIONS.len()],
-    /// Requests that the connection refused without executing them.
+    /// Number of requests that the connection refused without executing them.
     pub refused: Count,
-    /// Bytes of requests, TLS taken off.
+    /// Bytes of requests, after TLS.
     pub bytes_received: Count,
     /// Bytes of responses, before TLS.
     pub bytes_sent: Count,
-    /// Entries sent.
+    /// Number of entries sent.
     pub entries: Count,
-    /// Continuation references sent.
+    /// Number of continuation references sent.
     pub references: Count,
 }
 
@@ -137,10 +137,11 @@ impl Counters {
         &self.completed[operation as usize]
     }
 
-    /// Adds what another thread has counted.
+    /// Adds the counters of another thread.
     pub fn add(&self, other: &Counters) {
         for (operation, _) in OPERATIONS {
-            // Completed first: what ends meanwhile must not seem to have ended before it began.
+            // Completed first: operations that end meanwhile must not be counted as completed
+            // before begun.
             self.completed(operation)
                 .add(other.completed(operation).value());
             self.initiated(operation)

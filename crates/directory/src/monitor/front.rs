@@ -1,37 +1,37 @@
-//! What stands before the directory and listens for clients.
+//! The listener for clients, as the directory sees it.
 
 use policy::{LimitSettings, LimitSubject, Limits};
 use state::stop::Failure;
 
-/// Sets the limits of searches and transactions: those of kinds of subjects, and those of subjects
-/// of their own. An error names the subject whose name cannot be resolved.
+/// Callback that sets the limits of kinds of subjects, and of single subjects and groups. The error
+/// names the subject whose name cannot be resolved.
 pub type SetLimits<'s> =
     &'s dyn Fn(&LimitSettings, &[(LimitSubject<String>, Limits)]) -> Result<(), Failure>;
 
-/// Asked for its connections when somebody looks.
+/// The listener, asked for its connections and settings.
 pub trait Front: Send + Sync {
-    /// The connections at this moment.
+    /// The present connections.
     fn connections(&self) -> Connections;
 
-    /// Reads the settings again and returns the names of what has changed, as one line.
+    /// Reads the settings again. Returns the names of the changed ones, as one line.
     ///
     /// # Errors
-    /// What is wrong with the settings; nothing has changed then.
+    /// A text that says what is wrong with the settings, which are then unchanged.
     fn reload(&self, set_limits: SetLimits<'_>) -> Result<String, String>;
 }
 
-/// The connections of a server.
+/// Numbers of a server's connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Connections {
-    /// Now.
+    /// Open connections.
     pub current: u64,
-    /// Admitted since the start.
+    /// Connections admitted since the start.
     pub accepted: u64,
-    /// Turned away since the start, because a limit was reached.
+    /// Connections refused since the start because of a limit.
     pub refused: u64,
-    /// As many as there may be; 0 for no limit.
+    /// Maximum number of connections; 0 for no limit.
     pub max: u64,
-    /// Where clients come in.
+    /// The listeners.
     pub listeners: Vec<ListenerState>,
 }
 
@@ -40,7 +40,7 @@ pub struct Connections {
 pub struct ListenerState {
     /// Its URL.
     pub url: String,
-    /// Connections now.
+    /// Open connections.
     pub current: u64,
     /// Connections admitted since the start.
     pub accepted: u64,

@@ -1,36 +1,36 @@
-//! Searches that cost much: which shapes of filters, how often, and what they looked at. In memory
-//! only, and bounded: where there are too many shapes, the one that has cost least is forgotten.
+//! Metrics of expensive searches by the shape of their filters. In memory only, and bounded: beyond
+//! the maximum the shape with the least cost is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::IndexKind;
 
-/// Shapes that are remembered.
+/// Maximum number of shapes.
 const SHAPES_MAX: usize = 200;
 
-/// All of them. Taken only by searches that have looked at hundreds of entries.
+/// Costs by shape. Locked only by searches that have read hundreds of entries.
 #[derive(Debug, Default)]
 pub(crate) struct Searches {
     shapes: Mutex<HashMap<String, Costs>>,
 }
 
-/// What the searches of one shape have cost.
+/// Costs of the searches of one shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Costs {
     pub searches: u64,
-    /// Searches that no index narrowed down.
+    /// Number of searches that no index narrowed down.
     pub unindexed: u64,
     pub examined: u64,
     pub returned: u64,
     pub took_us: u64,
-    /// When the last one ended.
+    /// End of the last search, in microseconds since 1970.
     pub last_us: u64,
     /// The indexes that would have helped it, by attribute.
     pub advice: Vec<(String, IndexKind)>,
 }
 
 impl Searches {
-    /// One more search of a shape.
+    /// Adds the costs of a search to its shape.
     pub fn note(&self, shape: String, one: Costs) {
         let mut shapes = self.shapes();
         if shapes.len() >= SHAPES_MAX && !shapes.contains_key(&shape) {
@@ -48,7 +48,7 @@ impl Searches {
         (sum.last_us, sum.advice) = (one.last_us, one.advice);
     }
 
-    /// The shapes, dearest first.
+    /// The shapes, most expensive first.
     pub fn all(&self) -> Vec<(String, Costs)> {
         let shapes = self.shapes();
         let mut all: Vec<_> = shapes

@@ -1,13 +1,13 @@
-//! The shape of a filter: its attributes and kinds of matches without its values, so that searches
-//! which differ in nothing else count as one.
+//! The shape of a filter: attributes and kinds of assertions without values, so that searches that
+//! differ only in values count together.
 
 use schema::{Filter, Schema, Selector};
 
-/// Longer shapes are cut.
+/// Maximum length of a shape in bytes; longer ones are cut.
 const BYTES_MAX: usize = 400;
 
-/// The shape of a filter as text: `(&(cn=?)(sn=?*))`. Parts are sorted, and what is there twice is
-/// there once.
+/// The shape of a filter as text: `(&(cn=?)(sn=?*))`. Parts are sorted, and equal parts appear
+/// once.
 pub(crate) fn shape(schema: &Schema, filter: &Filter) -> String {
     let mut text = of(schema, filter);
     if text.len() > BYTES_MAX {
@@ -18,7 +18,7 @@ pub(crate) fn shape(schema: &Schema, filter: &Filter) -> String {
     text
 }
 
-/// Recursion is bounded by the depth of the filter.
+/// The depth of the filter limits the recursion.
 fn of(schema: &Schema, filter: &Filter) -> String {
     let item = |selector: &Selector, match_: &str| {
         format!("({}{match_})", schema.type_of(selector.type_id).name())

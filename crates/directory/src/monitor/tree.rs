@@ -1,7 +1,7 @@
-//! The entries below `cn=monitor`, made when somebody looks.
+//! The entries below `cn=monitor`, computed when they are read.
 //!
-//! Their names, and the attributes of what OpenLDAP shows as well, are those of OpenLDAP's monitor;
-//! the rest are Pando's own (docs/reference/monitor.md).
+//! Names and attributes are those of OpenLDAP's monitor where it has them; others are Pando's own
+//! (docs/reference/monitor.md).
 
 use super::{Costs, Counters, OPERATIONS};
 use crate::open::{Shared, Status};
@@ -19,7 +19,7 @@ pub(crate) struct Node {
     pub entry: VirtualEntry,
 }
 
-/// All entries of the monitor, each after the one above it.
+/// All entries of the monitor, superiors first.
 pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Failure> {
     let mut tree = Tree {
         schema: &catalog.schema,
@@ -52,7 +52,7 @@ struct Tree<'t> {
 }
 
 impl Tree<'_> {
-    /// Adds an entry; `rdn` is all of its name that stands before `cn=monitor`.
+    /// Adds an entry; `rdn` is its name without `cn=monitor`.
     fn put(&mut self, name: &str, class: &str, fill: impl FnOnce(&mut VirtualEntry)) {
         let mut entry = VirtualEntry::new(self.schema);
         entry.put("objectClass", ["top", "monitor", class]);
@@ -79,7 +79,7 @@ impl Tree<'_> {
     }
 }
 
-/// The name of an entry below the monitor.
+/// The DN of an entry below the monitor.
 fn below(rdns: &str) -> String {
     format!("{rdns},{MONITOR_NAME}")
 }
@@ -105,7 +105,7 @@ fn put_time(tree: &mut Tree<'_>, started_us: u64, now_us: u64) {
     });
 }
 
-/// Nothing, when nothing listens: the directory was opened by a command.
+/// Adds the connections; nothing without a listener, when a command opened the directory.
 fn put_connections(tree: &mut Tree<'_>, shared: &Shared) {
     let Some(connections) = shared.monitor.connections() else {
         return;
@@ -169,7 +169,7 @@ fn put_database(
     let usage = shared.store.usage()?;
     let age_s = match usage.oldest < usage.newest {
         true => shared.monitor.commits.age_s(usage.oldest, now_us),
-        // The newest state keeps nothing from being used again.
+        // A reader of the newest state prevents no reuse of pages.
         false => 0,
     };
     tree.put(&below("cn=Database"), "pandoMonitored", |entry| {
@@ -186,7 +186,7 @@ fn put_database(
     Ok(())
 }
 
-/// Nothing, when the database was not compacted since the start.
+/// Adds the last compaction; nothing if there was none since the start.
 fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
     let Some(shown) = shared.compaction.shown() else {
         return;
@@ -205,7 +205,7 @@ fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
     });
 }
 
-/// How far everything has been read in search of damage.
+/// Adds the progress of reading everything in search of damage.
 fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
     let standing = shared.scrubber.standing();
     let part = standing.place.map(|(part, _)| part);
@@ -292,7 +292,7 @@ fn put_searches(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
     }
 }
 
-/// What was advised and is not there by now.
+/// The advised indexes that do not exist yet.
 fn advice(costs: &Costs, indexes: &[IndexState]) -> Vec<String> {
     let is_there = |attribute: &str, kind: IndexKind| {
         let own = indexes.iter().find(|it| it.attribute == attribute);

@@ -1,4 +1,5 @@
-//! Account usability (Sun Directory Server): whether the account of an entry can be used.
+//! Account usability control (Sun Directory Server): whether an entry's account can be used to
+//! bind.
 
 use crate::context::{Context, VisibleEntry};
 use policy::{Right, Standing};
@@ -7,11 +8,11 @@ use protocol::{OwnedControl, oid};
 use state::account::Account;
 use state::stop::Stop;
 
-/// It can be used, and the password never expires.
+/// The state of an account that can be used and whose password never expires.
 const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };
 
-/// The control for one entry. Entries without a password are no accounts and come without it; so
-/// do accounts whose password the subject may not try, since it would tell who has one.
+/// The control for one entry. `None` for an entry without a password, which is no account, and for
+/// a password that the subject may not try: the control would reveal that there is one.
 pub(crate) fn response(
     context: &Context<'_>,
     entry: &VisibleEntry<'_, '_>,
@@ -37,7 +38,7 @@ pub(crate) fn response(
     Ok(Some(control))
 }
 
-/// What the policy of an account makes of its state.
+/// The state that the account's password policy gives it.
 fn usability(account: &Account, now_us: u64) -> AccountUsability {
     let bounded = |number: u64| i32::try_from(number).unwrap_or(i32::MAX);
     let mut trouble = AccountTrouble::default();

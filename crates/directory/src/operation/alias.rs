@@ -9,10 +9,10 @@ use protocol::ResultCode;
 use schema::Name;
 use state::stop::Stop;
 
-/// Aliases that one name may lead through before it is a loop.
+/// Maximum number of aliases on the way of one name; more are taken for a loop.
 const HOPS_MAX: usize = 32;
 
-/// Where a name leads when aliases on its way are followed.
+/// Looks a name up, following the aliases on its way.
 pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
     match lead(context, name)? {
         Led::To(place) => Ok(place),
@@ -20,10 +20,10 @@ pub(crate) fn find(context: &Context<'_>, name: &Name) -> Result<Place, Stop> {
     }
 }
 
-/// Where the aliases on the way of a name lead.
+/// Result of following the aliases on the way of a name.
 enum Led {
     To(Place),
-    /// One of them cannot be followed, for this reason.
+    /// An alias on the way cannot be followed; the text says why.
     Nowhere(String),
 }
 
@@ -50,7 +50,7 @@ fn lead(context: &Context<'_>, name: &Name) -> Result<Led, Stop> {
                 return Ok(Led::Nowhere("the alias names nothing usable".to_owned()));
             }
             Aliased::Nothing => {
-                // As many RDNs are missing as before the aliases were followed.
+                // As many RDNs are missing at the end as were before the aliases were followed.
                 return Ok(Led::To(match place {
                     Place::Missing { matched, depth } => Place::Missing {
                         matched,
@@ -70,12 +70,12 @@ fn lead(context: &Context<'_>, name: &Name) -> Result<Led, Stop> {
     )))
 }
 
-/// What an entry stands for.
+/// The entry that an alias stands for.
 enum Aliased {
-    /// Itself: it is no alias.
+    /// The entry is no alias.
     Nothing,
     Name(Name),
-    /// It is an alias without a name that can be looked for.
+    /// The entry is an alias without a usable name.
     Unusable,
 }
 

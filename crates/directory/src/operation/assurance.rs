@@ -1,8 +1,8 @@
-//! Assured replication (Ping Identity): on how many servers a write is when it is answered.
+//! Assured replication control (Ping Identity): reports on how many servers a write is when it is
+//! answered.
 //!
-//! A server that is alone can say so at once, and there is nothing to wait for. Where all servers
-//! of the place are to have processed the write, it has: it is all of them. That another server
-//! has it, here or elsewhere, is never so.
+//! A single server answers at once, without waiting. The level "processed by all local servers" is
+//! met, because this server is all of them; levels that need another server never are.
 
 use protocol::control::{
     AssuredReplicationRequest, AssuredReplicationResponse, LocalLevel, RemoteLevel,
@@ -11,10 +11,10 @@ use protocol::{OwnedControl, oid};
 
 const ALONE: &str = "this server is alone: no other one has the change";
 
-/// The control that comes with the answer of a write that was done.
+/// The control in the response of a successful write.
 #[cold]
 pub(crate) fn response(asked: &AssuredReplicationRequest) -> OwnedControl {
-    // Without a wish of the client's, the server has none.
+    // Without a level from the client, the server asks for none.
     let local = asked.local_min.unwrap_or(LocalLevel::None);
     let remote = asked.remote_min.unwrap_or(RemoteLevel::None);
     let local_satisfied = local != LocalLevel::ReceivedAnyServer;

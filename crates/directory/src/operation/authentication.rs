@@ -1,13 +1,14 @@
-//! Nothing without a bind, where `pandoRequireAuthentication` in `cn=config` says so. What a client
-//! needs in order to bind stays possible: Bind itself, StartTLS, "Who am I?", and the root DSE.
+//! Refuses anonymous requests where `pandoRequireAuthentication` in `cn=config` is TRUE. Requests
+//! that a client needs in order to bind stay possible: Bind, StartTLS, "Who am I?", and reading the
+//! root DSE.
 
 use policy::Subject;
 use protocol::{Request, ResultCode, Scope, oid};
 use state::catalog::Catalog;
 use state::stop::Stop;
 
-/// Refuses with `strongerAuthRequired`, as slapd's `require authc` does, what an anonymous subject
-/// asks for. `request` is `None` for the next slice of a search.
+/// Refuses the request of an anonymous subject with `strongerAuthRequired`, as slapd does under
+/// `require authc`. `request` is `None` for a later slice of a search.
 #[inline]
 pub(crate) fn require(
     catalog: &Catalog,
@@ -31,7 +32,7 @@ fn refuse(request: Option<&Request<'_>>) -> Result<(), Stop> {
     }
 }
 
-/// Whether a request serves to find out how to bind, or ends something.
+/// Whether a request serves to find out how to bind, or ends an operation or the connection.
 fn is_open(request: &Request<'_>) -> bool {
     match request {
         Request::Bind(_) | Request::Unbind | Request::Abandon(_) => true,

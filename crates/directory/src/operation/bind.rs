@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2, RFC 4513): who is it, and is it true?
+//! Bind (RFC 4511 §4.2, RFC 4513): finds the account and verifies the credentials.
 
 use crate::bound::Bound;
 use crate::context::{Context, Place, VisibleEntry};
@@ -16,40 +16,41 @@ use schema::Name;
 use state::stop::Stop;
 use store::EntryId;
 
-/// How a bind goes on.
+/// Result of the first step of a bind.
 pub(crate) enum Outcome {
-    /// It succeeded: the session acts as this subject from now on. With the account, where it was
-    /// looked at already.
+    /// Success: the session acts as this subject from now on. The second field is the account, if
+    /// it was read.
     Accepted(Box<Subject>, Option<Box<Bound>>),
-    /// A password policy has decided.
+    /// The password policy of the account has decided.
     Judged(Box<Verdict>),
-    /// The password's hash is slow: check it elsewhere, then come back.
+    /// The hash is slow: the caller verifies it on a hashing thread, then calls [`checked`].
     Check(PasswordJob),
-    /// The mechanism has to say this first; the next bind goes on from there.
+    /// Credentials that the SASL mechanism sends to the client, and its state for the next bind
+    /// request.
     Challenge(Vec<u8>, Box<sasl::Exchange>),
 }
 
-/// What a bind works with.
+/// State of the server and the connection that a bind needs.
 pub(crate) struct Desk<'d> {
     pub peer: &'d Peer,
     pub verified: &'d VerifiedCache,
-    /// Wrong passwords that were counted lately.
+    /// Cache of wrong passwords counted lately.
     pub wrong: &'d VerifiedCache,
     pub writer: &'d Writer,
-    /// How new passwords are kept.
+    /// Scheme under which new passwords are stored.
     pub scheme: Scheme,
-    /// Whether clients are told that an account is locked.
+    /// Setting `passwords.tell_locked`: whether clients learn that an account is locked.
     pub tells_locks: bool,
     pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
 
-/// What the client wants to be told.
+/// Controls that the client sent with the bind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// Who it has become (RFC 3829).
+    /// Authorization identity (RFC 3829).
     pub identity: bool,
-    /// What the password policy says.
+    /// Password policy (draft-behera-ldap-password-policy-11).
     pub policy: bool,
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn bind(
     }
 }
 
-/// What a bind with a name and a password brings.
+/// Name and password of a simple bind, or of a SASL mechanism that sends both.
 pub(super) struct Given<'r> {
     pub name: &'r str,
     pub password: &'r [u8],
@@ -138,7 +139,7 @@ pub(super) fn simple(
     })
 }
 
-/// As [`simple`], for an account that has a password policy.
+/// Continues [`simple`] for an account that has a password policy.
 #[cold]
 fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> Outcome {
     let Candidate {
@@ -148,7 +149,7 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
     } = candidate;
     let desk = case.desk;
     let guess = desk.guess(entry, given.password);
-    // Under a lock no password is looked at.
+    // A locked account's password is not verified.
     let tried = match case.is_locked() {
         true => Tried::Wrong,
         false => try_values(desk, entry, &stored, given.password),
@@ -164,9 +165,8 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
     }
 }
 
-/// The end of a bind that is refused without a slow check: it waits for a check that is as slow as
-/// that of a password under the default scheme, so that the time of an answer does not tell whether
-/// the name is that of an account.
+/// Refuses a bind that needed no slow check. If the default scheme is slow, the answer waits for
+/// one check of that scheme, so that its time does not reveal whether the account exists.
 #[cold]
 pub(super) fn refused(desk: &Desk<'_>, password: &[u8], verdict: Verdict) -> Outcome {
     let verdict = Box::new(verdict);
@@ -181,7 +181,7 @@ pub(super) fn refused(desk: &Desk<'_>, password: &[u8], verdict: Verdict) -> Out
     }
 }
 
-/// Decides a bind as the policy of its account says.
+/// Decides a bind under the policy of its account.
 fn judged(
     case: &mut Case<'_>,
     subject: Box<Subject>,
@@ -193,29 +193,29 @@ fn judged(
             let judgement = case.judge((name, &subject.dn), guess, matched);
             judgement.of_bind(subject, asked.policy)
         }
-        // Nobody's name is nobody's account.
+        // A subject without a name has no account.
         None => Verdict::plain(None),
     }
 }
 
 impl Desk<'_> {
-    /// What a password tried on an entry is known by, wrong as it may be.
+    /// Keyed hash of a password tried on an entry, by which a repeated guess is recognised.
     pub fn guess(&self, entry: EntryId, given: &[u8]) -> Tag {
         self.wrong.tag(entry.0, b"", given)
     }
 }
 
-/// What trying a password came to.
+/// Result of trying a password.
 pub(crate) enum Tried {
     Right,
     Wrong,
-    /// There is no password.
+    /// The account has no password.
     Nothing,
-    /// These values have to be checked elsewhere.
+    /// Stored values whose verification is slow and belongs on a hashing thread.
     Slow(Vec<Vec<u8>>),
 }
 
-/// Tries a password on those of the stored values that can be checked fast.
+/// Tries a password on the stored values that are fast to verify.
 #[inline]
 pub(super) fn try_values(desk: &Desk<'_>, entry: EntryId, stored: &[&[u8]], given: &[u8]) -> Tried {
     let verified = desk.verified;
@@ -262,7 +262,7 @@ fn slow_check(
     })
 }
 
-/// Decides a bind whose slow check has ended, by the state as it is now: others may have tried in
+/// Decides a bind after its slow check, by the present state: other binds may have failed in
 /// between.
 pub(crate) fn checked(
     context: &Context<'_>,
@@ -277,8 +277,8 @@ pub(crate) fn checked(
     }
 }
 
-/// Whether the stored value that a slow check found right is still what a subject binds with: its
-/// password may have changed meanwhile, and its entry have gone or got another name.
+/// Whether the subject may still bind with the stored value that a slow check found right: the
+/// password may have changed since, and the entry may be deleted or renamed.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
     id: EntryId,
@@ -292,17 +292,17 @@ pub(crate) fn still_keeps(
     Ok(now.is_some_and(|it| it.entry == id && it.stored.contains(&&stored[..])))
 }
 
-/// Who a name would become with the right password.
+/// The subject and entry of a bind if its password is right.
 pub(super) struct Candidate<'c> {
-    /// The entry that keeps the password.
+    /// The entry that holds the password.
     pub entry: EntryId,
     pub subject: Subject,
-    /// The values of userPassword; none where there is no password.
+    /// The values of userPassword; empty if there is none.
     pub stored: Vec<&'c [u8]>,
 }
 
-/// The candidate of a name; `None` when no entry has the name, or the rules let nobody
-/// authenticate as it.
+/// The candidate for a name; `None` if no entry has the name, or access rules forbid authentication
+/// as it.
 pub(super) fn candidate<'c>(
     context: &'c Context<'_>,
     name: Name,
@@ -339,7 +339,7 @@ pub(super) fn candidate<'c>(
     }))
 }
 
-/// The stored values of userPassword.
+/// The stored values of userPassword; empty if there is none.
 pub(crate) fn stored_passwords<'c>(
     context: &'c Context<'_>,
     id: EntryId,
@@ -354,11 +354,11 @@ fn passwords_of<'c>(entry: &VisibleEntry<'_, 'c>) -> Vec<&'c [u8]> {
 }
 
 pub(super) fn invalid_credentials<T>() -> Result<T, Stop> {
-    // The same words whether the entry is missing or the password wrong: no hint which.
+    // One result for a missing entry and a wrong password, so that neither is revealed.
     Stop::refuse(ResultCode::INVALID_CREDENTIALS, "")
 }
 
-/// The control that tells who the client has become (RFC 3829 §4), if it asked.
+/// The authorization identity response control (RFC 3829 §4); empty unless `asked`.
 pub(crate) fn identity(subject: &Subject, asked: bool) -> Vec<OwnedControl> {
     if !asked {
         return Vec::new();

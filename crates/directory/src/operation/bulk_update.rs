@@ -1,8 +1,8 @@
 //! Bulk update (LBURP, RFC 4373): a stream of numbered requests with many updates each.
 //!
-//! The updates of a request are executed in their order, each for itself as if it had come alone;
-//! those that fail are listed in the response. Requests may be sent without waiting: they reach the
-//! writer in the order of the stream. One connection has one stream at a time.
+//! The updates of a request are executed in order, each by itself as if sent alone; failed ones are
+//! listed in the response. A client may send requests without waiting for responses: they reach the
+//! writer in the order of the stream. A connection has at most one stream.
 
 use super::controls::Controls;
 use super::extended::write_success;
@@ -20,19 +20,20 @@ use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 
-/// Updates in one request; the answer to the start says so.
+/// Maximum number of updates in one request, announced in the response to Start LBURP.
 const OPERATIONS_MAX: u32 = 1_000;
-/// Requests of a stream at the writer; the next one is not read before all of them are done.
+/// Maximum number of requests of a stream at the writer; the next request is read when all are
+/// done.
 const UNFINISHED_MAX: u32 = 16;
-/// The greatest sequence number; 1 follows (RFC 4373 §5.3.1).
+/// The greatest sequence number, after which 1 follows (RFC 4373 §5.3.1).
 const SEQUENCE_MAX: u32 = i32::MAX as u32;
 
 /// The stream of one connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    /// The sequence number of the next request.
+    /// Sequence number of the next request.
     next: u32,
-    /// Requests submitted and not answered.
+    /// Number of requests submitted and not yet answered.
     unfinished: u32,
 }
 
@@ -42,7 +43,7 @@ impl Stream {
         self.unfinished < UNFINISHED_MAX
     }
 
-    /// A request has been answered.
+    /// Counts one request as answered.
     pub fn finished(&mut self) {
         self.unfinished = self.unfinished.saturating_sub(1);
     }
@@ -55,7 +56,8 @@ impl Stream {
         };
     }
 
-    /// Requests and the end come in their order: this connection delivers them as they were sent.
+    /// Refuses a request out of order: on one connection, requests and the end arrive as they were
+    /// sent.
     fn refuse_out_of_order(&self, number: u32) -> Result<(), Stop> {
         if number == self.next {
             return Ok(());
@@ -68,7 +70,7 @@ impl Stream {
     }
 }
 
-/// Start LBURP (RFC 4373 §5.1).
+/// Handles Start LBURP (RFC 4373 §5.1).
 pub(crate) fn start(
     context: &Context<'_>,
     session: &mut Session,
@@ -106,7 +108,7 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// LBURP update (RFC 4373 §5.3). Returns whether the writer has to be waited for.
+/// Handles an LBURP update (RFC 4373 §5.3). Returns whether the writer has to be waited for.
 pub(crate) fn update(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -118,7 +120,7 @@ pub(crate) fn update(
     let stream = open(session)?;
     let number = BulkUpdateRequest::decode_number(value).map_err(|error| malformed(&error))?;
     stream.refuse_out_of_order(number)?;
-    // The place in the stream is taken, also by a request that cannot be read.
+    // The request takes its sequence number even if it cannot be decoded.
     stream.advance();
     let request = BulkUpdateRequest::decode(value).map_err(|error| malformed(&error))?;
     let count = request.operations.len();
@@ -153,7 +155,7 @@ pub(crate) fn update(
     Ok(true)
 }
 
-/// End LBURP (RFC 4373 §5.5). Everything before it has been answered.
+/// Handles End LBURP (RFC 4373 §5.5). All requests before it have been answered.
 pub(crate) fn end(
     session: &mut Session,
     id: MessageId,
@@ -184,7 +186,7 @@ pub(crate) fn write_results(out: &mut Vec<u8>, id: MessageId, failed: &[(u32, Ld
     response::write_extended_result(out, id, &result, name, Some(&value), &[]);
 }
 
-/// One update, as if it had come alone.
+/// Resolves one update as if it had been sent alone.
 fn resolve(
     parts: &Parts<'_>,
     context: &Context<'_>,

@@ -1,5 +1,5 @@
-//! Compacting the database while it is served (docs/reference/oids.md): the administrator begins it
-//! and may give it up. Both are answered at once; `cn=monitor` shows how it goes.
+//! Extended operations that compact the database while it is served (docs/reference/oids.md): the
+//! administrator starts or cancels it. Both are answered at once; `cn=monitor` shows the progress.
 
 use crate::compact::online;
 use crate::context::Context;
@@ -10,7 +10,7 @@ use state::stop::Stop;
 
 const REFUSED: &str = "only the administrator may compact the database";
 
-/// Begins one.
+/// Starts compacting.
 pub(crate) fn begin(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -25,7 +25,7 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// Gives up the one under way.
+/// Cancels the compaction under way.
 pub(crate) fn cancel(
     parts: &Parts<'_>,
     context: &Context<'_>,

@@ -1,6 +1,6 @@
-//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it, as RFC 3112 §3 does: the
-//! stored hash itself is no password, whoever has stolen it. It is held against the account's
-//! policy as a bind is (draft-behera-ldap-password-policy-11 §8.1).
+//! Compare (RFC 4511 §4.10). A compare on a hashed password verifies it (RFC 3112 §3), so that a
+//! stolen hash is of no use as an assertion value. The account's password policy counts it as a
+//! bind (draft-behera-ldap-password-policy-11 §8.1).
 
 use super::bind::{self, Desk, Tried};
 use super::controls::Controls;
@@ -21,33 +21,34 @@ use state::stop::Stop;
 use state::values;
 use state::virtual_entry::VirtualEntry;
 
-/// How a compare goes on.
+/// Result of the first step of a compare.
 pub(crate) enum Outcome {
     True,
     False,
-    /// A password policy has decided.
+    /// The password policy of the account has decided.
     Judged(Judgement),
-    /// The password's hash is slow: check it elsewhere, then come back.
+    /// The hash is slow: the caller verifies it on a hashing thread, then calls [`checked`].
     Check(PasswordJob),
 }
 
-/// What a compare of a password goes on with when the check has ended.
+/// State of a password compare during its slow check.
 #[derive(Debug)]
 pub(crate) struct Compared {
-    /// The entry, and how the client spelled it.
+    /// The resolved name of the entry, and its spelling in the request.
     pub name: Name,
     pub spelled: String,
-    /// The attribute whose values are compared.
+    /// Description of the attribute compared.
     description: Description,
-    /// What a policy knows the guess by; `None` for values that no policy is about.
+    /// Keyed hash by which the policy recognises a repeated guess; `None` for values without a
+    /// policy.
     guess: Option<Tag>,
-    /// The client asked what the password policy says.
+    /// Whether the client sent the password policy control.
     pub policy: bool,
-    /// What comes with the result in any case.
+    /// Controls of the response, whatever the result.
     pub controls: Vec<OwnedControl>,
 }
 
-/// Decides a compare request. The desk is asked for where a password is compared.
+/// Decides a compare request. `desk` is called only if a password is compared.
 pub(crate) fn compare<'d>(
     context: &Context<'_>,
     desk: impl Fn() -> Desk<'d>,
@@ -95,7 +96,7 @@ pub(crate) fn compare<'d>(
         context.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
-    // In one piece: see `Context::require_whole` for how long that may take.
+    // Evaluated in one piece; `Context::require_whole` limits the time.
     if let Outcome::True = context.evaluated(outcome(catalog, &filter, &entry))? {
         return Ok(Outcome::True);
     }
@@ -120,7 +121,7 @@ pub(crate) fn compare<'d>(
     Ok(Outcome::False)
 }
 
-/// Whether a password is compared, which nobody on the way may read.
+/// Whether the attribute is a password, which must not be sent in the clear.
 fn is_password(
     catalog: &Catalog,
     needs: &Needs<'_>,
@@ -133,7 +134,7 @@ fn is_password(
     Ok(is_password)
 }
 
-/// A compare on an entry that is not stored.
+/// Decides a compare on an entry that is not stored.
 fn compare_virtual(
     (context, needs): (&Context<'_>, &Needs<'_>),
     name: &Name,
@@ -154,7 +155,7 @@ fn compare_virtual(
     Ok(outcome(catalog, &filter, entry))
 }
 
-/// The assertion, which has to be one that can be decided.
+/// The assertion as a filter; refuses one that cannot be decided.
 fn asserted(catalog: &Catalog, request: &CompareRequest<'_>) -> Result<schema::Filter, Stop> {
     let filter = catalog.schema.resolve_filter(&protocol::Filter::Equality {
         attribute: request.attribute,
@@ -162,7 +163,8 @@ fn asserted(catalog: &Catalog, request: &CompareRequest<'_>) -> Result<schema::F
     });
     match filter {
         schema::Filter::Undefined(reason) => {
-            // RFC 4511 Appendix A.2: no rule for the type, or a value the rule cannot take.
+            // RFC 4511 Appendix A.2: the type has no equality rule, or the rule does not accept the
+            // value.
             let described = catalog.schema.describe(request.attribute).ok();
             let rule = described.and_then(|it| catalog.schema.type_of(it.type_id).equality);
             let code = match rule {
@@ -189,7 +191,7 @@ fn no_such_attribute(request: &CompareRequest<'_>) -> Result<Outcome, Stop> {
     )
 }
 
-/// A dynamic group has the members it shows.
+/// Decides a compare on `member` of a dynamic group, whose members are computed.
 fn compare_member(
     context: &Context<'_>,
     group: store::EntryId,
@@ -218,7 +220,7 @@ fn compare_password(
     let given = request.value;
     let guess = || desk.guess(id, given);
     let whose = (name, request.entry);
-    // With options they are no passwords that anybody binds with: no policy is about them.
+    // Nobody binds with values that have options, so no policy applies to them.
     let policed = description.options.is_empty();
     let mut case = match policed {
         true => Case::of(context, desk, id)?,
@@ -259,8 +261,8 @@ fn compare_password(
     })
 }
 
-/// The stored values that a description is about, which with options may be several attributes
-/// (RFC 4512 §2.5.2).
+/// The stored values of a description; with options these may be several attributes (RFC 4512
+/// §2.5.2).
 fn stored<'c>(
     context: &'c Context<'_>,
     id: store::EntryId,
@@ -277,9 +279,9 @@ fn stored<'c>(
     Ok(attributes.flat_map(|it| it.values().into_iter()).collect())
 }
 
-/// Decides a compare whose slow check has ended, by the state as it is now: the entry may have gone
-/// or got another name, and its password may have changed. `matched` is the stored value that the
-/// check found right.
+/// Decides a compare after its slow check, by the present state: the entry may be deleted or
+/// renamed, and its password may have changed. `matched` is the stored value that the check found
+/// right.
 pub(crate) fn checked(
     context: &Context<'_>,
     desk: &Desk<'_>,

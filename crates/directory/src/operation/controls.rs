@@ -1,4 +1,4 @@
-//! The controls of a request: known ones decoded, unknown critical ones refused (RFC 4511 §4.1.11).
+//! Controls of a request: known ones are decoded, unknown critical ones refused (RFC 4511 §4.1.11).
 
 mod search;
 
@@ -60,37 +60,39 @@ pub(crate) const SUPPORTED: &[&str] = &[
 /// The decoded controls of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Controls<'a> {
-    /// Assertion (RFC 4528): a filter in BER, known to decode.
+    /// Assertion (RFC 4528): a filter in BER that has been decoded once as a check.
     pub assertion: Option<&'a [u8]>,
-    /// Assured replication (Ping Identity): what is asked, and whether it is critical.
+    /// Assured replication (Ping Identity), and whether it is critical.
     pub assured: Option<(Box<control::AssuredReplicationRequest>, bool)>,
-    /// Authorization identity (RFC 3829 §3): a bind tells who the client has become.
+    /// Authorization identity (RFC 3829 §3): the bind response names the new identity.
     pub authorization_identity: bool,
     /// ManageDsaIT (RFC 3296 §3).
     pub manage_dsa_it: bool,
-    /// No-Op (draft-zeilenga-ldap-noop): try the write, change nothing.
+    /// No-Op (draft-zeilenga-ldap-noop): the write is checked and nothing is changed.
     pub no_operation: bool,
     /// Simple paged results (RFC 2696).
     pub page: Option<control::PagedResults<'a>>,
-    /// Password policy (draft-behera-ldap-password-policy-11 §6.1): tell what it says.
+    /// Password policy (draft-behera-ldap-password-policy-11 §6.1): the response carries its state.
     pub password_policy: bool,
     /// Permissive modify ([MS-ADTS] §3.1.1.3.4.1.8).
     pub permissive: bool,
     /// Persistent search (draft-ietf-ldapext-psearch-03).
     pub persistent_search: Option<control::PersistentSearch>,
-    /// Position (ours): see what is known, tell how far the state has come.
+    /// Position (Pando's own): the position that the state must have reached, if the client names
+    /// one; the response reports its own.
     pub position: Option<Box<position::Asked>>,
-    /// Post-read (RFC 4527 §3.2): an attribute selection in BER, known to decode.
+    /// Post-read (RFC 4527 §3.2): an attribute selection in BER that has been decoded once as a
+    /// check.
     pub post_read: Option<&'a [u8]>,
-    /// Pre-read (RFC 4527 §3.1), likewise.
+    /// Pre-read (RFC 4527 §3.1), like `post_read`.
     pub pre_read: Option<&'a [u8]>,
-    /// Proxied authorization (RFC 4370): whom to act as.
+    /// Proxied authorization (RFC 4370): the identity to act as.
     pub proxied: Option<&'a str>,
     /// Relax rules (draft-zeilenga-ldap-relax).
     pub relaxed: bool,
-    /// What only searches know; boxed, because most have nothing of it.
+    /// Controls of searches alone; boxed because most requests have none.
     pub search: Option<Box<SearchControls<'a>>>,
-    /// Session tracking (draft-wahl-ldap-session-03 §2.2): as many as the client likes.
+    /// Session tracking (draft-wahl-ldap-session-03 §2.2): any number of them.
     pub sessions: Vec<control::SessionTracking<'a>>,
     /// Content synchronisation (RFC 4533).
     pub sync: Option<control::SyncRequest<'a>>,
@@ -101,14 +103,15 @@ pub(crate) struct Controls<'a> {
 }
 
 impl<'a> Controls<'a> {
-    /// Decodes what is known; refuses what is critical and unknown or not for this operation.
+    /// Decodes known controls; refuses critical ones that are unknown or not allowed for this
+    /// operation.
     pub fn take_all(
         &mut self,
         request: &Request<'_>,
         controls: &[Control<'a>],
     ) -> Result<(), Stop> {
         for control in controls {
-            // Criticality means nothing on Unbind (RFC 4511 §4.1.11).
+            // Unbind ignores criticality (RFC 4511 §4.1.11).
             let counts = control.critical && !matches!(request, Request::Unbind);
             if !self.take(request, control)? && counts {
                 return Stop::refuse(
@@ -123,7 +126,8 @@ impl<'a> Controls<'a> {
         self.leave_to_the_end()
     }
 
-    /// Of updates in a transaction nothing can be told before its end, which may be asked.
+    /// Drops position and assured replication controls from an update in a transaction: both are
+    /// known at its end only. Refuses them if they are critical.
     fn leave_to_the_end(&mut self) -> Result<(), Stop> {
         if self.transaction.is_none() {
             return Ok(());
@@ -139,7 +143,7 @@ impl<'a> Controls<'a> {
         Ok(())
     }
 
-    /// Decodes one control; false when it is unknown or not for this operation.
+    /// Decodes one control; false if it is unknown or not allowed for this operation.
     fn take(&mut self, request: &Request<'_>, control: &Control<'a>) -> Result<bool, Stop> {
         use Request::{Add, Bind, Compare, Delete, Modify, ModifyDn, Search};
         match (control.oid, request) {
@@ -154,7 +158,7 @@ impl<'a> Controls<'a> {
                 without_value(control, "authorization identity")?;
                 self.authorization_identity = true;
             }
-            // The worker has taken a new snapshot: there is nothing older to read.
+            // The worker has already taken a new snapshot, so no older copy is read.
             (oid::DONT_USE_COPY, Compare(_) | Search(_)) => {
                 without_value(control, "don't use copy")?;
             }
@@ -185,7 +189,7 @@ impl<'a> Controls<'a> {
             (oid::PROXIED_AUTHORIZATION, it) if reads(it) || updates(it) => {
                 self.proxied(control)?;
             }
-            // Acted on where responses are sent; here its value is judged.
+            // The sender of responses acts on this control; here only its value is checked.
             (oid::QUEUE_LENGTH, _) => {
                 decoded(control, "queue length", control::QueueLength::decode)?;
             }
@@ -213,7 +217,8 @@ impl<'a> Controls<'a> {
         Ok(true)
     }
 
-    /// The same for what concerns transactions (RFC 5805), and what any operation may ask.
+    /// Like `take`, for the controls of transactions (RFC 5805) and controls that any operation may
+    /// have.
     fn take_of_transaction(
         &mut self,
         request: &Request<'_>,
@@ -233,7 +238,7 @@ impl<'a> Controls<'a> {
                 once(&mut self.assured, Some((Box::new(asked), critical)), what)?;
             }
             (oid::PROXIED_AUTHORIZATION, Request::Extended(it)) => match it.name {
-                // The one operation of a transaction that it belongs to (§4.4).
+                // Start Transaction carries the identity of the whole transaction (§4.4).
                 oid::START_TRANSACTION => self.proxied(control)?,
                 oid::END_TRANSACTION => {
                     return Stop::refuse(
@@ -249,12 +254,12 @@ impl<'a> Controls<'a> {
         Ok(true)
     }
 
-    /// Whether the search is to follow the directory.
+    /// Whether the search follows the directory: content synchronisation or persistent search.
     pub fn follows(&self) -> bool {
         self.sync.is_some() || self.persistent_search.is_some()
     }
 
-    /// RFC 4370 §3: a client that is not sure that the control is heard must not send it.
+    /// Proxied authorization: RFC 4370 §3 wants it critical, so that no server ignores it.
     fn proxied(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         if !control.critical {
             return Stop::refuse(
@@ -267,7 +272,7 @@ impl<'a> Controls<'a> {
         once(&mut self.proxied, Some(decoded.authorization_id), what)
     }
 
-    /// What was asked for, or nothing but to be told.
+    /// Position: the decoded value, or without a value a request to report the position.
     fn position(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         let after = match control.value {
             None => None,
@@ -278,7 +283,7 @@ impl<'a> Controls<'a> {
         once(&mut self.position, Some(asked), "position")
     }
 
-    /// What the response of a write says besides its result.
+    /// Tells a write's reply which response controls the client asked for.
     pub fn ask(&self, reply: &mut Reply) {
         reply.policy = self.password_policy;
         reply.position = self.position.is_some();
@@ -289,7 +294,7 @@ impl<'a> Controls<'a> {
             .collect();
     }
 
-    /// Refuses what the subject may not ask of a write to this entry.
+    /// Refuses controls that the subject may not use for a write to this entry.
     pub fn require_rights(&self, context: &Context<'_>, name: &Name) -> Result<(), Stop> {
         if self.relaxed {
             context.require(Right::Manage, name, None)?;
@@ -297,7 +302,7 @@ impl<'a> Controls<'a> {
         Ok(())
     }
 
-    /// What of it the execution of a write must know.
+    /// The controls that execution must know; `None` if there are none.
     pub fn write_options(&self, subject: &Subject) -> Option<Box<WriteOptions>> {
         let owned = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
         WriteOptions {
@@ -319,7 +324,7 @@ impl<'a> Controls<'a> {
         let expected = match (self.transaction, control.value) {
             (Some(_), _) => "given once",
             (None, None) => "with an identifier",
-            // A server that ignored it would apply the update at once.
+            // A server that ignored the control would apply the update at once.
             (None, Some(_)) if !control.critical => "critical",
             (None, Some(identifier)) => {
                 self.transaction = Some(identifier);
@@ -350,7 +355,7 @@ fn writes(request: &Request<'_>) -> bool {
     }
 }
 
-/// Whether a request reads the directory as somebody.
+/// Whether a request reads the directory with the rights of its subject.
 fn reads(request: &Request<'_>) -> bool {
     match request {
         Request::Search(_) | Request::Compare(_) => true,
@@ -359,7 +364,7 @@ fn reads(request: &Request<'_>) -> bool {
     }
 }
 
-/// Sets what a control without a value asks for.
+/// Sets the flag of a control that must have no value.
 fn flag(place: &mut bool, control: &Control<'_>, what: &str) -> Result<(), Stop> {
     if *place || control.value.is_some_and(|value| !value.is_empty()) {
         let wrong = if *place {
@@ -389,7 +394,7 @@ fn decoded<'a, T>(
     }
 }
 
-/// Keeps what a control says; no control may be given twice (RFC 4511 §4.1.11).
+/// Sets the value of a control; refuses a second one (RFC 4511 §4.1.11).
 fn once<T>(place: &mut Option<T>, value: Option<T>, what: &str) -> Result<(), Stop> {
     if place.is_some() {
         return Stop::refuse(
@@ -401,7 +406,7 @@ fn once<T>(place: &mut Option<T>, value: Option<T>, what: &str) -> Result<(), St
     Ok(())
 }
 
-/// Refuses a value where there is none to be.
+/// Refuses a value in a control that must have none.
 fn without_value(control: &Control<'_>, name: &str) -> Result<(), Stop> {
     match control.value {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Searches that cost much are noted for those who watch, and for the adviser on indexes.
+//! Records expensive searches for monitoring and for the index adviser.
 
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
@@ -8,12 +8,12 @@ use state::advice;
 use state::stop::Stop;
 use store::Candidates;
 
-/// A search that looks at fewer entries is cheap, whatever its filter.
+/// Minimum number of entries looked at for a search to be recorded, whatever its filter.
 pub(crate) const EXAMINED_MIN: u64 = 256;
-/// A search that looks at no more entries than this for each that it returns gets what it pays for.
+/// Maximum number of entries looked at for each entry returned by a search that is not recorded.
 const EXAMINED_PER_ENTRY: u64 = 10;
 
-/// Whether a search of these candidates may turn out dear, so that its time is worth knowing.
+/// Whether a search of these candidates may turn out expensive, so that its time must be measured.
 #[inline]
 pub(crate) fn may_be_high(candidates: &Candidates) -> bool {
     match candidates {
@@ -22,7 +22,7 @@ pub(crate) fn may_be_high(candidates: &Candidates) -> bool {
     }
 }
 
-/// Notes a search that has ended, if it was dear.
+/// Records a finished search if it was expensive.
 #[cold]
 pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) -> Result<(), Stop> {
     let examined = cursor.limits.examined;

@@ -1,4 +1,5 @@
-//! Matching entry count (Ping Identity): how many entries match, in place of the entries.
+//! Matching entry count control (Ping Identity): the number of matching entries instead of the
+//! entries.
 
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
@@ -7,28 +8,28 @@ use protocol::{OwnedControl, oid};
 use state::stop::Stop;
 use store::EntryId;
 
-/// Entries being counted.
+/// Progress of counting.
 #[derive(Debug)]
 pub(crate) struct Counting {
     asked: MatchingEntryCountRequest,
     matched: u64,
     indexed: bool,
-    /// How the candidates were found, in words.
+    /// Plans by which the candidates were found, in words.
     plans: Vec<String>,
 }
 
-/// Decides how to count. Where the number is known without looking at entries, or cannot be known
-/// as the client wants it, nothing is left to search.
+/// Chooses how to count. If the number is known without looking at entries, or cannot be known as
+/// the client wants it, the search ends here.
 ///
-/// Indexes and plans know of all entries. A subject from whom some are hidden is told of what it
-/// may see alone: each candidate is looked at, however many there are, and no plan is told.
+/// Indexes and plans know all entries. For a subject from which some are hidden, every candidate is
+/// tested, and no plan is reported.
 pub(crate) fn begin(
     context: &Context<'_>,
     cursor: &mut Cursor,
     asked: MatchingEntryCountRequest,
 ) -> Result<(), Stop> {
     cursor.areas.retain(|it| it.kind == AreaKind::Entries);
-    // The client wants a number, however large.
+    // The client wants a number, so the limit on entries returned does not apply.
     cursor.limits.entries_max = 0;
     let mut indexed = true;
     let mut candidates = 0_u64;
@@ -41,7 +42,7 @@ pub(crate) fn begin(
         }
         indexed &= !(plan.is_scan() || plan.is_unindexed());
         if indexed && context.sees_everything() {
-            // Of very many only a bound is known beforehand: they are collected in slices.
+            // A large candidate set is collected in slices; only a bound on its size is known now.
             let found = context.begin_candidates(&plan, EntryId(0))?;
             candidates += found.count().unwrap_or(entries);
         }
@@ -71,7 +72,7 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// The number for entries that are not stored.
+/// The control for entries that are not stored.
 pub(crate) fn of_virtual(asked: MatchingEntryCountRequest, matched: u64) -> OwnedControl {
     let counting = Counting {
         asked,
@@ -83,12 +84,12 @@ pub(crate) fn of_virtual(asked: MatchingEntryCountRequest, matched: u64) -> Owne
 }
 
 impl Counting {
-    /// One more entry that the client could have had.
+    /// Counts one matching entry that the subject may see.
     pub fn note(&mut self) {
         self.matched += 1;
     }
 
-    /// The control with the number. Everything has been looked at.
+    /// The control with the number, after the last candidate.
     pub fn finish(&self) -> OwnedControl {
         self.control(EntryCount::Examined(number(self.matched)))
     }
@@ -107,7 +108,7 @@ impl Counting {
             value.debug_information = self.plans.iter().map(String::as_str).collect();
         }
         if self.asked.extended_response {
-            // Candidates of an index are always compared with filter and scope once more.
+            // Candidates of an index are always tested against filter and scope.
             value.short_circuited = Some(false);
             value.fully_indexed = Some(false);
             value.in_scope = Some(false);
@@ -117,7 +118,7 @@ impl Counting {
     }
 }
 
-/// What fits into the response: clients read 32 bits.
+/// The number as the control holds it, at most 2^31 - 1.
 fn number(count: u64) -> u32 {
     u32::try_from(count)
         .unwrap_or(u32::MAX)

@@ -1,5 +1,5 @@
-//! Dereference (draft-masarati-ldap-deref-00): attributes of the entries that values name, in a
-//! control beside the entry that holds the values.
+//! Dereference control (draft-masarati-ldap-deref-00): for values that are names, attributes of the
+//! named entries, returned in a control beside the entry.
 
 use crate::context::{Context, Place, VisibleEntry};
 use policy::Right;
@@ -15,56 +15,56 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use store::EntryId;
 
-/// The syntax of names (RFC 4517 §3.3.9).
+/// Syntax OID of names (RFC 4517 §3.3.9).
 const NAME_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
-/// Values of one entry that are followed. With more the entry comes without the control: the
-/// draft (§2.1) wants all or none.
+/// Maximum number of values followed for one entry. An entry with more is returned without the
+/// control: the draft (§2.1) wants all values or none.
 const FOLLOWED_MAX: u64 = 10_000;
-/// Bytes of one entry's control. With more the entry comes without it: a control is part of one
-/// message, which is built in memory.
+/// Maximum length of one entry's control in bytes; an entry that needs more is returned without it,
+/// because a control is part of a message built in memory.
 const BYTES_MAX: usize = 1 << 20;
-/// What it costs to follow one value, in looks: its name is resolved, and its entry read.
+/// Cost of following one value, in looks: resolving its name and reading its entry.
 const LOOKS_PER_VALUE: u32 = 6;
 
-/// One attribute to follow.
+/// An attribute whose values are followed.
 #[derive(Debug)]
 pub(crate) struct Follow {
-    /// As the client spelled it.
+    /// The attribute description as the client spelled it.
     attribute: String,
     type_id: TypeId,
-    /// `None`: no entry has it.
+    /// `None` if no entry has the attribute.
     number: Option<AttributeNumber>,
     wanted: Wanted,
 }
 
-/// The attributes wanted of the entry a value names: just these descriptions, no subtypes (§2.1).
+/// Attributes to return of the named entries: exactly these descriptions, no subtypes (§2.1).
 #[derive(Debug, Default)]
 struct Wanted {
     stored: Selected<AttributeNumber>,
-    /// Types whose values are computed for each entry, each once.
+    /// Types whose values are computed, without duplicates.
     computed: SmallVec<[TypeId; 2]>,
 }
 
-/// How far the values of one entry have been followed when a slice ends.
+/// Progress of following the values of one entry, kept between slices.
 #[derive(Debug)]
 pub(crate) struct Progress {
     entry: EntryId,
-    /// The attribute that is being followed, as a place in the list of attributes to follow.
+    /// Index of the attribute being followed.
     at: usize,
-    /// The last member of that attribute's set; the root before the first one.
+    /// The last member of that attribute's set that is done; the root before the first.
     after: EntryId,
-    /// Values of that attribute that are stored in the entry and done.
+    /// Number of that attribute's stored values that are done.
     stored: usize,
-    /// Values followed, of all attributes.
+    /// Number of values followed, over all attributes.
     followed: u64,
-    /// What they led to, encoded.
+    /// Results so far, encoded.
     results: Vec<u8>,
 }
 
-/// Whether the control can hold what values lead to.
+/// Whether the control has room for more results.
 enum Room {
     Left,
-    /// There are too many values, or they lead to too much.
+    /// The values or their results exceed the limits.
     Over,
 }
 
@@ -82,8 +82,8 @@ impl Progress {
 }
 
 impl Follow {
-    /// The control's specifications under the schema, one for each attribute type. What cannot be
-    /// followed is left out, or refused when the control is critical.
+    /// The control's specifications resolved under the schema, one for each attribute type.
+    /// Attributes that cannot be followed are left out, or refused if the control is critical.
     pub fn all(
         catalog: &Catalog,
         asked: &DereferenceRequest<'_>,
@@ -105,7 +105,7 @@ impl Follow {
                 }
                 continue;
             };
-            // An attribute may have several names.
+            // The client may name one attribute type by several names.
             let known = (all.iter()).position(|it| it.type_id == type_id && it.number == number);
             let at = known.unwrap_or(all.len());
             if known.is_none() {
@@ -123,11 +123,11 @@ impl Follow {
         Ok(all)
     }
 
-    /// The control for one entry; `None` when the entry has nothing to follow, or too much.
-    /// `progress` is what the slice before has left.
+    /// The control for one entry; `None` if it has no values to follow, or too many. `progress`
+    /// continues from the previous slice.
     ///
     /// # Errors
-    /// [Unfinished](Stop::is_unfinished): the slice is over, and `progress` goes on.
+    /// [Unfinished](Stop::is_unfinished) when the slice is over; `progress` holds the state.
     pub fn response(
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
@@ -203,8 +203,8 @@ impl Follow {
         Ok(Room::Left)
     }
 
-    /// Appends what one value leads to. A value that leads nowhere, or where the subject may not
-    /// look, is there without attributes: nobody can tell which it was.
+    /// Appends the result for one value. A value that names no entry, or one hidden from the
+    /// subject, is listed without attributes, so that the two cannot be told apart.
     fn put(&self, context: &Context<'_>, value: &[u8], own: &mut Progress) -> Result<Room, Stop> {
         let Ok(text) = std::str::from_utf8(value) else {
             return Ok(Room::Left);
@@ -231,7 +231,7 @@ impl Follow {
 }
 
 impl Wanted {
-    /// Adds the attribute of this description, unless no entry can have it.
+    /// Adds the attribute of a description, unless no entry can have it.
     fn add(&mut self, catalog: &Catalog, text: &str) {
         let Ok(description) = catalog.schema.describe(text) else {
             return;
@@ -245,7 +245,7 @@ impl Wanted {
         }
     }
 
-    /// Appends what an entry has of them, as long as it is no more than `room` bytes.
+    /// Appends the wanted attributes of an entry, if they take at most `room` bytes.
     fn put(
         &self,
         context: &Context<'_>,
@@ -286,8 +286,8 @@ impl Wanted {
     }
 }
 
-/// The type and number of an attribute that can be followed; `None` when it cannot. The number is
-/// `None` when no entry has the attribute.
+/// Type and number of an attribute that can be followed; `None` if it cannot. The number is `None`
+/// if no entry has the attribute.
 fn followed(schema: &Schema, attribute: &str) -> Option<(TypeId, Option<AttributeNumber>)> {
     let description = schema.describe(attribute).ok()?;
     let syntax = schema.type_of(description.type_id).syntax;

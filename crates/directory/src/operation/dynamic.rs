@@ -1,8 +1,8 @@
 //! Dynamic entries (RFC 2589): entries that disappear unless they are refreshed.
 //!
-//! What is stored is the time at which the entry ends, so that nothing has to be written while it
-//! lasts; entryTtl is computed from it when it is read. The end is part of the write that adds or
-//! refreshes the entry: execution reads no clock.
+//! The entry stores the time at which it ends, so that nothing is written while it lives;
+//! `entryTtl` is computed when it is read. The end is part of the write that adds or refreshes the
+//! entry, because execution reads no clock.
 
 use crate::clock::Clock;
 use crate::context::Context;
@@ -19,7 +19,7 @@ use state::write::{Change, Given, Modification, Write};
 
 /// The longest time a client may ask for: one year (RFC 2589 §4.1).
 const TTL_S_MAX: u32 = 31_557_600;
-/// A longer wish may be shortened to no less than a day (RFC 2589 §4.2).
+/// The server may shorten a longer request to no less than a day, in seconds (RFC 2589 §4.2).
 const SHORTENED_S_MIN: u32 = 86_400;
 
 /// The time to live that an add asks for.
@@ -34,7 +34,7 @@ pub(crate) fn asked(given: &Given) -> Result<u32, Stop> {
     }
 }
 
-/// Gives a new entry its end, if it is dynamic.
+/// Adds the end to a new dynamic entry.
 pub(crate) fn complete(
     context: &Context<'_>,
     attributes: &mut Vec<Given>,
@@ -59,7 +59,7 @@ pub(crate) fn complete(
             "a time to live is of entries with the class dynamicObject",
         );
     }
-    // Whoever may relax the rules has said it.
+    // A client with relaxed rules has given the end itself.
     if given_end {
         return Ok(());
     }
@@ -72,7 +72,8 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Resolves a refresh: the write that moves the entry's end, and what the client is told.
+/// Resolves a refresh into the write that moves the entry's end and the time to live that is
+/// reported.
 pub(crate) fn refresh(
     context: &Context<'_>,
     request: &RefreshRequest<'_>,
@@ -114,7 +115,7 @@ pub(crate) fn replace_end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Modific
     }
 }
 
-/// A refresh that was refused says so with a time to live of 0 (RFC 2589 §4.2).
+/// Writes the response to a refused refresh, with a time to live of 0 (RFC 2589 §4.2).
 pub(crate) fn write_refused(out: &mut Vec<u8>, id: MessageId, result: &LdapResult) {
     let (name, value) = (Some(oid::REFRESH), encoded(0));
     response::write_extended_result(out, id, result, name, Some(&value), &[]);
@@ -129,7 +130,7 @@ fn end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Given {
     }
 }
 
-/// What the server makes of a wish.
+/// The time to live granted for a requested one, in seconds.
 fn granted(rules: &TimeToLive, asked: u32, what: &str) -> Result<u32, Stop> {
     if asked == 0 {
         return Err(out_of_range(what));

@@ -1,8 +1,9 @@
-//! Get effective rights: what a subject may do with each entry of a search, and which rule says so.
+//! Get effective rights control: the rights of a subject on each entry of a search, and the rules
+//! that grant them.
 //!
-//! Two forms are in use. Those who ask for the attribute `aclRights` (Sun, OpenDJ, the UnboundID
+//! Two forms are in use. Requests that select the attribute `aclRights` (Sun, OpenDJ, the UnboundID
 //! SDK) get one value for the entry and one for each attribute, and with `aclRightsInfo` the rules;
-//! all others get the letters of 389 Directory Server in `entryLevelRights` and
+//! other requests get the letters of 389 Directory Server in `entryLevelRights` and
 //! `attributeLevelRights`.
 
 use crate::context::{Context, VisibleEntry};
@@ -18,10 +19,10 @@ const ATTRIBUTE_RIGHTS: [(Right, &str, &str); 4] = [
     (Right::Read, "read", "r"),
     (Right::Search, "search", "s"),
     (Right::Compare, "compare", "c"),
-    // Adding values, and deleting them.
+    // The letters of adding and of deleting values.
     (Right::Write, "write", "wo"),
 ];
-/// The same of an entry.
+/// The rights of an entry, with the letters of 389 Directory Server.
 const ENTRY_RIGHTS: [(Right, &str, &str); 4] = [
     (Right::Read, "read", "v"),
     (Right::Add, "add", "a"),
@@ -29,21 +30,21 @@ const ENTRY_RIGHTS: [(Right, &str, &str); 4] = [
     (Right::Rename, "rename", "n"),
 ];
 
-/// Whose rights are told, and how.
+/// The subject whose rights are reported, and the form.
 #[derive(Debug)]
 pub(crate) struct EffectiveRights {
     subject: Subject,
-    /// Attributes to tell of beside those of the entry.
+    /// Attribute types to report besides those of the entry.
     attributes: Vec<TypeId>,
-    /// In values of `aclRights`.
+    /// Whether the form is `aclRights`.
     spelled_out: bool,
-    /// And the rules that decide.
+    /// Whether the deciding rules are reported too.
     explains: bool,
 }
 
 impl EffectiveRights {
-    /// What a control asks for. Everybody may ask about those they may act as (RFC 4370): for most
-    /// that is themselves.
+    /// Resolves the control. A subject may ask about identities that it may act as (RFC 4370); for
+    /// most subjects that is themselves only.
     pub fn of(
         context: &Context<'_>,
         request: &SearchRequest<'_>,
@@ -73,14 +74,14 @@ impl EffectiveRights {
         })
     }
 
-    /// Appends the rights on an entry as attributes of it.
+    /// Appends the rights on an entry as attributes.
     pub fn write(&self, context: &Context<'_>, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
         let Some(name) = entry.name() else { return };
         let schema = &context.catalog.schema;
-        // The attributes that whoever asks can see, and those asked for.
+        // The attributes of the entry that the requester may see, and those it asked for.
         let mut types: Vec<TypeId> = Vec::new();
         let stored = entry.attributes().map(|it| it.number);
-        // Values of `member` are links and stand beside the entry.
+        // Values of `member` are links, stored outside the entry's row.
         let sets = entry.linked_sets().unwrap_or_default();
         let present = stored.chain(sets.iter().map(|it| it.number));
         let present = present.filter_map(|it| schema.known(it).map(|it| it.type_id));
@@ -173,7 +174,7 @@ fn write_letters(
     }
 }
 
-/// What one subject may do with one entry.
+/// The rights of one subject on one entry.
 struct Telling<'t> {
     access: &'t Access,
     subject: &'t Subject,
@@ -197,7 +198,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The entry as somebody who could be acted as.
+    /// The entry as an identity that could be acted as.
     fn other(&self) -> Subject {
         let (name, by) = (self.name.clone(), self.subject);
         by.authenticated(name, String::new(), by.authentication)

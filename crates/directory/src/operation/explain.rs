@@ -1,7 +1,8 @@
-//! Explain: how a search is carried out, instead of what it finds. For the administrator.
+//! Explain control: how a search is carried out, instead of the entries it finds. For the
+//! administrator.
 //!
-//! The search runs as it would without the control, also in an order and in pages; only, what it
-//! finds is counted and not sent.
+//! The search runs as it would without the control, with the same order and pages, but the entries
+//! found are counted instead of sent.
 
 use crate::clock::Clock;
 use crate::context::Context;
@@ -13,20 +14,20 @@ use state::advice;
 use state::stop::Stop;
 use store::FilterPart;
 
-/// What is known of a search that is explained.
+/// Facts gathered about an explained search.
 #[derive(Debug, Default)]
 pub(crate) struct Explaining {
     regions: Vec<Explained>,
-    /// Entries compared with the filter.
+    /// Number of entries compared with the filter.
     pub tested: u64,
-    /// Entries that would have been sent.
+    /// Number of entries that would have been sent.
     pub matched: u64,
-    /// Time its slices took, and when the one under way began.
+    /// Time of its finished slices in microseconds, and the start of the current one.
     took_us: u64,
     slice_began_us: u64,
 }
 
-/// How one region is searched.
+/// Plan of one region.
 #[derive(Debug)]
 struct Explained {
     base: String,
@@ -37,7 +38,7 @@ struct Explained {
     parts: Vec<FilterPart>,
 }
 
-/// Notes the plan of a search, which then runs.
+/// Records the plan of a search, which then runs.
 pub(crate) fn begin(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -80,13 +81,13 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// What is known of a search, if it is explained.
+/// The facts gathered so far; `None` if the search is not explained.
 #[inline]
 pub(crate) fn of(cursor: &mut Cursor) -> Option<&mut Explaining> {
     cursor.extras.as_mut()?.explaining.as_deref_mut()
 }
 
-/// Notes how the entries come into their order, or that they do not.
+/// Records how the entries are sorted, or why they cannot be.
 pub(crate) fn note_order(cursor: &mut Cursor, order: impl FnOnce() -> String) {
     let Some(explaining) = of(cursor) else {
         return;
@@ -98,14 +99,14 @@ pub(crate) fn note_order(cursor: &mut Cursor, order: impl FnOnce() -> String) {
     }
 }
 
-/// A slice of work begins.
+/// Records the start of a slice.
 pub(crate) fn slice_begins(cursor: &mut Cursor, clock: &dyn Clock) {
     if let Some(explaining) = of(cursor) {
         explaining.slice_began_us = clock.now_us();
     }
 }
 
-/// The same slice ends.
+/// Records the end of a slice.
 pub(crate) fn slice_ends(cursor: &mut Cursor, clock: &dyn Clock) {
     if let Some(explaining) = of(cursor) {
         let took_us = clock.now_us().saturating_sub(explaining.slice_began_us);
@@ -114,7 +115,7 @@ pub(crate) fn slice_ends(cursor: &mut Cursor, clock: &dyn Clock) {
 }
 
 impl Explaining {
-    /// The control at the result.
+    /// The response control with the explanation.
     pub fn control(&self, examined: u64) -> OwnedControl {
         let explanation = Explanation {
             examined,

@@ -1,5 +1,5 @@
-//! Extended operations (RFC 4511 §4.12): which one is it, what does it need, and how is success
-//! told?
+//! Extended operations (RFC 4511 §4.12): which one is requested, its decoded value, and its success
+//! response.
 
 use crate::context::Context;
 use protocol::{
@@ -30,11 +30,11 @@ pub(crate) enum Kind<'a> {
     StartTls,
     PasswordModify(extended::PasswordModifyRequest<'a>),
     Cancel(MessageId),
-    /// With the identifier that the client chose, if it did.
+    /// The identifier that the client chose, if any.
     StartTransaction(Option<&'a [u8]>),
     EndTransaction(extended::EndTransactionRequest<'a>),
     StartBulkUpdate(extended::StartBulkUpdateRequest<'a>),
-    /// Decoded when it is its turn in the stream.
+    /// The value, decoded at its turn in the stream.
     BulkUpdate(&'a [u8]),
     EndBulkUpdate(extended::EndBulkUpdateRequest),
     Refresh(extended::RefreshRequest<'a>),
@@ -43,8 +43,8 @@ pub(crate) enum Kind<'a> {
     Reload,
 }
 
-/// Whether an operation answers nothing that depends on writes of its session which still wait:
-/// then it need not wait for them.
+/// Whether a response never depends on writes of the session that still wait, so that the operation
+/// need not wait for them.
 pub(crate) fn only_writes(name: &str) -> bool {
     matches!(
         name,
@@ -52,7 +52,8 @@ pub(crate) fn only_writes(name: &str) -> bool {
     )
 }
 
-/// Decodes the request; `protocolError` for names nobody knows (RFC 4511 §4.12) and bad values.
+/// Decodes the request; refuses unknown names (RFC 4511 §4.12) and malformed values with
+/// `protocolError`.
 pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> {
     let bad_value = |text: &str| Stop::refuse(ResultCode::PROTOCOL_ERROR, text.to_owned());
     match request.name {
@@ -104,7 +105,7 @@ pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> 
     }
 }
 
-/// The value of an operation that must have one.
+/// The decoded value of an operation that requires one.
 fn needed<'a, T>(
     request: &ExtendedRequest<'a>,
     what: &str,
@@ -124,7 +125,7 @@ pub(crate) fn who_am_i(context: &Context<'_>, id: MessageId, out: &mut Vec<u8>) 
     write_success(out, id, None, Some(value.as_bytes()));
 }
 
-/// Writes the response of one that is done. Some have a name of their own for it, or a value.
+/// Writes the success response; some operations have a response name or value of their own.
 pub(crate) fn write_success(
     out: &mut Vec<u8>,
     id: MessageId,

@@ -1,5 +1,5 @@
-//! What controls add to a search: which values and which entries it shows, and what comes with
-//! each entry and with the result. A search without such controls has none of this.
+//! State that controls add to a search: which values and entries it returns, and which controls it
+//! returns with each entry and the result. A search without such controls has no `Extras`.
 
 use crate::context::{Context, VisibleEntry};
 use crate::operation::account_usability;
@@ -20,33 +20,33 @@ use state::stop::Stop;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// What controls add to a search.
+/// State that controls add to a search.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
-    /// Only these values are returned.
+    /// Matched values: only these values are returned.
     pub matched: Option<MatchedValues>,
-    /// Each entry comes with attributes of the entries its values name.
+    /// Dereference: attributes whose values are followed.
     follow: Vec<Follow>,
-    /// How far that was done for an entry when the last slice was over.
+    /// Progress of dereferencing the entry at which the last slice ended.
     following: RefCell<Option<Box<Progress>>>,
-    /// Each entry comes with the state of its account.
+    /// Whether each entry is returned with the state of its account.
     account_usability: bool,
-    /// Each entry comes with what a subject may do with it.
+    /// Effective rights to be returned with each entry.
     pub rights: Option<Box<EffectiveRights>>,
-    /// Entries are counted, not sent.
+    /// If set, entries are counted instead of sent.
     pub counting: Option<Box<Counting>>,
-    /// How the search goes is noted, and its entries are not sent.
+    /// If set, the search is explained and its entries are not sent.
     pub explaining: Option<Box<Explaining>>,
-    /// How far the state has come that the last slice saw, if the client wants to know.
+    /// Position of the snapshot of the last slice, if the client asked for it.
     pub position: Option<Position>,
-    /// What comes with the result.
+    /// Response controls that are complete already.
     pub done: Vec<OwnedControl>,
-    /// The order of the entries that are still to be sent.
+    /// The sorted entries still to be sent.
     pub sorted: Option<Box<Sorted>>,
 }
 
 impl Extras {
-    /// What the controls ask for; `None` when it is nothing that outlives the beginning.
+    /// Resolves the controls; `None` if none of them matters after the beginning of the search.
     #[inline]
     pub fn of(
         catalog: &Catalog,
@@ -82,7 +82,7 @@ impl Extras {
         Ok((!nothing).then(|| Box::new(it)))
     }
 
-    /// The controls that come with the result of a search that looked at so many entries.
+    /// Response controls of a search that looked at `examined` entries.
     #[cold]
     pub fn done_controls(&self, examined: u64) -> Cow<'_, [OwnedControl]> {
         let own = self.own_controls(examined);
@@ -92,7 +92,7 @@ impl Extras {
         }
     }
 
-    /// Those that come whatever the result is.
+    /// Response controls that are returned with any result.
     #[cold]
     pub fn own_controls(&self, examined: u64) -> Vec<OwnedControl> {
         let explained = self.explaining.iter().map(|it| it.control(examined));
@@ -100,7 +100,7 @@ impl Extras {
         explained.chain(position).collect()
     }
 
-    /// Appends what a subject may do with the entry, if that is asked for.
+    /// Appends the subject's rights on the entry, if the client asked for them.
     pub fn write_rights(
         &self,
         context: &Context<'_>,
@@ -112,7 +112,7 @@ impl Extras {
         }
     }
 
-    /// The controls that come with an entry.
+    /// The controls of one entry.
     pub fn controls_of(
         &self,
         context: &Context<'_>,
@@ -135,14 +135,14 @@ impl Extras {
     }
 }
 
-/// Whether a search leaves subentries out because no control says otherwise (RFC 3672 §3): one of
-/// a single entry does not.
+/// Whether the search leaves subentries out, because no control asks for them and its scope is not
+/// a single entry (RFC 3672 §3).
 pub(crate) fn hides_subentries(scope: Scope, asked: Option<&SearchControls<'_>>) -> bool {
     let are_asked = |it: &SearchControls<'_>| it.subentries.is_some() || it.shows_subentries;
     scope != Scope::BaseObject && !asked.is_some_and(are_asked)
 }
 
-/// The filter, narrowed to subentries or to all other entries, as the control asks.
+/// The filter, narrowed to subentries or to other entries as the control asks.
 pub(crate) fn narrowed(catalog: &Catalog, filter: Filter, asked: Subentries) -> Filter {
     let subentries = class_filter(&catalog.schema, "subentry");
     let kind = match asked.visible {

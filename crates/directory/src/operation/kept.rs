@@ -1,27 +1,27 @@
-//! Sort keys being put in order in memory, within a limit.
+//! Sorts keys in memory, within a limit.
 
 use std::collections::BinaryHeap;
 
-/// Octets of sort keys one search may keep, beside the limit on their number: a limit on memory
-/// however long the values are.
+/// Maximum octets of the sort keys of one search: limits memory if values are long, beside the
+/// limit on their number.
 const BYTES_MAX: usize = 64 << 20;
 
-/// What a key takes beside its octets.
+/// Memory of a key beside its octets, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// Keys kept so far.
+/// The keys kept so far.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// The greatest on top, so that a page can let go of it.
+    /// Heap with the greatest key on top, which is dropped when a page is full.
     keys: BinaryHeap<Box<[u8]>>,
     bytes: usize,
-    /// Only the least so many are of interest.
+    /// Number of least keys wanted; `None` for all.
     wanted: Option<usize>,
-    /// Keys at a time; 0: no limit.
+    /// Maximum number of keys; 0 for no limit.
     keys_max: usize,
 }
 
-/// There are more keys than may be kept.
+/// The keys exceed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
@@ -36,12 +36,12 @@ impl Kept {
         }
     }
 
-    /// Keeps a key, unless it is not among those wanted.
+    /// Adds a key, unless it is greater than the wanted ones.
     pub fn push(&mut self, key: Box<[u8]>) -> Result<(), TooMany> {
         if let Some(wanted) = self.wanted
             && self.keys.len() >= wanted
         {
-            // A page wants a key less than the greatest it has, in its place.
+            // The new key replaces the greatest one of a full page, if it is less.
             match self.keys.peek_mut() {
                 Some(mut greatest) if key < *greatest => {
                     self.bytes = self.bytes + key.len() - greatest.len();
@@ -60,7 +60,7 @@ impl Kept {
         Ok(())
     }
 
-    /// About how much memory the keys take.
+    /// Approximate memory of the keys in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.keys.len() * KEY_BYTES
     }
@@ -69,7 +69,7 @@ impl Kept {
         self.keys.is_empty()
     }
 
-    /// The keys in their order; nothing is kept any more.
+    /// Takes all keys in ascending order.
     pub fn take(&mut self) -> Vec<Box<[u8]>> {
         self.bytes = 0;
         std::mem::take(&mut self.keys).into_sorted_vec()

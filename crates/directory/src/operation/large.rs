@@ -1,12 +1,13 @@
-//! Entries with so many members that they do not fit into the output: gathered in slices, then
+//! Entries with too many members for the output buffer: their values are gathered in slices, then
 //! sent as the client takes them.
 //!
-//! Members of dynamic groups are sent this way however few they are: nobody knows before.
+//! Dynamic groups are sent this way however few their members are, because the number is unknown
+//! beforehand.
 //!
-//! The length of a message comes first, so all of it must be known before the first byte goes out.
-//! The values are gathered in a [`Spool`], and no snapshot lives longer than a slice. The entry may
-//! change meanwhile: members that come and go are or are not in the answer, and when all of them
-//! are replaced, gathering begins anew, so that nobody gets a part of what is being cleared away.
+//! A message begins with its length, so all values must be known before the first byte is sent.
+//! They are gathered in a [`Spool`], and no snapshot is kept longer than a slice. Members added or
+//! deleted meanwhile may or may not be in the answer. If all members are replaced, gathering begins
+//! again, so that the answer never mixes old and new ones.
 
 use crate::context::{Context, Described, EachMember, VisibleEntry};
 use crate::cursor::Cursor;
@@ -22,20 +23,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use store::{EntryId, LinkedSet, SetId};
 
-/// Members from which on an entry is sent this way. Its values are then a quarter of a slice.
+/// Number of members from which on an entry is sent this way; they take a quarter of a slice.
 pub(crate) const LARGE_FROM: u64 = 1_000;
-/// Members gathered in one slice: a millisecond or two.
+/// Members gathered in one slice, which takes a millisecond or two.
 const GATHERED: u32 = 2_048;
 /// Bytes sent in one slice.
 const SENT_BYTES: usize = 256 * 1024;
 
-/// An entry on its way.
+/// An entry being gathered or sent.
 #[derive(Debug)]
 pub(crate) struct Large {
-    /// The entry.
+    /// Id of the entry.
     entry: EntryId,
     message: MessageId,
-    /// Its name and the attributes that are not large, encoded.
+    /// Name and the other attributes, encoded.
     name: Vec<u8>,
     attributes: Vec<u8>,
     controls: Vec<OwnedControl>,
@@ -44,60 +45,60 @@ pub(crate) struct Large {
     phase: Phase,
 }
 
-/// One attribute of it.
+/// One large attribute of the entry.
 #[derive(Debug)]
 pub(crate) struct LargeSet {
     type_id: TypeId,
-    /// Nothing for values that are not stored.
+    /// `None` for values that are not stored.
     number: Option<AttributeNumber>,
     source: Source,
-    /// The attribute description.
+    /// The attribute description to send.
     pub text: String,
-    /// Bytes of its values in the spool.
+    /// Length of its values in the spool, in bytes.
     bytes: u64,
-    /// It has values, whether or not they are wanted.
+    /// Whether the attribute has values, wanted or not.
     some: bool,
-    /// It is there even if no value is (RFC 3876 §2).
+    /// Whether the attribute is sent even without a matching value (RFC 3876 §2).
     even_empty: bool,
-    /// Nobody wants its values.
+    /// Whether the attribute is sent without values (typesOnly).
     type_only: bool,
 }
 
-/// Where its values come from.
+/// Source of an attribute's values.
 #[derive(Debug)]
 enum Source {
     Links(SetId),
-    /// The searches of a dynamic group.
+    /// The entries that the searches of a dynamic group find.
     Searches(Box<Described>),
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// Which set is being gathered, and the last member.
+    /// Index of the set being gathered, and its last member done.
     Gathering { at: usize, after: EntryId },
-    /// What comes next, from the last to the first.
+    /// Pieces still to be sent, in reverse order.
     Sending { pieces: Vec<Piece> },
 }
 
-/// A part of the message.
+/// A piece of the message.
 #[derive(Debug)]
 enum Piece {
     Bytes(Vec<u8>),
-    /// From a place in the spool up to another.
+    /// A range of the spool, from its start to its end in bytes.
     Spool(u64, u64),
 }
 
-/// What became of it.
+/// Result of a step.
 pub(crate) enum Gone {
-    /// Not yet.
+    /// More steps are needed.
     NotYet,
-    /// All of it is in the output.
+    /// The whole message is in the output.
     Sent,
-    /// The entry is no more, and nothing was sent of it.
+    /// The entry was deleted before any of it was sent.
     Vanished,
 }
 
-/// Begins with an entry, if it is large.
+/// Begins a large entry; `None` if the entry is not large.
 pub(crate) fn begin(
     context: &Context<'_>,
     cursor: &Cursor,
@@ -119,7 +120,7 @@ pub(crate) fn begin(
     Ok(Some(large))
 }
 
-/// What is selected of an entry, on its way, if there are large attributes among it.
+/// The entry with its selected large attributes; `None` if it has none.
 fn selected(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
@@ -141,7 +142,7 @@ fn selected(
         sets.push(searches);
     }
     if let Some(matched) = matched {
-        // Single values are looked up.
+        // Few values that a filter names are looked up instead of being gathered.
         sets.retain(|it| {
             let looked_up = it.number.and_then(|number| matched.equal_to(number));
             looked_up.is_none()
@@ -158,7 +159,7 @@ fn selected(
     )?)))
 }
 
-/// Begins with an entry of a search that stays, if it is large.
+/// Begins a large entry of a following search; `None` if the entry is not large.
 pub(crate) fn followed(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
@@ -173,8 +174,8 @@ pub(crate) fn followed(
     Ok(large)
 }
 
-/// Goes on with the large entry of a search for one slice. `None`: it is sent, or gone, and the
-/// search goes on with others.
+/// Continues the large entry of a search for one slice. `None` when it was sent or deleted, so that
+/// the search goes on.
 pub(crate) fn go_on(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -195,7 +196,7 @@ pub(crate) fn go_on(
             let is_inside = large.is_inside();
             cursor.large = Some(large);
             match is_inside {
-                // No limit can end it: half a message would be nobody's.
+                // Limits cannot end the search inside a message.
                 true => Ok(Some(Step::Parked)),
                 false => park(needs, cursor, out).map(Some),
             }
@@ -203,13 +204,13 @@ pub(crate) fn go_on(
     }
 }
 
-/// The filter on values of a search, if it has one.
+/// The matched values filter of a search; `None` if it has none.
 fn matched(cursor: &Cursor) -> Option<&MatchedValues> {
     cursor.extras.as_ref()?.matched.as_ref()
 }
 
 impl LargeSet {
-    /// A set to be gathered.
+    /// A set of links to gather.
     pub fn new(known: &KnownAttribute, set: SetId) -> LargeSet {
         LargeSet {
             type_id: known.type_id,
@@ -223,7 +224,7 @@ impl LargeSet {
         }
     }
 
-    /// The members of a dynamic group, to be gathered.
+    /// The members of a dynamic group to gather.
     pub fn of_searches(
         (type_id, text): (TypeId, &str),
         described: Described,
@@ -245,7 +246,7 @@ impl LargeSet {
         self.bytes > 0 || self.even_empty && self.some
     }
 
-    /// Whether it is none of the sets that the entry has.
+    /// Whether the set is no longer one of the entry's sets.
     fn is_gone(&self, sets: &[LinkedSet]) -> bool {
         match self.source {
             Source::Links(set) => !sets.iter().any(|it| it.set == set),
@@ -253,7 +254,7 @@ impl LargeSet {
         }
     }
 
-    /// From the beginning, with the set that the attribute has now; false if it has none.
+    /// Starts again, with the present set of the attribute; false if it has none.
     fn begin_anew(&mut self, sets: &[LinkedSet]) -> bool {
         self.bytes = 0;
         match &mut self.source {
@@ -270,8 +271,8 @@ impl LargeSet {
         }
     }
 
-    /// Shows `each` what it has behind a member, until that has enough: entries that were looked
-    /// at, with the value that they are, if they are one. True: that was all.
+    /// Calls `each` for the candidates behind the last member, with their values (`None` if a
+    /// candidate has no value), until it breaks. True when all are done.
     fn walk(
         &mut self,
         context: &Context<'_>,
@@ -299,7 +300,7 @@ impl LargeSet {
 }
 
 impl Large {
-    /// Begins with an entry. `attributes` are those that are not large, encoded.
+    /// Begins an entry. `attributes` are the other attributes, encoded.
     fn new(
         entry: &VisibleEntry<'_, '_>,
         message: MessageId,
@@ -324,8 +325,8 @@ impl Large {
         })
     }
 
-    /// Whether a part of the message may be in the output: nothing else can go there before the
-    /// rest of it.
+    /// Whether a part of the message may be in the output, so that no other bytes may follow before
+    /// the rest.
     pub fn is_inside(&self) -> bool {
         matches!(self.phase, Phase::Sending { .. })
     }
@@ -350,7 +351,7 @@ impl Large {
         Ok(self.send(out)?)
     }
 
-    /// `Sent` when everything is gathered.
+    /// Gathers for one slice; `Sent` when all values are gathered.
     fn gather(
         &mut self,
         context: &Context<'_>,
@@ -363,7 +364,7 @@ impl Large {
         };
         let now = entry.linked_sets()?;
         if self.sets.iter().any(|it| it.is_gone(&now)) {
-            // All values were replaced. With the new ones from the beginning.
+            // All values were replaced: start again with the new ones.
             self.sets.retain_mut(|it| it.begin_anew(&now));
             self.spool.clear();
             self.phase = Phase::Gathering {
@@ -409,7 +410,7 @@ impl Large {
         Ok(Gone::Sent)
     }
 
-    /// The message in parts, from the last to the first.
+    /// The pieces of the message, in reverse order.
     fn pieces(&mut self) -> Vec<Piece> {
         let mut attributes = self.attributes.len() as u64;
         let mut heads = Vec::new();

@@ -1,5 +1,5 @@
-//! The name that the last search or compare of a thread was about. Clients name the same one again
-//! and again, or entries of the same container, and resolving a name is a tenth of a search.
+//! Cache of the last name that a thread's searches and compares resolved. Clients repeat names, or
+//! name entries of one container, and resolving a name takes a tenth of a search.
 
 use schema::{Name, Schema, TypeId};
 use state::catalog::Catalog;
@@ -9,15 +9,15 @@ use state::stop::Stop;
 pub(crate) struct LastName {
     text: String,
     name: Name,
-    /// Where the text of the superior begins in `text`; 0 when it is not known.
+    /// Start of the superior's text in `text`, in bytes; 0 if unknown.
     superior_at: usize,
     superior: Name,
-    /// The schema they were resolved under; kept, so that its address means nothing else.
+    /// The schema of the resolved names; kept alive so that its address identifies it.
     schema: Option<Schema>,
 }
 
 impl LastName {
-    /// The name that a request spells.
+    /// Resolves the name of a request.
     pub fn resolve(&mut self, catalog: &Catalog, text: &str) -> Result<&Name, Stop> {
         let schema = &catalog.schema;
         if !self.schema.as_ref().is_some_and(|it| is_same(it, schema)) {
@@ -42,7 +42,7 @@ impl LastName {
         }
         let below = schema.resolve_below(&self.superior, rdn, &mut self.name);
         if below.is_err() {
-            // For the words of the refusal.
+            // Resolves again for the text of the refusal.
             return self.resolve_whole(schema, text, superior_at);
         }
         self.text.clear();
@@ -57,7 +57,7 @@ impl LastName {
         text: &str,
         superior_at: usize,
     ) -> Result<(), Stop> {
-        // Nothing is remembered of a name that makes no sense.
+        // A malformed name is not cached.
         self.text.clear();
         self.name = Name::root();
         self.superior_at = 0;
@@ -69,7 +69,7 @@ impl LastName {
     }
 }
 
-/// The RDN and the superior, if nothing in the RDN could mean that its comma does not end it.
+/// Splits a DN into RDN and superior; `None` if the RDN has characters that might quote its comma.
 fn split(text: &str) -> Option<(&str, &str)> {
     let (rdn, superior) = text.split_once(',')?;
     let plain = |byte: u8| !matches!(byte, b'\\' | b'"' | b'#' | b'<' | b';');
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a fresh memory and one that has just resolved `before` make of a name.
+    /// The name as resolved by an empty cache, and by one that has just resolved `before`.
     fn both(schema: &Schema, before: &str, text: &str) -> (Option<Name>, Option<Name>) {
         let mut used = LastName::default();
         let _ = used.resolve_other(schema, before);

@@ -1,4 +1,4 @@
-//! Which limits hold for a subject, and what a search says that one of them has stopped.
+//! The limits of a subject, and the texts of results when a limit stops a search.
 
 use crate::context::{Context, Place};
 use crate::cursor::SearchLimits;
@@ -8,12 +8,12 @@ use protocol::SearchRequest;
 use schema::{Name, Truth};
 use state::stop::Stop;
 
-/// The limits of the subject that has just authenticated. Groups are looked at now, not at each
-/// operation: a new member has its limits from its next bind on.
+/// The limits of a subject that has just authenticated. Membership in groups is read here and not
+/// by each operation: a new member gets its limits with its next bind.
 pub(crate) fn of(parts: &Parts<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
     let settings = &parts.catalog.limits;
     if settings.rules.is_empty() {
-        // The usual case, without a second look at what the subject may see.
+        // The usual case, which needs no second context.
         return settings.of(subject, |_| Ok(false));
     }
     let context = Context::new(parts.snapshot, parts.catalog, subject);
@@ -36,7 +36,7 @@ fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, 
     }))
 }
 
-/// The limits on one search.
+/// The limits of one search.
 pub(crate) fn of_search(
     request: &SearchRequest<'_>,
     (limits, whose): (Limits, Whose),
@@ -68,7 +68,7 @@ pub(crate) fn of_search(
     }
 }
 
-/// The limit on the entries of one search.
+/// Text of a search stopped by the limit on its entries.
 pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     let limit = limits.entries_max;
     if !limits.by_server {
@@ -81,7 +81,7 @@ pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> Stri
     )
 }
 
-/// The limit on all pages of a search.
+/// Text of a search stopped by the limit on the entries of all pages.
 pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     format!(
         "limit of {} entries in all pages of a search together for {}; more match: narrow the \
@@ -91,7 +91,7 @@ pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> Str
     )
 }
 
-/// The limit on the entries looked at.
+/// Text of a search stopped by the limit on entries looked at.
 pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     format!(
         "limit of {} entries looked at by one search for {}: use an attribute that is indexed, a \
@@ -101,7 +101,7 @@ pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) ->
     )
 }
 
-/// The limit on time.
+/// Text of a search stopped by the time limit.
 pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     let limit = limits.time_ms_max;
     if limits.time_by_server {
@@ -115,7 +115,7 @@ pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> Stri
     }
 }
 
-/// The limit on what is sorted.
+/// Text of a search refused by the limit on sorted entries.
 pub(crate) fn sort_text(
     limits: &SearchLimits,
     settings: &LimitSettings,

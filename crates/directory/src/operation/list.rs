@@ -1,8 +1,8 @@
 //! Sorted lists that outlive the search that made them: a virtual list view or a page of a sorted
-//! search shows a part of a list, and the next one shows another part of the same list.
+//! search shows one part of a list, and a later one shows another part of it.
 //!
-//! A list is the sort keys of the entries that matched, in ascending order. It is never changed: it
-//! says what matched while it was made, and its version says which state of the directory that was.
+//! A list holds the sort keys of the matching entries in ascending order. It never changes: it
+//! reflects the directory while it was made, and its version identifies that state.
 
 mod coded;
 mod lists;
@@ -18,35 +18,35 @@ use coded::Writer;
 use state::stop::{Failure, Stop};
 use std::sync::Arc;
 
-/// A finished list.
+/// A complete list.
 #[derive(Debug)]
 pub(crate) struct List {
     keys: coded::Coded,
-    /// The place of every `coded::GROUP`th key in the coded keys, beginning with the first.
+    /// Offset of every `coded::GROUP`th key in the coded keys, beginning with the first.
     groups: Box<[u64]>,
     length: u32,
-    /// Names this list among all lists of the process.
+    /// Number of this list, unique in the process.
     number: u64,
     origin: Origin,
 }
 
-/// The search that a list was made for.
+/// The search for which a list was made.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
-    /// Of everything that decides what the list contains (`page::fingerprint`).
+    /// Fingerprint of everything that determines the list's content (`page::fingerprint`).
     pub fingerprint: u64,
-    /// The normalised name of the subject, empty for anonymous.
+    /// Normalised name of the subject; empty for anonymous.
     pub subject: Box<str>,
-    /// Sort keys mean something under the schema that they were made under.
+    /// The schema that gives the sort keys their meaning.
     pub schema: schema::Schema,
-    /// The state of the directory in which the list was begun (`Context::version`).
+    /// Snapshot version when the list was begun (`Context::version`).
     pub version: u64,
-    /// When the list was begun, in microseconds of Unix time.
+    /// Time when the list was begun, in microseconds of Unix time.
     pub begun_us: u64,
 }
 
 impl Origin {
-    /// The origin of a list that is begun now, for a search with this fingerprint.
+    /// The origin of a list begun now for a search with this fingerprint.
     pub fn of(context: &Context<'_>, needs: &Needs<'_>, fingerprint: u64) -> Origin {
         Origin {
             fingerprint,
@@ -59,27 +59,27 @@ impl Origin {
 }
 
 impl List {
-    /// The number of keys.
+    /// Number of keys.
     pub fn length(&self) -> u32 {
         self.length
     }
 
-    /// Names this list among all lists of the process; stands in cookies and context ids.
+    /// Number of this list, unique in the process; part of cookies and context ids.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The fingerprint of the search that the list was made for.
+    /// Fingerprint of the search for which the list was made.
     pub fn fingerprint(&self) -> u64 {
         self.origin.fingerprint
     }
 
-    /// The state of the directory in which the list was begun.
+    /// Snapshot version when the list was begun.
     pub fn version(&self) -> u64 {
         self.origin.version
     }
 
-    /// The place in front of this key, counted from 0.
+    /// A reader in front of the key with this index, counted from 0.
     ///
     /// # Errors
     /// The file of the list cannot be read.
@@ -103,14 +103,14 @@ impl List {
         place.next(&self.keys)
     }
 
-    /// The place of the first key that is not less than `bound`, counted from 0; the length of the
-    /// list when all keys are less.
+    /// Index of the first key that is not less than `bound`, counted from 0; the length of the list
+    /// if all keys are less.
     ///
     /// # Errors
     /// The file of the list cannot be read.
     pub fn first_from(&self, bound: &[u8]) -> Result<u32, Failure> {
-        // The first group whose first key is not less: the key looked for is that one, or lies in
-        // the group before it.
+        // Finds the first group whose first key is not less than `bound`: the wanted key is that
+        // one, or lies in the group before.
         let (mut low, mut high) = (0, self.groups.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -133,7 +133,7 @@ impl List {
     }
 }
 
-/// A list that is being made.
+/// A list being written.
 #[derive(Debug)]
 pub(crate) struct ListWriter {
     lists: Arc<Lists>,
@@ -143,7 +143,7 @@ pub(crate) struct ListWriter {
 }
 
 impl ListWriter {
-    /// An empty list, to be kept among `lists`.
+    /// Begins an empty list, to be kept in `lists`.
     pub fn new(lists: &Arc<Lists>, origin: Origin) -> ListWriter {
         ListWriter {
             keys: Writer::new(&lists.spools),
@@ -153,8 +153,8 @@ impl ListWriter {
         }
     }
 
-    /// Appends a key, which is not less than the one before. When there is no room for it, lists
-    /// that nobody has asked for lately are given up.
+    /// Appends a key, which must not be less than the previous one. If there is no room, the lists
+    /// used least recently are dropped.
     ///
     /// # Errors
     /// There is no room on the disk, or more keys than a list may have.
@@ -169,7 +169,7 @@ impl ListWriter {
         appended
     }
 
-    /// The list, complete and kept.
+    /// Completes the list and keeps it.
     ///
     /// # Errors
     /// There is no room on the disk.
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// The list of some keys that came in any order.
+    /// Makes a list of keys given in any order.
     fn list_of(lists: &Arc<Lists>, keys: &[Vec<u8>]) -> Arc<List> {
         let mut sorter = Sorter::new(&lists.spools, 0);
         for key in keys {
@@ -310,7 +310,7 @@ mod tests {
         );
         assert_eq!(found(asked(Some(number), 2, 5)), Some(number));
         assert_eq!(found(asked(Some(number + 1), 1, 5)), Some(number));
-        // Lists of one subject do not take the places of others; the oldest of its own goes.
+        // Lists of one subject never displace those of others; its own oldest list goes.
         for fingerprint in 2..=8 {
             writer(fingerprint).keep().unwrap();
         }

@@ -1,4 +1,4 @@
-//! The operations of RFC 4511, one file each, and what several of them share.
+//! The operations of RFC 4511, one file each, and functions that several of them use.
 
 pub(crate) mod account_usability;
 pub(crate) mod add;
@@ -62,7 +62,8 @@ use state::catalog::Catalog;
 use state::referral;
 use state::stop::Stop;
 
-/// A DN as sent by a client, under the schema; `invalidDNSyntax` says what is wrong with it.
+/// Resolves a DN sent by a client; a malformed one is refused with `invalidDNSyntax` and the
+/// reason.
 pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
     match schema.resolve_name(text) {
         Ok(name) => Ok(name),
@@ -73,8 +74,8 @@ pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
     }
 }
 
-/// Refuses a write to what this directory does not hold: the subschema subentry, which is made when
-/// it is asked for, and names a superior server may hold.
+/// Refuses a write to a name that this directory does not hold: the subschema subentry, which is
+/// computed, and names of a superior server.
 pub(crate) fn refuse_unheld(catalog: &Catalog, name: &Name, spelled: &str) -> Result<(), Stop> {
     if *name == catalog.subschema {
         return Stop::refuse(

@@ -29,7 +29,8 @@ pub(crate) fn resolve(
     let mut changes = Vec::with_capacity(request.changes.len());
     for change in &request.changes {
         let given = match change.operation {
-            // A value to delete need not obey a syntax that was tightened since it was stored.
+            // Deleting a value does not check its syntax, which may have become stricter since the
+            // value was stored.
             ChangeOperation::Delete => Given {
                 description: values::describe_stored(schema, change.attribute.description)?,
                 values: change
@@ -50,7 +51,7 @@ pub(crate) fn resolve(
     }
     let attributes = changes.iter().map(|it| it.given.description.type_id);
     let grant = Grant::decide(context, Right::Write, name, attributes)?;
-    // What stands there from before can still be taken away.
+    // Values stored before may be deleted even where they could not be added.
     let put = changes
         .iter()
         .filter(|it| it.operation != ChangeOperation::Delete && !it.given.values.is_empty());

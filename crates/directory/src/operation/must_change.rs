@@ -1,5 +1,5 @@
-//! A password that somebody else has set must be changed first: until then a session that was bound
-//! with it may do nothing else (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
+//! A session bound with a password that somebody else set may only change the password
+//! (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
 
 use super::policed;
 use crate::context::Place;
@@ -11,8 +11,8 @@ use protocol::{ModifyRequest, Request, ResultCode, oid};
 use state::stop::{Refusal, Stop};
 use state::values;
 
-/// Refuses what is neither a change of the password nor about the connection itself. Once the
-/// password is changed the session is free.
+/// Refuses operations other than changing the password and those about the connection. After the
+/// change the session is unrestricted.
 #[cold]
 pub(crate) fn refuse_others(
     parts: &Parts<'_>,
@@ -61,7 +61,7 @@ fn still_must(parts: &Parts<'_>, session: &Session) -> Result<bool, Stop> {
     };
     let account = policed::account(&context, &parts.shared.writer, id)?;
     let standing = account.map(|it| it.standing(parts.lent.clock.now_us()));
-    // Locked meanwhile, it still has to be changed afterwards.
+    // If the account was locked meanwhile, the password still has to be changed afterwards.
     Ok(matches!(
         standing,
         Some(Standing::MustChange | Standing::Locked { .. })

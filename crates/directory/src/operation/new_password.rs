@@ -1,7 +1,7 @@
-//! Changes of a password under a policy (draft-behera-ldap-password-policy-11 §8.2): what can be
-//! said against one before it is hashed. What it does to the account's state is left to execution.
+//! Changes of a password under a policy (draft-behera-ldap-password-policy-11 §8.2): the checks
+//! before hashing. Effects on the account's state belong to execution.
 //!
-//! Policies bind the owners of passwords. The administrator may set any password of anybody.
+//! Policies apply to the owners of passwords; the administrator may set any password.
 
 use super::{passwords, policed};
 use crate::context::{Context, Place};
@@ -17,9 +17,9 @@ use state::stop::{Refusal, Stop};
 use state::write::{Change, Former, Given, Write};
 use store::EntryId;
 
-/// Refuses a write whose passwords nobody may store, or that the policy for its entry forbids; what
-/// takes a slow hash to find out is left to the hashing threads. `proved`: the old password is
-/// checked beside the write.
+/// Refuses a write whose passwords must not be stored, or that the entry's policy forbids. Checks
+/// that need a slow hash are left to the hashing threads. `proved` says that the old password is
+/// verified beside the write.
 pub(crate) fn check(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn check(
         keeps_history: account.policy.in_history > 0,
         wants_old: account.policy.safe_modify && !proved,
     };
-    // Fast ones are looked at here, slow ones where passwords are hashed.
+    // Fast hashes are compared here, slow ones on the hashing threads.
     if is_fast(&former) {
         return apply(&former, &mut write.change, password_type);
     }
@@ -82,11 +82,11 @@ fn account(
     Ok(account.map(|it| (id, it)))
 }
 
-/// What a change does with passwords.
+/// Changes of passwords within one write.
 #[derive(Debug, Default)]
 struct Passwords<'w> {
     touched: bool,
-    /// Says which password it takes away.
+    /// Whether the change deletes the old password by value.
     brings_old: bool,
     new: Vec<&'w [u8]>,
 }
@@ -111,7 +111,7 @@ impl<'w> Passwords<'w> {
     }
 }
 
-/// §8.2.1, §8.2.3, §8.2.4.
+/// Checks whether the user may change the password now (§8.2.1, §8.2.3, §8.2.4).
 fn refuse_change(
     account: &Account,
     stored: &[Vec<u8>],
@@ -135,11 +135,12 @@ fn refuse_change(
     Ok(())
 }
 
-/// §8.2.5. Characters are counted where the password is text.
+/// Checks the quality of a new password (§8.2.5). Length counts characters if the password is text,
+/// octets otherwise.
 fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
     let violation = ResultCode::CONSTRAINT_VIOLATION;
     if password::is_hashed(value) {
-        // A hash of a former password, with another salt, cannot be told from one of a new.
+        // A salted hash of a former password is indistinguishable from the hash of a new one.
         if policy.check_quality < 2 && policy.in_history == 0 {
             return Ok(());
         }
@@ -164,7 +165,7 @@ fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The refusal of a change under pwdSafeModify without the present password.
+/// The refusal of a change under pwdSafeModify that lacks the present password.
 fn without_old<T>() -> Result<T, Stop> {
     let text = "the policy wants the old password with the new one";
     let error = PasswordPolicyError::MustSupplyOldPassword;

@@ -1,4 +1,4 @@
-//! Simple paged results (RFC 2696): where a page begins, and the control that ends it.
+//! Simple paged results (RFC 2696): the start of a page, and the control at its end.
 
 use crate::operation::controls::Controls;
 use crate::paging::{CookieKey, PagePosition};
@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use store::EntryId;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Where the page asked for begins. `None` when the client gives the search up (size 0 with a
-/// cookie, RFC 2696 §3).
+/// The start of the requested page; `None` if the client abandons the search (size 0 with a cookie,
+/// RFC 2696 §3).
 pub(crate) fn begin(
     key: &CookieKey,
     fingerprint: u64,
@@ -31,7 +31,7 @@ pub(crate) fn begin(
     key.open(asked.cookie, fingerprint).map(Some)
 }
 
-/// How many entries a page has at most, where the server has a limit of its own (0: none).
+/// Number of entries of a page, at most `size_max` if the server has such a limit (0 for none).
 pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
     match size_max {
         0 => asked.size,
@@ -39,9 +39,9 @@ pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
     }
 }
 
-/// What must stay the same from page to page: base, scope, what aliases and referrals are taken
-/// for, filter and who asks. Attributes and sizes may change (RFC 2696 §3 asks for the same
-/// parameters; these two do no harm). So must the order of sorted results.
+/// Fingerprint of everything that must be equal for all pages: base, scope, handling of aliases and
+/// referrals, filter, subject, and the sort order. Attributes and sizes may differ (RFC 2696 §3
+/// wants equal parameters, but these two do no harm).
 pub(crate) fn fingerprint(
     request: &SearchRequest<'_>,
     controls: &Controls<'_>,
@@ -53,9 +53,9 @@ pub(crate) fn fingerprint(
     let mut hash = Xxh3::new();
     hash.update(request.base.as_bytes());
     hash.update(&[0, request.scope as u8]);
-    // They decide which regions there are, and the cookie says how many are done.
+    // These decide the list of regions, of which the cookie holds an index.
     hash.update(&[request.deref_aliases as u8, controls.manage_dsa_it as u8]);
-    // They decide which entries of the regions are meant.
+    // These decide which entries of the regions are candidates.
     let asked = controls.search.as_deref();
     let subentries = asked.and_then(|it| it.subentries).map(|it| it.visible);
     let beside = asked.is_some_and(|it| it.shows_subentries);
@@ -72,7 +72,7 @@ pub(crate) fn fingerprint(
     hash.digest()
 }
 
-/// The control of the final response. The size is 0: the total is not known (RFC 2696 §2).
+/// The control of the result. Its size is 0, because the total is unknown (RFC 2696 §2).
 pub(crate) fn response(cookie: &[u8]) -> OwnedControl {
     let mut value = Vec::with_capacity(cookie.len() + 8);
     PagedResults { size: 0, cookie }.encode(&mut value);

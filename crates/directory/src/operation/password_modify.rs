@@ -15,17 +15,17 @@ use state::stop::Stop;
 use state::write::{Change, Given, Modification, Write};
 use store::EntryId;
 
-/// The length of a generated password: 20 characters of 62 are 119 bits.
+/// Length of a generated password in characters: 20 out of 62 are 119 bits.
 const GENERATED_LENGTH: usize = 20;
 
-/// What is left to do once the request is resolved.
+/// A resolved request, which may need a slow check first.
 pub(crate) struct Resolved {
     pub write: Write,
     pub reply: Reply,
     pub to_check: Option<OldPassword>,
 }
 
-/// An old password whose check is slow.
+/// The check of an old password that needs a slow hash.
 pub(crate) struct OldPassword {
     pub entry: u64,
     pub stored: Vec<Vec<u8>>,
@@ -100,7 +100,7 @@ pub(crate) fn resolve(
     })
 }
 
-/// `None` when the old password is right; the values to check when that is slow.
+/// Checks the old password. `None` if it is right; the stored values to verify if that is slow.
 fn check_old(
     context: &Context<'_>,
     entry: EntryId,
@@ -124,8 +124,8 @@ fn check_old(
     }))
 }
 
-/// Whether the stored value that a slow check found right is still the password of an entry: the
-/// entry may have gone or got another name meanwhile.
+/// Whether the stored value that a slow check found right is still the password of the entry, which
+/// may be deleted or renamed meanwhile.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
     entry: EntryId,
@@ -143,7 +143,7 @@ pub(crate) fn still_keeps(
     }
 }
 
-/// The new password in the clear, and what the response tells of it.
+/// The new password in the clear, and the part of the response that returns a generated one.
 fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
     match given {
         Some([]) => Stop::refuse(

@@ -1,5 +1,5 @@
-//! Passwords in requests, whoever brings them: over which connections they may come, how many, how
-//! long, and how much work their verification may be. Policies are looked at elsewhere.
+//! Checks of passwords in any request: the connection they may come over, their number, their
+//! length, and the work of verifying them. Policies are checked elsewhere.
 
 use crate::session::Peer;
 use policy::password;
@@ -20,8 +20,8 @@ pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
     }
 }
 
-/// Refuses a write with passwords that may not come this way or may not be stored, and lets
-/// execution count those of the entry.
+/// Refuses a write with passwords over an unprotected connection or of a form that must not be
+/// stored, and makes execution check their number in the entry.
 pub(crate) fn check(
     peer: &Peer,
     administrator: bool,

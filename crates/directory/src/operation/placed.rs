@@ -1,5 +1,5 @@
-//! Definitions are read from entries directly below their container. Anywhere else below
-//! `cn=config` they would be stored and do nothing, which an answer of success must not hide.
+//! Refuses definitions in entries that are not directly below their container in `cn=config`: they
+//! would be stored, answered with success, and have no effect.
 
 use protocol::ResultCode;
 use schema::{Name, TypeId};
@@ -8,7 +8,7 @@ use state::config::{INDEXES_NAME, SCHEMA_NAME};
 use state::rules::RULES_NAME;
 use state::stop::Stop;
 
-/// What is read from the entries directly below a container.
+/// Containers, and the attributes read from the entries directly below each.
 const DEFINING: [(&str, &[&str]); 3] = [
     (
         SCHEMA_NAME,
@@ -29,7 +29,7 @@ const DEFINING: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Refuses values that define something in an entry that nothing is read from.
+/// Refuses values of defining attributes in an entry from which they are not read.
 pub(crate) fn refuse_misplaced(
     catalog: &Catalog,
     name: &Name,

@@ -1,9 +1,9 @@
-//! Passwords of accounts that have a policy, tried by a bind or a compare
-//! (draft-behera-ldap-password-policy-11 §8.1): what the policy makes of a right or a wrong one,
-//! what the client is told, and what is noted.
+//! Password attempts, by bind or compare, on accounts with a password policy
+//! (draft-behera-ldap-password-policy-11 §8.1): the result, what the client is told, and the
+//! recorded attempt.
 //!
-//! An answer never waits for a note. Until a note stands in the store it is laid over what the
-//! snapshot says, so that nobody gets more guesses by being quick.
+//! A response never waits for its record to be stored. Until then the record is merged with the
+//! account's stored state, so that parallel attempts do not get more guesses.
 
 use crate::context::Context;
 use crate::operation::bind::Desk;
@@ -16,25 +16,25 @@ use state::account::Account;
 use state::stop::Stop;
 use store::EntryId;
 
-/// How a bind ended.
+/// Result of a bind.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// Who the session acts as from now on, if it succeeded.
+    /// The subject of the session from now on; `None` if the bind failed.
     pub subject: Option<Box<Subject>>,
     pub result: LdapResult,
     pub controls: Vec<OwnedControl>,
-    /// Only the password may be changed.
+    /// Whether the session may do nothing but change its password.
     pub must_change: bool,
-    /// What a SASL mechanism says last.
+    /// The last message of a SASL mechanism.
     pub server_credentials: Option<Vec<u8>>,
 }
 
 impl Verdict {
-    /// Of an account without a policy.
+    /// The result for an account without a policy.
     pub fn plain(subject: Option<Box<Subject>>) -> Verdict {
         let code = match &subject {
             Some(_) => ResultCode::SUCCESS,
-            // The same words whether the entry is missing or the password wrong: no hint which.
+            // A missing entry and a wrong password have one result, so that neither is revealed.
             None => ResultCode::INVALID_CREDENTIALS,
         };
         Verdict {
@@ -47,7 +47,8 @@ impl Verdict {
     }
 }
 
-/// The account an entry is, with what was noted of it since the snapshot.
+/// The entry as an account, including attempts recorded since the snapshot; `None` if no policy
+/// applies.
 pub(crate) fn account(
     context: &Context<'_>,
     writer: &Writer,
@@ -60,32 +61,32 @@ pub(crate) fn account(
     Ok(account)
 }
 
-/// The entry an account is, and how it is called.
+/// Name of an account's entry: resolved, and as spelled.
 pub(crate) type Whose<'w> = (&'w Name, &'w str);
 
-/// A password of an account with a policy, to be judged.
+/// A password attempt on an account with a policy, to be judged.
 pub(crate) struct Case<'c> {
     pub desk: &'c Desk<'c>,
-    /// By the snapshot of this version.
+    /// State of the account in the snapshot `version`.
     pub account: Account,
     pub version: u64,
     pub id: EntryId,
 }
 
-/// What a policy makes of a password.
+/// Decision of a policy about a password attempt.
 #[derive(Debug)]
 pub(crate) struct Judgement {
-    /// It was right, and is good for something.
+    /// Whether the password was right and the policy admits it.
     pub accepted: bool,
-    /// What the client may be told.
+    /// Contents of the password policy response control.
     pub response: PasswordPolicyResponse,
-    /// Only the password may be changed.
+    /// Whether the session may do nothing but change its password.
     pub must_change: bool,
 }
 
 impl<'c> Case<'c> {
-    /// The case of an entry; `None` when no policy is for it. The administrator has none: nobody
-    /// could unlock it.
+    /// The case of an entry; `None` if no policy applies. The administrator has no policy, because
+    /// nobody could unlock it.
     #[inline]
     pub fn of(
         context: &Context<'_>,
@@ -109,14 +110,14 @@ impl<'c> Case<'c> {
         }))
     }
 
-    /// Whether no password can help.
+    /// Whether the account is locked, so that no password is accepted.
     pub fn is_locked(&self) -> bool {
         let mut account = self.account.clone();
         account.lay_over(&self.desk.writer.notes().of(self.id, self.version));
         is_locked(account.standing(self.desk.now_us))
     }
 
-    /// Decides about a password that is right or wrong, and notes it before another is judged.
+    /// Judges a right or wrong password, and records the attempt before the next one is judged.
     pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
         let writer = self.desk.writer;
         let mut notes = writer.notes();
@@ -179,15 +180,15 @@ impl<'c> Case<'c> {
         }
     }
 
-    /// That an account is locked helps its user, and also whoever guesses: it tells that there is
-    /// such an account, and how many guesses are left. No password is looked at under a lock.
+    /// Refuses under a lock. The reason is told only if the setting allows it: it helps the user,
+    /// but also reveals to a guesser that the account exists and how many guesses are left.
     fn refuse_locked(&self) -> Judgement {
         let told = self.desk.tells_locks;
         refuse(told.then_some(PasswordPolicyError::AccountLocked))
     }
 
-    /// Whether the same wrong password was tried and counted before: a program that goes on with an
-    /// old one learns nothing, and must not lock its user out.
+    /// Whether this wrong password was counted before. A program that keeps using an old password
+    /// learns nothing by it, and must not lock its user out.
     fn is_repeated(&self, guess: Tag) -> bool {
         let now_ms = self.desk.now_us / 1_000;
         let known = self.desk.wrong.contains(guess, now_ms);
@@ -195,7 +196,7 @@ impl<'c> Case<'c> {
         known
     }
 
-    /// Notes an attempt if that changes anything.
+    /// Records an attempt if it changes the account's state.
     fn note(&mut self, notes: &mut Notes, whose: Whose<'_>, kind: AttemptKind) {
         let time_us = notes.time_us(self.desk.now_us);
         let attempt = Attempt { kind, time_us };
@@ -217,7 +218,7 @@ fn refuse(error: Option<PasswordPolicyError>) -> Judgement {
 }
 
 impl Judgement {
-    /// The end of a bind, which was to become this subject.
+    /// The result of a bind as `subject`; `asked` says whether the client wants the policy control.
     pub fn of_bind(self, subject: Box<Subject>, asked: bool) -> Verdict {
         let mut controls: Vec<OwnedControl> = self.control(asked).into_iter().collect();
         controls.extend(expiry(self.response));
@@ -228,14 +229,14 @@ impl Judgement {
         }
     }
 
-    /// The response control, if the client asked for it and it has something to say.
+    /// The response control; `None` if the client did not ask for it or it would be empty.
     pub fn control(&self, asked: bool) -> Option<OwnedControl> {
         let says = self.response != PasswordPolicyResponse::default();
         (asked && says).then(|| policy_control(self.response))
     }
 }
 
-/// The controls of Netscape's servers, which nobody asks for.
+/// The expired or expiring control of Netscape's servers, which is sent without being requested.
 fn expiry(response: PasswordPolicyResponse) -> Option<OwnedControl> {
     use PasswordPolicyError::{ChangeAfterReset, PasswordExpired};
     use PasswordPolicyWarning::{GraceAuthenticationsRemaining, TimeBeforeExpiration};
@@ -258,7 +259,7 @@ fn is_locked(standing: Standing) -> bool {
     matches!(standing, Standing::Locked { .. })
 }
 
-/// The control for a refusal that the policy is the reason of, if the client asked.
+/// The response control for a refusal by the policy, if the client asked for it.
 pub(crate) fn refused(
     controls: &[Control<'_>],
     error: Option<PasswordPolicyError>,
@@ -267,7 +268,7 @@ pub(crate) fn refused(
     tell(error.is_some() && asked(), error)
 }
 
-/// The control that says what the policy has against it, if the client asked.
+/// The response control with the policy's error, if the client asked for it.
 pub(crate) fn tell(asked: bool, error: Option<PasswordPolicyError>) -> Option<OwnedControl> {
     let warning = None;
     let response = PasswordPolicyResponse { warning, error };
@@ -279,7 +280,7 @@ fn policy_control(response: PasswordPolicyResponse) -> OwnedControl {
     OwnedControl::with_value(oid::PASSWORD_POLICY, false, |out| response.encode(out))
 }
 
-/// The greatest number of the controls is 2^31 - 1.
+/// Numbers in the controls are at most 2^31 - 1.
 fn bounded(number: u64) -> u32 {
     number.min(i32::MAX as u64) as u32
 }

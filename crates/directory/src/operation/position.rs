@@ -1,8 +1,8 @@
-//! Position (a control of our own): an operation is carried out on a state that has come at least
-//! as far as its client knows, and its response says how far that state had come.
+//! Position (a control of Pando's own): an operation runs on a state that is at least as new as the
+//! position its client names, and its response reports the position of that state.
 //!
-//! On a server that is alone everything acknowledged is in the newest snapshot, so a position that
-//! lies ahead is one that this server will not get from anybody: it is refused, not waited for.
+//! On a single node every acknowledged write is in the newest snapshot. A position ahead of it can
+//! never be reached, so it is refused, not waited for.
 
 use crate::context::Context;
 use crate::worker::Parts;
@@ -10,15 +10,15 @@ use protocol::control::Position;
 use protocol::{OwnedControl, ResultCode, oid};
 use state::stop::Stop;
 
-/// What a client asks.
+/// The decoded control.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// The state must have come so far.
+    /// Position that the state must have reached; `None` to only report it.
     pub after: Option<Position>,
     pub critical: bool,
 }
 
-/// Refuses an operation whose client knows more than the state it would be carried out on.
+/// Refuses an operation whose client names a position ahead of the newest state.
 #[cold]
 pub(crate) fn require(parts: &Parts<'_>, asked: &Asked) -> Result<(), Stop> {
     let Some(after) = &asked.after else {
@@ -44,7 +44,7 @@ pub(crate) fn require(parts: &Parts<'_>, asked: &Asked) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How far the state has come that an operation sees.
+/// Position of the state that an operation sees.
 #[cold]
 pub(crate) fn reached(context: &Context<'_>, log: [u8; 16]) -> Result<Position, Stop> {
     let position = context.position()?;

@@ -1,4 +1,4 @@
-//! Proxied authorization (RFC 4370): the subject that an operation is executed as.
+//! Proxied authorization (RFC 4370): resolves the subject as which an operation is executed.
 
 use crate::context::{Context, Place};
 use crate::worker::Parts;
@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use store::{EntryId, Region, RegionScope};
 
-/// Entries looked at to find the one of a user id. An index on `uid` gives one or two.
+/// Maximum number of entries looked at to find a user id. An index on `uid` gives one or two.
 const CANDIDATES_MAX: usize = 1_000;
 
-/// How the two forms of an authzId begin: with a DN, with a user id. Case does not matter, as in
-/// all strings of ABNF (RFC 5234 §2.3).
+/// Prefixes of the two forms of an authzId. Case is ignored, as in all ABNF strings (RFC 5234
+/// §2.3).
 const DN: &str = "dn:";
 const USER_ID: &str = "u:";
 
@@ -24,12 +24,12 @@ pub(super) fn has_form(identity: &str) -> bool {
     after(identity, DN).or(after(identity, USER_ID)).is_some()
 }
 
-/// The DN of an identity of the form `dn:…`.
+/// The DN of an identity `dn:…`; `None` for other forms.
 pub(super) fn dn_of(identity: &str) -> Option<&str> {
     after(identity, DN)
 }
 
-/// The user id of an identity of the form `u:…`.
+/// The user id of an identity `u:…`; `None` for other forms.
 pub(super) fn user_id_of(identity: &str) -> Option<&str> {
     after(identity, USER_ID)
 }
@@ -39,7 +39,7 @@ fn after<'i>(identity: &'i str, beginning: &str) -> Option<&'i str> {
     head.eq_ignore_ascii_case(beginning).then_some(rest)
 }
 
-/// The DN that an identity leads to which may be one itself (RFC 3062 §2.1).
+/// The DN of an identity, which may also be given as a bare DN (RFC 3062 §2.1).
 pub(super) fn spelled_name<'i>(
     context: &Context<'_>,
     identity: &'i str,
@@ -63,7 +63,7 @@ pub(crate) fn subject(
     identity: &str,
 ) -> Result<Rc<Subject>, Stop> {
     let context = Context::new(parts.snapshot, parts.catalog, own);
-    // Who may act as nobody else is told the same whether the other exists or not.
+    // A subject that may act as nobody else gets one answer, whether the identity exists or not.
     match named(&context, identity)? {
         Some(other) if context.catalog.access.decide_proxy(own, &other).allowed => {
             Ok(Rc::new(other))
@@ -72,7 +72,7 @@ pub(crate) fn subject(
     }
 }
 
-/// The subject that an authzId names; `None` when it names nobody, or not exactly one.
+/// The subject that an authzId names; `None` if it names no entry, or several.
 pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
     let own = context.subject;
     let anonymous = Subject::anonymous(own.address, own.secure);
@@ -117,7 +117,7 @@ fn of_entry(context: &View<'_>, entry: EntryId) -> Result<Subject, Stop> {
     Ok(own.authenticated(name, spelled, own.authentication))
 }
 
-/// The one entry with this `uid`.
+/// The entry with this `uid`; `None` unless there is exactly one.
 fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
     let schema = &context.catalog.schema;
     let filter = schema.resolve_filter(&Filter::Equality {

@@ -1,5 +1,5 @@
-//! Reading the settings again while the server serves (docs/reference/oids.md), for the
-//! administrator. The answer's value is the names of what has changed, as text.
+//! Extended operation that makes the server read its settings again (docs/reference/oids.md), for
+//! the administrator. The value of the response lists the names of changed settings, as text.
 
 use crate::context::Context;
 use crate::operation::extended::write_success;
@@ -7,7 +7,7 @@ use crate::worker::Parts;
 use protocol::{MessageId, ResultCode, oid};
 use state::stop::Stop;
 
-/// Has who listens for clients read its settings again.
+/// Asks the listener to read the settings again.
 pub(crate) fn reload(
     parts: &Parts<'_>,
     context: &Context<'_>,

@@ -7,7 +7,7 @@ use protocol::oid;
 use state::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use state::virtual_entry::VirtualEntry;
 
-/// The features this server supports beyond controls and extended operations.
+/// OIDs of supported features, besides controls and extended operations.
 const FEATURES: [&str; 10] = [
     oid::ALL_OPERATIONAL_ATTRIBUTES,
     oid::OBJECT_CLASS_ATTRIBUTES,
@@ -21,7 +21,7 @@ const FEATURES: [&str; 10] = [
     oid::INCREMENTAL_UPDATE_STYLE,
 ];
 
-/// Makes the root DSE for a connection: the mechanisms depend on who asks.
+/// Makes the root DSE for a connection, on which the SASL mechanisms depend.
 pub(crate) fn root_dse(
     catalog: &Catalog,
     csn: &str,

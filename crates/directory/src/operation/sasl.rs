@@ -1,5 +1,5 @@
-//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN where nobody listens,
-//! SCRAM for accounts whose passwords are kept so that it can be done.
+//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN over protected
+//! connections, SCRAM for accounts whose stored password allows it.
 
 mod scram;
 
@@ -20,8 +20,8 @@ use state::stop::Stop;
 const EXTERNAL: &str = "EXTERNAL";
 const PLAIN: &str = "PLAIN";
 
-/// The mechanisms a connection is told of. SCRAM is for accounts whose passwords are kept for it;
-/// on Unix sockets clients would take it for the best there is, and not be let in by the system.
+/// The mechanisms announced on a connection. SCRAM is not announced on Unix sockets: clients would
+/// prefer it to EXTERNAL, and not be authenticated by the system.
 pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
     let scram = scheme.scram().filter(|_| peer.unix_uid.is_none());
     let plain = peer.secure || peer.unix_uid.is_some();
@@ -33,14 +33,14 @@ pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
     all.into_iter().flatten().collect()
 }
 
-/// What a bind with a mechanism brings.
+/// The parts of a SASL bind request.
 pub(super) struct Given<'r> {
     pub mechanism: &'r str,
     pub credentials: Option<&'r [u8]>,
     pub asked: Asked,
 }
 
-/// Decides a bind with a mechanism. `begun` is what the bind before left off with.
+/// Handles a bind with a mechanism. `begun` is the exchange that the previous bind left.
 pub(super) fn bind(
     context: &Context<'_>,
     desk: &Desk<'_>,
@@ -71,8 +71,8 @@ pub(super) fn bind(
     )
 }
 
-/// The name of the one whom an identity names: `dn:` and a DN, `u:` and the `uid` of exactly one
-/// entry, or that `uid` alone.
+/// The DN of an identity: `dn:` and a DN, or `u:` and the `uid` of exactly one entry, or that `uid`
+/// alone. `None` if no entry fits.
 fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
     let server = Subject::server();
     let context = context.of_server(&server);
@@ -83,18 +83,18 @@ fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> 
     Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
 }
 
-/// Whether a client that is this one may act as it asks to: as itself.
+/// Whether an authorization identity names the client itself.
 fn acts_as_itself(context: &Context<'_>, name: &str, authorization: &str) -> Result<bool, Stop> {
     Ok(authorization.is_empty() || named(context, authorization)?.is_some_and(|it| it == name))
 }
 
-/// RFC 4422 appendix A: the operating system says who is at the other end.
+/// EXTERNAL (RFC 4422 appendix A): the operating system identifies the process at the other end.
 fn external(
     context: &Context<'_>,
     peer: &Peer,
     credentials: Option<&[u8]>,
 ) -> Result<Outcome, Stop> {
-    // The owner of the process and root administer the node they run on.
+    // The owner of the server's process and root act as the administrator of the node.
     let administers = peer.unix_uid.is_some_and(|it| it == 0 || it == own_uid());
     match &context.catalog.administrator {
         Some(administrator) if administers => {
@@ -131,7 +131,7 @@ fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Resu
     )
 }
 
-/// RFC 4616: a name and a password.
+/// PLAIN (RFC 4616): an identity and a password.
 fn plain(
     context: &Context<'_>,
     desk: &Desk<'_>,
@@ -165,7 +165,7 @@ fn plain(
     bind::simple(context, desk, &given)
 }
 
-/// The user id this server runs under: the owner of its own files in `/proc`.
+/// The user id of this process: the owner of its files in `/proc`.
 fn own_uid() -> u32 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map_or(0, |it| it.uid())

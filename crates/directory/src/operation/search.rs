@@ -44,46 +44,46 @@ use state::stop::Stop;
 use std::cell::RefCell;
 use store::EntryId;
 
-/// More is not kept from one search to the next.
+/// Maximum size in bytes of the buffer that one search leaves to the next.
 const SCRATCH_BYTES_MAX: usize = 64 * 1024;
 
-/// What a search does next.
+/// State of a search after a slice.
 pub(crate) enum Step {
     /// The final result is in the output.
     Finished,
-    /// There is more to say.
+    /// The search continues in another slice.
     Parked,
 }
 
-/// The parts of the server a search needs beside its context.
+/// Parts of the server and the connection that a search needs besides its context.
 pub(crate) struct Needs<'n> {
     pub key: &'n CookieKey,
     pub limits: (Limits, Whose),
-    /// The words for whom those limits are.
+    /// Settings from which `limits` come, for the texts of refusals.
     pub settings: &'n LimitSettings,
     pub last_name: &'n RefCell<LastName>,
-    /// For names and normalised values, so that a short search need not allocate.
+    /// Buffer for names and normalised values, so that a short search does not allocate.
     pub scratch: &'n RefCell<Vec<u8>>,
-    /// What those are told who watch the server.
+    /// Structures that all serving threads share.
     pub shared: &'n Shared,
-    /// Asked only by searches that follow aliases, are about the present time or take more than
-    /// one slice.
+    /// Clock, read only by searches that follow aliases, are about the present time or take more
+    /// than one slice.
     pub clock: &'n dyn Clock,
     pub peer: &'n Peer,
-    /// What the connection has taken of the server's memory for other things.
+    /// Memory of the server that the connection uses for other operations.
     pub memory: &'n Hold,
-    /// StartTLS is offered.
+    /// Whether StartTLS is offered.
     pub tls: bool,
     pub operations: &'n OperationsLog,
 }
 
 impl Needs<'_> {
-    /// Seconds of Unix time.
+    /// The present time in seconds of Unix time.
     pub fn now_s(&self) -> i64 {
         (self.clock.now_us() / 1_000_000) as i64
     }
 
-    /// Keeps what a search was lent for the next one.
+    /// Returns the buffer for the next search, unless it grew too large.
     fn give_back(&self, scratch: Vec<u8>) {
         if scratch.capacity() <= SCRATCH_BYTES_MAX {
             self.scratch.replace(scratch);
@@ -91,7 +91,8 @@ impl Needs<'_> {
     }
 }
 
-/// Begins a search and runs its first slice. What comes back is a search that has more to say.
+/// Begins a search and runs its first slice. Returns its cursor, or `None` if the search is
+/// finished.
 pub(crate) fn search(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -163,7 +164,7 @@ pub(crate) fn search(
     }
 }
 
-/// An assertion about a base that is not stored.
+/// Checks the assertion control against a base that is not stored.
 #[inline]
 fn require_virtual(
     context: &Context<'_>,
@@ -179,7 +180,7 @@ fn require_virtual(
     Ok(())
 }
 
-/// The result is to say how far the state has come.
+/// Makes the result of the search report the position of its snapshot.
 #[cold]
 fn tell_position(
     context: &Context<'_>,
@@ -191,7 +192,7 @@ fn tell_position(
     Ok(())
 }
 
-/// Makes of a search what all of its controls ask for; false when it has been answered.
+/// Applies all controls to a search; false if it has been answered.
 #[inline(always)]
 fn begin_asked(
     context: &Context<'_>,
@@ -213,7 +214,7 @@ fn begin_asked(
     }
 }
 
-/// The same for those that only searches have.
+/// Applies the controls that only searches have; false if the search has been answered.
 fn begin_with(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -245,8 +246,8 @@ fn begin_with(
     Ok(true)
 }
 
-/// Puts the cursor where the page asked for begins; false when the client gives the search up and
-/// has been answered.
+/// Moves the cursor to the start of the requested page; false if the client abandoned the search,
+/// which has then been answered.
 fn begin_page(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -307,7 +308,7 @@ pub(crate) fn step(
     }
 }
 
-/// Looks at candidates until the slice is over.
+/// Tests candidates until the slice is over.
 #[inline(always)]
 fn run(
     context: &Context<'_>,
@@ -317,7 +318,7 @@ fn run(
 ) -> Result<Ran, Stop> {
     let mut slice = Slice::new(out);
     while let Some(area) = cursor.areas.get(cursor.area).cloned() {
-        // Of a search that follows aliases there may be thousands.
+        // A search that follows aliases may have thousands of areas.
         if slice.is_over() {
             return Ok(Ran::Paused);
         }
@@ -377,14 +378,15 @@ fn run(
     Ok(Ran::Done)
 }
 
-/// The end of a page before an entry that was not sent: the next page begins with it.
+/// Ends a page before an entry that was not sent; the next page begins with it.
 #[cold]
 fn ended_before(cursor: &mut Cursor, id: EntryId, end: End) -> Ran {
     cursor.after = EntryId(id.0 - 1);
     Ran::Ended(end)
 }
 
-/// Tests one entry of the region and sends it if it matches. `Some` when it would be one too many.
+/// Tests one entry of the region and sends it if it matches. `Some` if a limit or the page's size
+/// ends the search before it.
 fn offer(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -416,7 +418,7 @@ fn offer(
     Ok(None)
 }
 
-/// Whether an entry of the region is one that the search is for.
+/// Whether an entry of the region matches the filter and is of the kind that the search returns.
 #[inline]
 pub(super) fn is_wanted(
     context: &Context<'_>,
@@ -447,8 +449,8 @@ pub(super) fn is_wanted(
     Ok(wanted)
 }
 
-/// Appends an entry to the output, or begins with one that is sent in parts: until that is done,
-/// nothing else can be.
+/// Appends an entry to the output, or begins one that is sent in parts; no other entry can be sent
+/// before its end.
 pub(super) fn send(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -472,11 +474,11 @@ pub(super) fn send(
             response::finish_search_entry(out, mark, &[]);
         }
         Some(extras) if extras.counting.is_some() || extras.explaining.is_some() => {
-            // The entry is known to be one that the client could have.
+            // The entry is known to be one that the client could receive.
             out.truncate(mark.start());
             extras.counting.iter_mut().for_each(|it| it.note());
             if let Some(explaining) = &mut extras.explaining {
-                // Pages and limits are as long as they would be.
+                // Pages and limits count the entry as if it were sent.
                 explaining.matched += 1;
                 cursor.sent += 1;
             }
@@ -496,7 +498,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Takes the beginning of an entry that could not be written back out of the output.
+/// Passes `written` on; after an error, first removes the incomplete entry from the output.
 #[inline(always)]
 fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result<T, Stop> {
     if written.is_err() {
@@ -505,7 +507,7 @@ fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result
     written
 }
 
-/// The candidates of an area; `None` when the search is to wait for its turn first.
+/// The candidates of an area; `None` if the search has to wait for its turn first.
 fn plan_area(
     context: &Context<'_>,
     needs: &Needs<'_>,

@@ -1,4 +1,4 @@
-//! How much of a long search is done before other connections get their turn.
+//! Amount of work of a long search before other connections have their turn.
 
 use state::view::SLICE_US;
 use std::time::{Duration, Instant};
@@ -7,22 +7,23 @@ use std::time::{Duration, Instant};
 const BYTES: usize = 256 * 1024;
 /// … or looked at this many entries or changes …
 pub(crate) const TURNS: u32 = 2_048;
-/// … or taken this long.
+/// … or taken this long. A short request may wait so long behind each slice; a slice itself costs
+/// some microseconds.
 pub(crate) const TIME: Duration = Duration::from_micros(SLICE_US);
-/// Entries between two looks at the clock. Most take less than a microsecond, and none takes long:
-/// one that would is evaluated in slices of its own.
+/// Entries between two looks at the clock. Most entries take less than a microsecond; one that
+/// would take long is evaluated in slices of its own.
 const TURNS_PER_LOOK: u32 = 8;
 
-/// What may still be done.
+/// The work left in a slice.
 pub(crate) struct Slice {
     turns: u32,
     end: usize,
-    /// When the clock was looked at first.
+    /// Time of the first look at the clock; `None` before it.
     began: Option<Instant>,
 }
 
 impl Slice {
-    /// A whole slice, which writes to the end of `out`.
+    /// A new slice, whose output is counted from the end of `out`.
     pub fn new(out: &[u8]) -> Slice {
         Slice {
             turns: TURNS,
@@ -31,7 +32,7 @@ impl Slice {
         }
     }
 
-    /// One more entry is looked at.
+    /// Counts one more entry as looked at.
     #[inline]
     pub fn turn(&mut self) {
         self.turns = self.turns.saturating_sub(1);
@@ -40,7 +41,7 @@ impl Slice {
         }
     }
 
-    /// Ends the slice if its time is over, which begins with the first look.
+    /// Ends the slice if its time is over. The time begins with the first look.
     #[cold]
     fn look(&mut self) {
         let now = Instant::now();
@@ -50,7 +51,7 @@ impl Slice {
         }
     }
 
-    /// The same, if the slice has room for it; false when it has not.
+    /// Like `turn`, if the slice is not over; returns false if it is.
     pub fn step(&mut self, out: &[u8]) -> bool {
         let goes_on = !self.is_over() && !self.is_full(out);
         if goes_on {
@@ -59,17 +60,17 @@ impl Slice {
         goes_on
     }
 
-    /// Enough was done otherwise.
+    /// Ends the slice, because other work has used it up.
     pub fn end(&mut self) {
         self.turns = 0;
     }
 
-    /// Enough entries were looked at.
+    /// Whether enough entries were looked at, or the time is over.
     pub fn is_over(&self) -> bool {
         self.turns == 0
     }
 
-    /// Enough has been said.
+    /// Whether the slice is over, or the output holds enough bytes.
     pub fn is_full(&self, out: &[u8]) -> bool {
         out.len() >= self.end
     }

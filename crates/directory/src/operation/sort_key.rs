@@ -1,9 +1,9 @@
-//! Sort keys (RFC 2891) as octets: entries stand in the order of their keys.
+//! Sort keys (RFC 2891) as octet strings, whose order is that of the entries.
 //!
-//! A key has one part for each key asked for, then the entry's id. A part says first whether the
-//! entry has a value, then holds the least one: its normal form, zero octets escaped, and a
-//! terminator. All octets of a reversed part are complemented, and those of the id when the first
-//! part is: keys of an ordering index can then be walked backwards and stand in the same order.
+//! A key has one part for each requested sort key, then the entry's id. A part is a flag for
+//! whether the entry has a value, the least value in normal form with zero octets escaped, and a
+//! terminator. All octets of a reversed part are complemented, and those of the id if the first
+//! part is: an ordering index walked backwards then has the same order.
 
 use crate::context::VisibleEntry;
 use protocol::ResultCode;
@@ -13,20 +13,20 @@ use schema::{AttributeNumber, MatchingRule, Schema, TypeId, ValueSource};
 use smallvec::SmallVec;
 use store::EntryId;
 
-/// Keys one search may be sorted by. The paging cookie holds them all.
+/// Maximum number of sort keys of a search; the paging cookie holds them all.
 const KEYS_MAX: usize = 16;
-/// Octets of a value's normal form that take part in the order; entries that differ further on
-/// stand in the order of their ids. A limit on memory and on the size of paging cookies.
+/// Octets of a value's normal form that are compared; entries that differ only further on are
+/// ordered by id. Limits memory and the size of paging cookies.
 const VALUE_BYTES_MAX: usize = 1024;
 
 const PRESENT: u8 = 0x01;
-/// RFC 2891 §2.2: no value is larger than every value.
+/// RFC 2891 §2.2: an absent value is larger than every value.
 const ABSENT: u8 = 0x02;
 const TERMINATOR: [u8; 2] = [0x00, 0x01];
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
 const ID_BYTES: usize = 8;
 
-/// The order that a client asked for, under the schema.
+/// The requested order, resolved under the schema.
 #[derive(Debug)]
 pub(crate) struct Order {
     keys: SmallVec<[Key; 2]>,
@@ -40,7 +40,7 @@ struct Key {
     reverse: bool,
 }
 
-/// Why results cannot be sorted, as the response control says it (RFC 2891 §1.2).
+/// Reason why results cannot be sorted, as the response control reports it (RFC 2891 §1.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unsorted {
     pub code: ResultCode,
@@ -48,7 +48,7 @@ pub(crate) struct Unsorted {
     pub text: String,
 }
 
-/// Room for the work on one key after the other.
+/// Buffers for computing keys.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     least: Vec<u8>,
@@ -56,7 +56,7 @@ pub(crate) struct Scratch {
 }
 
 impl Order {
-    /// The order asked for, or why there is none.
+    /// Resolves the requested order.
     pub fn of(schema: &Schema, asked: &SortRequest<'_>) -> Result<Order, Unsorted> {
         let fail = |code, attribute: &str, text: String| {
             Err(Unsorted {
@@ -98,7 +98,7 @@ impl Order {
         Ok(Order { keys })
     }
 
-    /// The key of an entry.
+    /// The sort key of an entry.
     pub fn key_of<E: ValueSource>(
         &self,
         schema: &Schema,
@@ -124,7 +124,7 @@ impl Order {
         out.into_boxed_slice()
     }
 
-    /// The entry a key belongs to; id 0, which no entry has, when the octets are no key.
+    /// The entry id in a sort key; 0, which no entry has, if the octets are no key.
     pub fn id_of(&self, key: &[u8]) -> EntryId {
         let id = key
             .last_chunk::<ID_BYTES>()
@@ -132,8 +132,8 @@ impl Order {
         EntryId(if self.is_reverse() { !id } else { id })
     }
 
-    /// Keys that are not less belong to the target of a view on this value or to what follows it;
-    /// `None` when the value is none of the first key's.
+    /// The least key of an entry at or behind the target of a view on this value; `None` if the
+    /// first sort key's rule does not accept the value.
     pub fn bound_of(&self, schema: &Schema, value: &[u8]) -> Option<Box<[u8]>> {
         let key = self.keys.first()?;
         let mut normal = Vec::with_capacity(value.len());
@@ -147,7 +147,7 @@ impl Order {
         Some(out.into_boxed_slice())
     }
 
-    /// The value of a key's first part; `None` when the entry has none.
+    /// The value in the first part of a key; `None` if the entry has none.
     pub fn first_value(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mask = if self.is_reverse() { 0xFF } else { 0 };
         let mut bytes = key.iter().map(|byte| byte ^ mask);
@@ -163,34 +163,35 @@ impl Order {
         }
     }
 
-    /// Whether the first key is reversed.
+    /// Whether the first sort key is reversed.
     pub fn is_reverse(&self) -> bool {
         self.keys.first().is_some_and(|it| it.reverse)
     }
 
-    /// Whether there is one key only.
+    /// Whether there is only one sort key.
     pub fn is_single(&self) -> bool {
         self.keys.len() == 1
     }
 
-    /// The type of the first key.
+    /// Attribute type of the first sort key.
     pub fn first_type(&self) -> Option<TypeId> {
         self.keys.first().map(|it| it.type_id)
     }
 
-    /// The numbers of the attributes the first key looks at.
+    /// Numbers of the attributes that the first sort key covers.
     pub fn first_numbers(&self) -> &[AttributeNumber] {
         self.keys.first().map_or(&[], |it| &it.numbers)
     }
 
-    /// The type of the first key when it is sorted as an ordering index sorts it.
+    /// Attribute type of the first sort key, if its rule is that of the ordering index; else
+    /// `None`.
     pub fn indexed_type(&self, schema: &Schema) -> Option<TypeId> {
         let key = self.keys.first()?;
         let own = schema.sorting_rule(key.type_id)?;
         (own.family == key.rule.family).then_some(key.type_id)
     }
 
-    /// The least value of the first key in its normal form, or none.
+    /// The least value for the first sort key in normal form; `None` if the entry has none.
     pub fn first_of<'s>(
         &self,
         schema: &Schema,
@@ -203,7 +204,8 @@ impl Order {
 }
 
 impl Key {
-    /// Leaves the least value in the scratch (RFC 2891 §2.2, also when the order is reversed).
+    /// Puts the least value into the scratch buffer (RFC 2891 §2.2: the least also if the order is
+    /// reversed); false if there is none.
     fn least<E: ValueSource>(&self, schema: &Schema, entry: &E, scratch: &mut Scratch) -> bool {
         let Scratch { least, value } = scratch;
         let mut found = false;
@@ -248,7 +250,8 @@ fn complement(bytes: &mut [u8]) {
     bytes.iter_mut().for_each(|byte| *byte = !*byte);
 }
 
-/// An ordering rule that fits the type's syntax, or the one the type is sorted by anyway.
+/// The named ordering rule, if it fits the type's syntax or is the rule by which the type is sorted
+/// by default.
 fn named_rule(schema: &Schema, type_id: TypeId, name: &str) -> Option<&'static MatchingRule> {
     let rule = MatchingRule::by_name(name)?;
     let fits = rule.kind == RuleKind::Ordering && rule.applies_to(schema.type_of(type_id).syntax);

@@ -1,4 +1,4 @@
-//! Views and pages as parts of sorted lists that are kept (`list.rs`).
+//! Views and pages that are parts of kept sorted lists (`list.rs`).
 
 use crate::context::Context;
 use crate::cursor::Cursor;
@@ -15,14 +15,14 @@ use std::sync::Arc;
 pub(crate) struct Part {
     list: Arc<List>,
     place: list::Place,
-    /// The key at the place is still to be sent.
+    /// Whether the key at the reader's place is still to be sent.
     holds_key: bool,
-    /// Keys behind it still to be sent.
+    /// Number of keys behind it still to be sent.
     left: u32,
 }
 
 impl Sorted {
-    /// Sends entries of a part of a list, as far as the slice goes.
+    /// Sends entries of a part of a list until the slice ends.
     pub(super) fn send_part(
         &mut self,
         context: &Context<'_>,
@@ -52,11 +52,11 @@ impl Sorted {
         Ok(Progress::Paused(Phase::Show(part)))
     }
 
-    /// The kept list that the page or view is a part of, if there is one.
+    /// The kept list that the page or view is a part of; `None` if there is none.
     pub(super) fn kept_list(&self, needs: &Needs<'_>, origin: &Origin) -> Option<Arc<List>> {
         let number = match &self.goal {
             Goal::View(view) => view.list(),
-            // Further pages of a walk go on walking.
+            // Later pages of a walk continue the walk.
             Goal::Page(page) if page.list == 0 && !page.after.is_empty() => return None,
             Goal::Page(page) => Some(page.list),
             Goal::All => return None,
@@ -70,7 +70,7 @@ impl Sorted {
         })
     }
 
-    /// Goes on with the part of a list that is asked for.
+    /// Begins to send the part of the list that the page or view asks for.
     pub(super) fn show(
         &mut self,
         list: Arc<List>,
@@ -90,13 +90,13 @@ impl Sorted {
                 let context_id = needs.key.seal_context(list.fingerprint(), list.number());
                 let done = &mut cursor.extras.get_or_insert_default().done;
                 done.push(window.control(&context_id));
-                // The window is sent like everything else.
+                // The window is sent as a whole result is.
                 self.goal = Goal::All;
                 window.places
             }
             Goal::Page(page) => {
                 page.list = list.number();
-                // Keys that are not less than the last one sent, and not that one.
+                // The least key greater than the last one sent.
                 let mut behind = page.after.to_vec();
                 behind.push(0);
                 list.first_from(&behind)?..list.length()

@@ -1,26 +1,26 @@
-//! Pages of a sorted search (RFC 2891 §3): the cookie holds the sort key of the last entry sent,
-//! so that a page goes on where the one before ended, whatever has changed in between.
+//! Pages of a sorted search (RFC 2891 §3): the cookie holds the sort key of the last entry sent, so
+//! that the next page begins after it, whatever has changed in between.
 
 use crate::operation::page;
 use crate::paging::{CookieKey, SortedPosition};
 use protocol::control::PagedResults;
 use state::stop::Stop;
 
-/// The page asked for.
+/// The requested page.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub size: u32,
-    /// The key of the last entry sent; empty at the beginning.
+    /// Sort key of the last entry sent; empty for the first page.
     pub after: Box<[u8]>,
-    /// Entries sent by the pages before.
+    /// Number of entries sent by earlier pages.
     pub sent_before: u64,
-    /// The number of the list that the page is a part of; 0: of none.
+    /// Number of the list that the page is a part of; 0 for none.
     pub list: u64,
     fingerprint: u64,
 }
 
-/// Where the page asked for begins. `None` when the client gives the search up (size 0 with a
-/// cookie, RFC 2696 §3).
+/// The start of the requested page; `None` if the client abandons the search (size 0 with a cookie,
+/// RFC 2696 §3).
 pub(crate) fn begin(
     key: &CookieKey,
     fingerprint: u64,
@@ -43,7 +43,7 @@ pub(crate) fn begin(
 }
 
 impl Page {
-    /// The cookie with which the next page begins.
+    /// The cookie for the start of the next page.
     pub fn cookie(&self, key: &CookieKey, sent: u64) -> Vec<u8> {
         let at = SortedPosition {
             after: self.after.clone(),

@@ -1,5 +1,5 @@
-//! What the result of a search says that was to be sorted (RFC 2891 §2), and of one that was to be
-//! viewed (draft-ietf-ldapext-ldapv3-vlv-09 §6.2).
+//! Response controls and results of sorted searches (RFC 2891 §2) and of virtual list views
+//! (draft-ietf-ldapext-ldapv3-vlv-09 §6.2).
 
 use crate::operation::controls::SearchControls;
 use crate::operation::sort_key::{Order, Unsorted};
@@ -9,23 +9,23 @@ use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid,
 use schema::Schema;
 use state::stop::Stop;
 
-/// What the controls of a search lead to.
+/// Result of resolving the sort and view controls.
 pub(super) enum Asked<'s, 'r> {
     Order(Order, &'s SortRequest<'r>),
-    /// Everything comes, in any order; the control says why.
+    /// Entries are sent in any order, with a control that reports why.
     Unsorted(OwnedControl),
-    /// Nothing comes.
+    /// No entries are sent.
     Failed(Failure),
 }
 
-/// The end of a search that finds nothing, or no more, because there is no order.
+/// Result of a search that returns no entries, or no more, because it cannot be sorted.
 #[derive(Debug)]
 pub(super) struct Failure {
     result: LdapResult,
     controls: Vec<OwnedControl>,
 }
 
-/// The order that a search is to have, which has a control for it.
+/// Resolves the order of a search that has a sort or view control.
 pub(super) fn order_of<'s, 'r>(
     schema: &Schema,
     asked: &'s SearchControls<'r>,
@@ -50,12 +50,13 @@ pub(super) fn order_of<'s, 'r>(
     })
 }
 
-/// Sorting is not possible: nothing then, or everything unsorted (RFC 2891 §2, cases 3 and 4).
+/// Result if sorting is impossible: no entries, or all of them unsorted (RFC 2891 §2, cases 3 and
+/// 4).
 fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> Asked<'s, 'r> {
     if asked.view.is_some() {
         let mut none = NoView::new(unsorted.code, unsorted.text.clone());
         if unsorted.code == ResultCode::NO_SUCH_ATTRIBUTE {
-            // The view's list of codes has none for it.
+            // The view's result codes have no code of their own for this reason.
             none.code = ResultCode::INAPPROPRIATE_MATCHING;
         }
         let mut failure = Failure::no_view(none);
@@ -69,7 +70,7 @@ fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> Ask
 }
 
 impl Failure {
-    /// There is no view.
+    /// Ends a search whose view is impossible.
     pub fn no_view(none: NoView) -> Failure {
         let controls = vec![none.control()];
         let code = ResultCode::VIRTUAL_LIST_VIEW_ERROR;
@@ -79,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// What was sent so far is sorted, and no more can be.
+    /// Ends a search after `sent` sorted entries, because no more can be sorted.
     pub fn unsorted(unsorted: &Unsorted, sent: u64) -> Failure {
         let code = match unsorted.code {
             ResultCode::ADMIN_LIMIT_EXCEEDED if sent > 0 => unsorted.code,
@@ -91,7 +92,7 @@ impl Failure {
         }
     }
 
-    /// Appends the result.
+    /// Appends the result message.
     pub fn write(&self, id: MessageId, out: &mut Vec<u8>) {
         let (result, controls) = (&self.result, &self.controls);
         response::write_result(out, id, ResultKind::SearchDone, result, controls);
@@ -99,13 +100,13 @@ impl Failure {
 }
 
 impl Unsorted {
-    /// The response control that says so.
+    /// The response control that reports the reason.
     pub(super) fn control(&self) -> OwnedControl {
         sort_response(self.code, Some(&self.attribute))
     }
 }
 
-/// The response control of entries that are sorted.
+/// The response control of a sorted result.
 pub(super) fn sorted_control() -> OwnedControl {
     sort_response(ResultCode::SUCCESS, None)
 }

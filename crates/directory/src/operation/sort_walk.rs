@@ -1,4 +1,4 @@
-//! Walking an ordering index instead of sorting.
+//! Sorts by walking along an ordering index.
 
 use crate::context::Context;
 use crate::cursor::Cursor;
@@ -12,21 +12,21 @@ use schema::AttributeNumber;
 use state::stop::Stop;
 use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
-/// A walk over an ordering index.
+/// Progress of a walk along an ordering index.
 #[derive(Debug)]
 pub(crate) struct Walk {
     base: AttributeNumber,
-    /// Where the page before ended.
+    /// Sort form at which the previous page ended; `None` for the first page.
     start: Option<Vec<u8>>,
-    /// Other entries need not be looked at.
+    /// Entries to look at; `None` for every entry that the walk meets.
     candidates: Option<Candidates>,
-    /// The last row that was looked at.
+    /// Form of the last row looked at; `id` is its entry.
     form: Vec<u8>,
     id: Option<EntryId>,
 }
 
 impl Walk {
-    /// Notes the row as the last one that was looked at.
+    /// Records the last row looked at.
     fn pass(&mut self, row: OrderRow<'_>) {
         if row.form != self.form {
             self.form.clear();
@@ -35,8 +35,8 @@ impl Walk {
         self.id = Some(row.id);
     }
 
-    /// Goes on collecting what need be looked at; true when that is done. Refuses to go on without
-    /// the index.
+    /// Collects the candidates for one slice; true when all are collected. Refuses with `busy` if
+    /// the index was dropped.
     fn gather(&mut self, context: &Context<'_>, sorted: &Sorted) -> Result<bool, Stop> {
         if base(context, sorted) != Some(self.base) {
             return Stop::refuse(
@@ -52,10 +52,9 @@ impl Walk {
     }
 }
 
-/// The walk that makes the order, if there is an index for it and it is likely to look at fewer
-/// entries than sorting the candidates would. A view needs all of them before it shows the first
-/// one, and sorting looks at them in the order in which they are stored: of a million that is a
-/// third of a walk's work.
+/// The walk that yields the requested order; `None` if no index has that order or sorting the
+/// candidates probably looks at fewer entries. A view needs all entries before it shows the first;
+/// sorting reads them in stored order, which for a million entries takes a third of a walk's work.
 pub(super) fn plan(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -69,7 +68,7 @@ pub(super) fn plan(
     let plan = context.plan(&cursor.filter, region)?;
     let matching = plan.estimate().max(1);
     let entries = context.entry_count()?.max(1);
-    // Matches are taken to be spread evenly over the index.
+    // Assumes that matching entries are spread evenly over the index.
     let walked = match wanted {
         Some(wanted) => wanted.min(matching).saturating_mul(entries) / matching,
         None => entries,
@@ -80,7 +79,7 @@ pub(super) fn plan(
     if (is_view || walked > matching) && !cannot_sort {
         return Ok(None);
     }
-    // The walk looks at every entry that it comes by.
+    // Without an index for the filter, the walk looks at every entry it meets.
     if plan.is_unindexed() {
         unindexed::admit(context, needs, cursor)?;
     }
@@ -102,7 +101,7 @@ pub(super) fn plan(
         order_form(&value, &mut form);
         let id = sorted.order.id_of(&page.after);
         let row = OrderRow { form: &form, id };
-        // Entries of the same form stand in the order of their ids, unless more decides.
+        // Entries with equal forms are ordered by id if there is no further sort key.
         if sorted.order.is_single() && row.is_whole() {
             (walk.form, walk.id) = (form, Some(id));
         } else {
@@ -112,8 +111,8 @@ pub(super) fn plan(
     Ok(Some(walk))
 }
 
-/// The one index that holds every value of the first key, sorted as asked for and visible to the
-/// subject.
+/// The attribute whose ordering index holds all values of the first sort key, in the requested
+/// order and visible to the subject; `None` if there is none.
 fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
     let schema = &context.catalog.schema;
     let type_id = sorted.order.indexed_type(schema)?;
@@ -126,15 +125,15 @@ fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
         .catalog
         .indexes
         .is_ready(type_id, IndexKind::Ordering);
-    // Links are in no such index.
+    // Links are in no ordering index.
     (one && ready && !is_linked_type(schema, type_id)).then_some(base)
 }
 
-/// How the entries of one form were delivered.
+/// Result of delivering the entries of one form.
 enum Flushed {
     All,
     Ended(Ended),
-    /// A large one is being sent; these are for later.
+    /// A large entry is being sent; these keys follow it.
     Begun(std::vec::IntoIter<Box<[u8]>>),
 }
 
@@ -184,7 +183,7 @@ pub(super) fn walk(
             continue;
         };
         if sorted.order.is_single() && row.is_whole() {
-            // Nothing that is still to come can stand before it.
+            // No later row can sort before this key.
             match send_all(context, cursor, sorted, vec![key].into_iter(), out)? {
                 Flushed::All => {}
                 Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
@@ -204,14 +203,14 @@ pub(super) fn walk(
     })
 }
 
-/// Whether a row counts for the limit on entries looked at: rows of hidden entries do not.
+/// Whether a row counts against the limit on entries looked at; rows of hidden entries do not.
 fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, Stop> {
     let is_limited = cursor.limits.candidates_max != 0 && !context.sees_everything();
     Ok(!is_limited || context.entry(id)?.is_some())
 }
 
-/// The key of the next row's entry, if the search wants it there; `None` when the slice is over and
-/// the next one begins with this row.
+/// The key of the next row's entry, with an inner `None` if the search does not want it. The outer
+/// `None` means that the slice is over and the next one begins with this row.
 fn look(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -234,7 +233,7 @@ fn look(
     }
 }
 
-/// The key of a row's entry; `None` when the search does not want it here.
+/// The key of a row's entry; `None` if the search does not want the entry at this row.
 fn key_of(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -251,7 +250,7 @@ fn key_of(
         return Ok(None);
     }
     let schema = &context.catalog.schema;
-    // An entry with several values stands where the least is.
+    // An entry with several values is sorted by the least.
     cursor.buffer.clear();
     match sorted.order.first_of(schema, &entry, &mut sorted.scratch) {
         Some(least) => order_form(least, &mut cursor.buffer),
@@ -264,7 +263,7 @@ fn key_of(
     Ok(sorted.is_due(&key).then_some(key))
 }
 
-/// Delivers the entries whose rows have the same form.
+/// Delivers the entries whose rows have one form.
 fn flush(
     context: &Context<'_>,
     cursor: &mut Cursor,

@@ -1,12 +1,12 @@
-//! Sorted searches (RFC 2891), whole, in pages or as a view.
+//! Sorted searches (RFC 2891): complete, in pages, or as a view.
 //!
-//! The order is made in one of two ways, which give the same: *collecting* looks at every
-//! candidate and sorts its key among the others; *walking* follows an ordering index and looks at
-//! entries as they come, so it holds nothing back and stops when the page is full. Entries without
-//! a value are in no index: they are collected before or after the walk.
+//! There are two ways to sort, with equal results: *collecting* tests every candidate and sorts the
+//! keys; *walking* follows an ordering index and tests entries in its order, so it keeps no keys
+//! and stops when the page is full. Entries without a value are in no index and are collected
+//! before or after the walk.
 //!
-//! A view, and a page that is not walked to, is a part of a list that is kept for the next view or
-//! page (`list.rs`).
+//! A view, and a page that is not walked to, is a part of a list that is kept for later views and
+//! pages (`list.rs`).
 
 use crate::context::Context;
 use crate::cursor::{Area, AreaKind, Cursor};
@@ -27,29 +27,30 @@ use state::stop::Stop;
 use std::collections::VecDeque;
 use store::{Candidates, EntryId, Region};
 
-/// A sorted search between two of its slices.
+/// State of a sorted search between two slices.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     pub(super) order: Order,
-    /// Results must be sorted, or there must be none.
+    /// Whether the sort control is critical: without an order, no entries are sent.
     critical: bool,
     pub(super) regions: Vec<Region>,
     pub(super) goal: Goal,
     pub(super) phases: VecDeque<Phase>,
     pub(super) kept: Kept,
-    /// Sorts what is collected, where all of it is of interest.
+    /// Sorter for the collected keys, if all of them are needed; else they are in `kept`.
     sorter: Option<Sorter>,
-    /// The list being made: what is delivered goes there, and then a part of it is shown.
+    /// The list being made, if a part of one is to be sent: keys go into it instead of entries to
+    /// the client.
     pub(super) listing: Option<ListWriter>,
-    /// The memory of keys.
+    /// Memory used for keys.
     memory: Hold,
     pub(super) scratch: Scratch,
-    /// The state of the directory the search began with: while it is the same, what was found to
-    /// match still does.
+    /// Snapshot version at the beginning. While it is unchanged, entries found to match still
+    /// match.
     pub(super) version: u64,
 }
 
-/// What is wanted of the order.
+/// Part of the sorted entries that the client wants.
 #[derive(Debug)]
 pub(crate) enum Goal {
     All,
@@ -57,51 +58,51 @@ pub(crate) enum Goal {
     View(View),
 }
 
-/// One part of the work.
+/// A step of a sorted search.
 #[derive(Debug)]
 pub(super) enum Phase {
     Collect(Collect),
     Walk(Walk),
-    /// Send these, in their order.
+    /// Send the entries of these sorted keys.
     Send(std::vec::IntoIter<Box<[u8]>>),
-    /// Deliver what was collected, in its order.
+    /// Deliver the collected keys in order.
     Merge(Merge),
     /// Send a part of a list.
     Show(Part),
 }
 
-/// Looking at every candidate.
+/// Progress of testing every candidate.
 #[derive(Debug, Default)]
 pub(super) struct Collect {
-    /// Entries that have a value are not meant.
+    /// Whether only entries without a value are collected.
     absent_only: bool,
     region: usize,
     candidates: Option<Candidates>,
     after: EntryId,
 }
 
-/// How a part of the work stands after a slice.
+/// Result of one slice of a phase.
 pub(super) enum Progress {
     Done,
-    /// This has to be done next.
+    /// This phase comes next.
     Then(Phase),
-    /// The slice is over; this is what is left.
+    /// The slice is over; this phase is left.
     Paused(Phase),
     Ended(Ended),
 }
 
-/// Why the work ends before all is done.
+/// Reason why a sorted search ends early.
 pub(super) enum Ended {
     Limit(End),
     PageFull,
     TooMany,
 }
 
-/// How a search with a sort control begins.
+/// Result of beginning a search with a sort control.
 pub(crate) enum Begun {
-    /// Its answer is in the output.
+    /// The answer is in the output.
     Answered,
-    /// It goes on unsorted; the result will say why.
+    /// The search continues unsorted; its result reports why.
     Unsorted,
     Sorted,
 }
@@ -175,7 +176,7 @@ pub(crate) fn begin(
     Ok(Begun::Sorted)
 }
 
-/// What a search wants of its order; `None` when it gives its pages up.
+/// The part that the client wants; `None` if it abandons its paged search.
 fn goal_of(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -196,7 +197,7 @@ fn goal_of(
     Ok(Ok(page.map(Goal::Page)))
 }
 
-/// Runs one slice; the sorted part of the cursor was taken out of it.
+/// Runs one slice. `sorted` was taken out of the cursor.
 pub(crate) fn step(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -216,7 +217,7 @@ pub(crate) fn step(
             }
             explain::slice_ends(cursor, needs.clock);
             finish(cursor, &sorted, None);
-            // What is left are references: they have no order.
+            // Only references are left, which have no order.
             return search::step(context, needs, cursor, out);
         };
         let progress = match phase {
@@ -245,7 +246,7 @@ pub(crate) fn step(
 }
 
 impl Collect {
-    /// The candidates of a region; `None` when they are still being gathered.
+    /// The candidates of a region; `None` while they are being collected.
     fn candidates(
         &mut self,
         context: &Context<'_>,
@@ -257,7 +258,7 @@ impl Collect {
             Some(candidates) => candidates,
             None => {
                 let plan = context.plan(&cursor.filter, region)?;
-                // Each page looks at all of them again, whatever the filter.
+                // Each page looks at all entries again, whatever the filter.
                 if plan.is_scan() || plan.is_unindexed() {
                     unindexed::admit(context, needs, cursor)?;
                 }
@@ -290,7 +291,7 @@ impl Sorted {
         let lists = &needs.shared.lists;
         let is_part = match self.goal {
             Goal::View(_) => true,
-            // Without room for a list, each page looks at all entries and keeps its own.
+            // Without room for a list, each page tests all entries and keeps only its own keys.
             Goal::Page(_) => walk.is_none() && lists.spools.has_room(),
             Goal::All => false,
         };
@@ -310,7 +311,7 @@ impl Sorted {
             absent_only: true,
             ..Collect::default()
         });
-        // Where the page before ended, something has been done already.
+        // A later page skips the phases that earlier pages finished.
         let (walks, collects) = match &self.goal {
             Goal::Page(page) if !page.after.is_empty() => {
                 let present = self.order.first_value(&page.after).is_some();
@@ -331,13 +332,13 @@ impl Sorted {
         Ok(())
     }
 
-    /// Counts what has been kept so far.
+    /// Updates the memory counted for keys.
     fn count_memory(&mut self) -> Result<(), Stop> {
         let sorter = self.sorter.as_ref().map_or(0, Sorter::bytes);
         self.memory.grow((self.kept.bytes() + sorter) as u64)
     }
 
-    /// How the order is made, in words.
+    /// How the entries are sorted, in words, for the explain control.
     fn words(&self, context: &Context<'_>) -> String {
         let schema = &context.catalog.schema;
         let first = self.order.first_type().map(|it| schema.type_of(it).name());
@@ -351,7 +352,7 @@ impl Sorted {
         }
     }
 
-    /// How many keys are of interest, one more than are sent: `None` for all.
+    /// Number of least keys needed, one more than are sent; `None` for all.
     fn wanted(&self, cursor: &Cursor) -> Option<u64> {
         let limit = cursor.limits.entries_max;
         match &self.goal {
@@ -424,7 +425,7 @@ impl Sorted {
         }))
     }
 
-    /// Keeps a key to be sorted; false when there are more than may be.
+    /// Adds a key to be sorted; false if there are more than the limit.
     fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
         match &mut self.sorter {
             Some(sorter) => sorter.push(key),
@@ -432,7 +433,7 @@ impl Sorted {
         }
     }
 
-    /// Whether a key stands behind the page before. A list is made of all keys.
+    /// Whether a key comes after the previous page. A list takes all keys.
     pub(super) fn is_due(&self, key: &[u8]) -> bool {
         match &self.goal {
             Goal::Page(page) if self.listing.is_none() => key > &*page.after,
@@ -465,7 +466,7 @@ impl Sorted {
         Ok(Progress::Paused(Phase::Send(keys)))
     }
 
-    /// Delivers what was collected, as far as the slice goes.
+    /// Delivers the collected keys until the slice ends.
     fn merge(
         &mut self,
         context: &Context<'_>,
@@ -491,8 +492,8 @@ impl Sorted {
         Ok(Progress::Paused(Phase::Merge(keys)))
     }
 
-    /// Takes the next key of the order: puts it into the list, or sends its entry. After an error
-    /// because the slice is over, the next slice brings the key again.
+    /// Delivers the next key in order: adds it to the list, or sends its entry. If this stops
+    /// because the slice is over, the next slice delivers the key again.
     pub(super) fn deliver(
         &mut self,
         context: &Context<'_>,
@@ -516,7 +517,7 @@ impl Sorted {
         Ok(end.map(Ended::Limit))
     }
 
-    /// Sends an entry that matched when it was looked at, or begins to.
+    /// Sends an entry that matched when it was tested, or begins one that is sent in parts.
     fn offer(
         &self,
         context: &Context<'_>,
@@ -528,7 +529,7 @@ impl Sorted {
             return Ok(None);
         };
         if context.version() != self.version {
-            // Something has changed since: perhaps this entry.
+            // The directory has changed since, so the entry is tested again.
             let mut wanted = false;
             for region in &self.regions {
                 wanted |= context.in_region(&entry, region)?
@@ -545,7 +546,7 @@ impl Sorted {
         Ok(None)
     }
 
-    /// The limit on entries, or on those of all pages.
+    /// The limit on entries, or on those of all pages; `None` if neither is reached.
     fn limit(&self, cursor: &Cursor) -> Option<End> {
         let paged = || match &self.goal {
             Goal::Page(_) => search::paged_limit(cursor),
@@ -598,7 +599,7 @@ impl Sorted {
     }
 }
 
-/// Leaves an entry that was about to be sent for the next slice, unless it failed otherwise.
+/// Leaves an entry to the next slice if it is unfinished; passes on other errors.
 #[cold]
 pub(super) fn leave_for_later(context: &Context<'_>, id: EntryId, stop: Stop) -> Result<(), Stop> {
     if !stop.is_unfinished() {
@@ -608,8 +609,8 @@ pub(super) fn leave_for_later(context: &Context<'_>, id: EntryId, stop: Stop) ->
     Ok(())
 }
 
-/// Puts the response controls of a sorted search where its result takes them from. Without an
-/// entry there is nothing sorted to speak of (RFC 2891 §2, case 6).
+/// Adds the response controls of a sorted search to its result. Without an entry there is no sort
+/// result (RFC 2891 §2, case 6).
 fn finish(cursor: &mut Cursor, sorted: &Sorted, cookie: Option<&[u8]>) {
     let sent = cursor.sent;
     let done = &mut cursor.extras.get_or_insert_default().done;

@@ -1,8 +1,8 @@
-//! Bytes that are collected before they can be sent: in memory while they are few, otherwise in a
-//! file without a name beside the database. They go with their owner, however the process ends.
+//! Temporary storage for bytes that are collected before they can be sent: in memory while they are
+//! few, else in an unnamed file beside the database, which the system removes with the process.
 //!
-//! A client that reads slowly keeps its file for long, and the log needs the same disk: so all of
-//! them together may take so much, and leave some room on the file system.
+//! A slow client keeps its file for long, and the log needs the same disk. So all spools together
+//! have a limit, and leave some room on the file system.
 
 use crate::memory::{Budget, Portion};
 use protocol::ResultCode;
@@ -15,38 +15,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::private;
 
-/// Bytes kept in memory at most while more are collected …
+/// Bytes kept in memory while a spool grows …
 const MEMORY_BYTES: usize = 1 << 20;
-/// … and when no more will come.
+/// … and after it is complete.
 const SETTLED_BYTES: usize = 64 << 10;
-/// Files at a time.
+/// Maximum number of files.
 pub const FILES_MAX: u64 = 256;
-/// Room on the file system that is left in any case: for some segments of the log, and for what
-/// the database grows meanwhile.
+/// Bytes left free on the file system in any case: for some segments of the log, and for growth of
+/// the database.
 const SPARE_BYTES: u64 = 256 << 20;
-/// Tells the files of one process apart for the moment in which they have a name.
+/// Number that makes file names unique for the moment in which the files have names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// What the spools of a directory have in common.
+/// Limits and counters of all spools of a directory.
 #[derive(Debug)]
 pub(crate) struct Spools {
     folder: PathBuf,
     words: &'static Words,
-    /// Bytes in all files; 0 = no limit.
+    /// Maximum bytes in all files; 0 for no limit.
     bytes_max: u64,
     bytes: AtomicU64,
     files: AtomicU64,
     memory: Arc<Budget>,
 }
 
-/// How refusals for lack of room speak of what is collected.
+/// Terms for the contents of spools, in refusals for lack of room.
 #[derive(Debug)]
 struct Words {
-    /// One spool.
+    /// One spool's content.
     one: &'static str,
-    /// All spools together.
+    /// All spools' contents.
     all: &'static str,
-    /// What a client can do that is refused.
+    /// Advice to the refused client.
     advice: &'static str,
 }
 
@@ -63,14 +63,14 @@ static LISTS: Words = Words {
 };
 
 impl Spools {
-    /// Spools of large groups that make their files in this folder and have so many bytes there at
-    /// most (0: no limit).
+    /// Spools for large groups, whose files are made in `folder` and take at most `bytes_max` bytes
+    /// (0 for no limit).
     pub fn new(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Spools {
         Spools::of(&MEMBERS, folder, bytes_max, memory)
     }
 
-    /// Spools of sorted lists that make their files in this folder and have so many bytes there at
-    /// most (0: no limit).
+    /// Spools for sorted lists, whose files are made in `folder` and take at most `bytes_max` bytes
+    /// (0 for no limit).
     pub fn of_lists(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Spools {
         Spools::of(&LISTS, folder, bytes_max, memory)
     }
@@ -86,12 +86,12 @@ impl Spools {
         }
     }
 
-    /// The budget of memory.
+    /// The memory budget that spools count against.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
     }
 
-    /// Takes room for more bytes of a spool that has some already.
+    /// Reserves `more` bytes for a spool that holds `own` bytes; refuses if there is no room.
     fn take(&self, more: u64, own: u64) -> Result<(), Stop> {
         let before = self.bytes.fetch_add(more, Ordering::Relaxed);
         let allowed = self.require(before + more, own + more);
@@ -101,7 +101,7 @@ impl Spools {
         allowed
     }
 
-    /// Whether a spool may have a file now.
+    /// Whether there is room for the file of another spool.
     pub fn has_room(&self) -> bool {
         self.require(self.bytes.load(Ordering::Relaxed), 0).is_ok()
     }
@@ -136,7 +136,7 @@ impl Spools {
         }
     }
 
-    /// A new file.
+    /// Creates a file and removes its name.
     fn open(&self) -> Result<File, Stop> {
         let file = match self.files.fetch_add(1, Ordering::Relaxed) < FILES_MAX {
             true => nameless(&self.folder).map_err(|error| self.failed(error)),
@@ -160,7 +160,8 @@ impl Spools {
         Refusal::new(ResultCode::BUSY, text).into()
     }
 
-    /// What is short may be there later.
+    /// The error for a failed file operation: a refusal with `busy` if room or file handles are
+    /// short, which may end; otherwise a failure.
     fn failed(&self, error: std::io::Error) -> Stop {
         match Errno::from_io_error(&error) {
             Some(Errno::NOSPC | Errno::DQUOT) => self.no_room(),
@@ -170,20 +171,20 @@ impl Spools {
     }
 }
 
-/// See the top of the file.
+/// Bytes collected in memory and a file.
 #[derive(Debug)]
 pub(crate) struct Spool {
     spools: Arc<Spools>,
     file: Option<File>,
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     written: u64,
-    /// What comes behind them.
+    /// The bytes behind those in the file.
     memory: Vec<u8>,
     counted: Portion,
 }
 
 impl Spool {
-    /// An empty one.
+    /// An empty spool.
     pub fn new(spools: &Arc<Spools>) -> Spool {
         Spool {
             spools: Arc::clone(spools),
@@ -194,12 +195,12 @@ impl Spool {
         }
     }
 
-    /// How many bytes there are.
+    /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.written + self.memory.len() as u64
     }
 
-    /// Appends what `fill` appends.
+    /// Appends the bytes that `fill` appends to its buffer.
     pub fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), Stop> {
         fill(&mut self.memory);
         self.counted.grow(self.memory.len() as u64)?;
@@ -209,7 +210,7 @@ impl Spool {
         }
     }
 
-    /// Nothing more will come: only few bytes stay in memory.
+    /// Marks the spool as complete: only few bytes stay in memory.
     pub fn settle(&mut self) -> Result<(), Stop> {
         match self.memory.len() <= SETTLED_BYTES {
             true => self.memory.shrink_to_fit(),
@@ -218,7 +219,7 @@ impl Spool {
         self.counted.set(self.memory.len() as u64)
     }
 
-    /// Puts what is in memory into the file; it stays in memory when there is no room.
+    /// Moves the bytes in memory to the file; they stay in memory if there is no room.
     fn write(&mut self) -> Result<(), Stop> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -236,7 +237,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Forgets everything, and gives back what it has taken.
+    /// Drops all bytes and returns the room.
     pub fn clear(&mut self) {
         self.memory.clear();
         if self.file.take().is_some() {
@@ -246,7 +247,7 @@ impl Spool {
         self.written = 0;
     }
 
-    /// Appends bytes from a place on to `out`, at most so many, and returns how many.
+    /// Appends at most `most` bytes, from offset `from` on, to `out`. Returns their number.
     pub fn read(&self, from: u64, most: usize, out: &mut Vec<u8>) -> Result<usize, Failure> {
         let start = out.len();
         if from < self.written {

@@ -3,7 +3,7 @@
 use state::catalog::{Catalog, SUBSCHEMA_NAME};
 use state::virtual_entry::VirtualEntry;
 
-/// Makes the subschema subentry of the schema in force.
+/// Makes the subschema subentry of the present schema.
 pub(crate) fn subschema(catalog: &Catalog) -> VirtualEntry {
     let mut entry = VirtualEntry::new(&catalog.schema);
     let schema = &catalog.schema;

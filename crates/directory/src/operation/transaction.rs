@@ -1,7 +1,7 @@
-//! Transactions (RFC 5805): start, collecting updates, and their end.
+//! Transactions (RFC 5805): their start, their updates, and their end.
 //!
-//! An update is resolved when it comes, so that what is wrong with it is said at once, and waits in
-//! the session. The end hands all updates of the transaction to the writer as one unit.
+//! An update is resolved when it is received, so that errors are reported at once, and waits in the
+//! session. The end hands all updates of the transaction to the writer as one unit.
 
 use crate::bundle::Bundle;
 use crate::flow::{PasswordChange, Reply, Settled};
@@ -18,7 +18,7 @@ use state::stop::Stop;
 use state::write::Write;
 use std::rc::Rc;
 
-/// Start Transaction (RFC 5805 §2.1). A value is the identifier that the client wants.
+/// Handles Start Transaction (RFC 5805 §2.1). A value is the identifier that the client chose.
 pub(crate) fn start(
     session: &mut Session,
     subject: &Rc<Subject>,
@@ -41,8 +41,8 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// The subject that the updates of a transaction are made by. The first update with an identifier
-/// of the client's begins its transaction.
+/// The subject of a transaction's updates. The first update with an identifier chosen by the client
+/// begins its transaction.
 pub(crate) fn subject(session: &mut Session, identifier: &[u8]) -> Result<Rc<Subject>, Stop> {
     let limits = session.limits.0;
     let own = Rc::clone(&session.subject);
@@ -53,7 +53,7 @@ pub(crate) fn subject(session: &mut Session, identifier: &[u8]) -> Result<Rc<Sub
     Ok(Rc::clone(&transaction.subject))
 }
 
-/// Adds an update to its transaction and says so.
+/// Adds an update to its transaction and writes the response.
 pub(crate) fn queue(
     session: &mut Session,
     identifier: &[u8],
@@ -72,7 +72,7 @@ pub(crate) fn queue(
     Ok(())
 }
 
-/// Keeps the place of a Password Modify whose old password must be checked first.
+/// Reserves the place of a Password Modify whose old password must be verified first.
 pub(crate) fn queue_unchecked(
     session: &mut Session,
     identifier: &[u8],
@@ -89,7 +89,7 @@ pub(crate) fn queue_unchecked(
     Ok(())
 }
 
-/// What is only tried cannot be a part of what is done.
+/// Refuses a no-op update: a transaction's updates are all executed or none.
 fn refuse_rehearsal(write: &Write) -> Result<(), Stop> {
     if write.is_rehearsal() {
         return Stop::refuse(
@@ -100,7 +100,7 @@ fn refuse_rehearsal(write: &Write) -> Result<(), Stop> {
     Ok(())
 }
 
-/// End Transaction (RFC 5805 §2.3). Returns whether the writer has to be waited for.
+/// Handles End Transaction (RFC 5805 §2.3). Returns whether the writer has to be waited for.
 pub(crate) fn end(
     parts: &Parts<'_>,
     session: &mut Session,
@@ -110,7 +110,7 @@ pub(crate) fn end(
 ) -> Result<bool, Stop> {
     let (writes, ids) = session.transactions.made().end(request.identifier)?;
     if !request.commit || writes.is_empty() {
-        // Nothing was written that could have a position, or be anywhere else.
+        // Nothing is written, so the result has no position.
         response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);
         return Ok(false);
     }
@@ -121,8 +121,8 @@ pub(crate) fn end(
     Ok(true)
 }
 
-/// Writes the response of a transaction that was executed: the update that was refused, or the
-/// response controls of the updates that have some (RFC 5805 §2.3).
+/// Writes the response of an executed transaction: the refused update, or the response controls of
+/// the updates (RFC 5805 §2.3).
 pub(crate) fn write_end(out: &mut Vec<u8>, id: MessageId, settled: &Settled) {
     let Settled {
         result,
@@ -149,8 +149,8 @@ pub(crate) fn write_end(out: &mut Vec<u8>, id: MessageId, settled: &Settled) {
     response::write_extended_result(out, id, result, None, value, own);
 }
 
-/// A request was refused: if it named a transaction, that one is aborted. A client that does not
-/// wait for answers must not commit a part of what it sent.
+/// Aborts the transaction that a refused request names: a client that does not wait for responses
+/// must not commit a part of its updates.
 pub(crate) fn refused(
     session: &mut Session,
     controls: &[Control<'_>],

@@ -1,5 +1,5 @@
-//! May a search look at entries that no index has chosen? Its client may not want it to (reject and
-//! permit unindexed search, Ping Identity), and a subject may have only so many of them at a time.
+//! Admission of searches that no index narrows down: clients may reject them (reject and permit
+//! unindexed search, Ping Identity), and a subject may run only a limited number at a time.
 
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
@@ -14,8 +14,8 @@ use state::view::View;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Refuses a search that no index narrows down, also one for everything. Looking at the few entries
-/// of a small subtree is no such search.
+/// Refuses a search that no index narrows down, even one for all entries. Reading the few entries
+/// of a small subtree is allowed.
 pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop> {
     for area in cursor
         .areas
@@ -24,7 +24,7 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
     {
         let plan = context.plan(&cursor.filter, &area.region)?;
         if plan.is_unindexed() || plan.is_scan() && plan.exact() {
-            // A plan has numbers in it, of hidden entries too.
+            // A plan contains numbers of entries, hidden ones included.
             let plan = match context.sees_everything() {
                 true => format!(": {}", plan.explain(&context.catalog.schema)),
                 false => String::new(),
@@ -39,9 +39,8 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
     Ok(())
 }
 
-/// Searches without an index that are running, by subject; of clients that have not authenticated,
-/// by address. Only those count that are too long for
-/// one slice.
+/// Counts of the running unindexed searches by subject, or by address for anonymous clients.
+/// Searches that fit into one slice are not counted.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     by_subject: Mutex<HashMap<String, u32>>,
@@ -55,7 +54,7 @@ pub(crate) struct Permit {
 }
 
 impl Running {
-    /// A place for one more search of a subject, unless it has `max`; 0 is no limit.
+    /// A place for one more search of a subject; `None` if it has `max` already (0 for no limit).
     fn admit(self: &Arc<Self>, subject: &str, max: u32) -> Option<Permit> {
         let mut by_subject = self.by_subject();
         let own = by_subject.entry(subject.to_owned()).or_default();
@@ -90,9 +89,9 @@ impl Drop for Permit {
     }
 }
 
-/// Whether a search that no index helps is to wait for its turn before it is admitted, which is
-/// true once: so a client that sends many of them, or sends refused ones again and again, has no
-/// more turns than others. In a small directory it need not wait.
+/// Whether an unindexed search has to wait for its turn before it is admitted; true once for each
+/// search. So a client that sends many, or repeats refused ones, gets no more turns than others. In
+/// a small directory no search waits.
 #[cold]
 pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, Stop> {
     let waits = !cursor.has_waited && !is_small(context)?;
@@ -100,7 +99,7 @@ pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, 
     Ok(waits)
 }
 
-/// Admits a search that no index helps, until its cursor is dropped.
+/// Admits an unindexed search until its cursor is dropped.
 #[cold]
 pub(crate) fn admit(
     context: &Context<'_>,
@@ -113,12 +112,13 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// Whether one slice can look at every entry.
+/// Whether one slice can read every entry.
 fn is_small(context: &View<'_>) -> Result<bool, Stop> {
     Ok(context.entry_count()? <= slice::TURNS.into())
 }
 
-/// A place for a search of this filter, until it is dropped. A small directory needs none.
+/// A place for an unindexed search, held until it is dropped; `None` in a small directory, which
+/// needs none. Refuses with `busy` at the limit.
 #[cold]
 pub(crate) fn permit(
     context: &Context<'_>,
@@ -131,7 +131,7 @@ pub(crate) fn permit(
 }
 
 impl Running {
-    /// As [`permit`], for whom these limits are.
+    /// Like [`permit`], with the limit of the given subject or group.
     pub fn place(
         self: &Arc<Self>,
         context: &View<'_>,

@@ -1,8 +1,9 @@
-//! Virtual list view (draft-ietf-ldapext-ldapv3-vlv-09): a window on a sorted list, and where in
-//! the list it lies.
+//! Virtual list view (draft-ietf-ldapext-ldapv3-vlv-09): a window on a sorted list, and its
+//! position in the list.
 //!
-//! Counts and positions are exact for the list: what matched while the list was made. The context
-//! id that clients send back names the list, so that they go on seeing the same one.
+//! Counts and positions are exact for the list, which reflects the directory while the list was
+//! made. The context id that clients return names the list, so that later windows show the same
+//! list.
 
 use crate::operation::sort_key::Order;
 use crate::paging::CookieKey;
@@ -12,29 +13,29 @@ use schema::Schema;
 use state::stop::Stop;
 use std::ops::Range;
 
-/// A view asked for.
+/// A requested view.
 #[derive(Debug)]
 pub(crate) struct View {
     before: u32,
     after: u32,
     target: Target,
-    /// The list that the client has seen before.
+    /// Number of the list that the client has seen; `None` for a new one.
     list: Option<u64>,
 }
 
 /// The part of a list that a view shows.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Places in the list, counted from 0.
+    /// Indexes of the entries in the list, counted from 0.
     pub places: Range<u32>,
-    /// The place of the target, counted from 1; one more than there are entries when the target is
+    /// Position of the target, counted from 1; one more than the number of entries if the target is
     /// behind the last.
     position: u32,
     length: u32,
 }
 
 impl Window {
-    /// The control that says where the window lies.
+    /// The response control with the window's position.
     pub fn control(&self, context_id: &[u8]) -> OwnedControl {
         let (position, length) = (self.position, self.length);
         response(position, length, ResultCode::SUCCESS, Some(context_id))
@@ -47,16 +48,16 @@ enum Target {
         offset: u32,
         count: u32,
     },
-    /// The first entry whose sort key is not less than this.
+    /// The first entry whose sort key is not less than this key.
     Value(Box<[u8]>),
 }
 
-/// Why there is no view, as the response control says it (§6.2).
+/// Reason why there is no view, as the response control reports it (§6.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoView {
     pub code: ResultCode,
     pub text: String,
-    /// The length of the list, where it is known.
+    /// Length of the list; 0 if unknown.
     pub count: u32,
 }
 
@@ -69,14 +70,15 @@ impl NoView {
         }
     }
 
-    /// The control that says so.
+    /// The response control that reports the reason.
     pub fn control(&self) -> OwnedControl {
         response(0, self.count, self.code, None)
     }
 }
 
 impl View {
-    /// The view asked for. The fingerprint is that of the list: the search and its order.
+    /// Resolves the requested view. The fingerprint is that of the list: of the search and its
+    /// order.
     pub fn of(
         schema: &Schema,
         order: &Order,
@@ -117,12 +119,12 @@ impl View {
         })
     }
 
-    /// The number of the list that the client has seen before.
+    /// Number of the list that the client has seen; `None` for a new one.
     pub fn list(&self) -> Option<u64> {
         self.list
     }
 
-    /// The least sort key that the target can have; `None` when the target is given by its place.
+    /// The least sort key that the target can have; `None` if the target is given by its position.
     pub fn bound(&self) -> Option<&[u8]> {
         match &self.target {
             Target::Offset { .. } => None,
@@ -130,11 +132,11 @@ impl View {
         }
     }
 
-    /// The window on a list of so many entries. `found` is the place of the first key that is not
+    /// The window on a list of `length` entries. `found` is the index of the first key that is not
     /// less than the bound, counted from 0, if there is a bound.
     ///
     /// # Errors
-    /// The list is shorter than the offset.
+    /// The list is shorter than the requested offset.
     pub fn window(&self, length: u32, found: Option<u32>) -> Result<Window, NoView> {
         let position = self.position(length, found)?;
         let target = position.saturating_sub(1);
@@ -147,7 +149,7 @@ impl View {
         })
     }
 
-    /// The target's place in a list of so many entries, counted from 1 (§5).
+    /// Position of the target in a list of `length` entries, counted from 1 (§5).
     fn position(&self, length: u32, found: Option<u32>) -> Result<u32, NoView> {
         let (offset, count) = match self.target {
             Target::Value(_) => return Ok(found.unwrap_or(length).saturating_add(1)),

@@ -1,5 +1,5 @@
-//! Order (RFC 2891), views and pages (RFC 2696) of entries that are not stored: they are few and
-//! all at hand.
+//! Sorting (RFC 2891), views and pages (RFC 2696) of entries that are not stored, which are few and
+//! all in memory.
 
 use crate::context::Context;
 use crate::monitor::Node;
@@ -15,19 +15,19 @@ use protocol::{OwnedControl, SearchRequest};
 use state::stop::Stop;
 use store::EntryId;
 
-/// What comes of the entries that match, in its order, and the controls of the result.
+/// The entries to return, in order, and the controls of the result.
 pub(super) struct Listed<'n> {
     pub nodes: Vec<&'n Node>,
     pub controls: Vec<OwnedControl>,
 }
 
-/// Whether a search is to have an order or pages.
+/// Whether a search has sort, view or paged results controls.
 pub(super) fn is_asked_for(controls: &Controls<'_>) -> bool {
     let ordered = |it: &SearchControls<'_>| it.sort.is_some() || it.view.is_some();
     controls.page.is_some() || controls.search.as_deref().is_some_and(ordered)
 }
 
-/// Puts the entries in order and takes the page or the view of them.
+/// Sorts the entries and selects the requested page or view.
 pub(super) fn list<'n>(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -65,7 +65,7 @@ pub(super) fn list<'n>(
         let fingerprint = page::fingerprint(request, controls, context.subject, sort);
         listed.cut(needs, fingerprint, asked)?;
     }
-    // Without an entry there is nothing sorted to speak of (RFC 2891 §2, case 6).
+    // Without an entry there is no sort result (RFC 2891 §2, case 6).
     if sort.is_some() && !listed.nodes.is_empty() {
         listed.controls.push(sort_result::sorted_control());
     }
@@ -73,7 +73,8 @@ pub(super) fn list<'n>(
 }
 
 impl Listed<'_> {
-    /// Sorts the entries and returns their keys. Their places before stand for their ids.
+    /// Sorts the entries and returns their keys, in which their former indexes take the place of
+    /// ids.
     fn order(&mut self, context: &Context<'_>, order: &Order) -> Vec<Box<[u8]>> {
         let schema = &context.catalog.schema;
         let mut scratch = Scratch::default();
@@ -90,8 +91,8 @@ impl Listed<'_> {
         keys
     }
 
-    /// Leaves the entries in the window of a view. The list has few entries and is made anew each
-    /// time, so the context id names no kept list.
+    /// Selects the entries in the window of a view. The list is made anew each time, so the context
+    /// id names no kept list.
     fn look_at(
         &mut self,
         view: &View,
@@ -109,7 +110,7 @@ impl Listed<'_> {
         Ok(())
     }
 
-    /// Leaves one page. A cookie says how many entries came before.
+    /// Selects one page. The cookie holds the number of entries before it.
     fn cut(
         &mut self,
         needs: &Needs<'_>,

@@ -1,4 +1,4 @@
-//! Entries that are not stored: the root DSE, the subschema subentry and the monitor.
+//! Searches of entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
 use crate::monitor::{self, Node};
@@ -13,7 +13,7 @@ use state::projection::Projection;
 use state::stop::{Refusal, Stop};
 use state::virtual_entry::VirtualEntry;
 
-/// The entry that a name as spelled is of, if that one is not stored.
+/// The entry of a name as spelled; `None` unless it is one that is not stored.
 pub(crate) fn entry(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -25,7 +25,7 @@ pub(crate) fn entry(
     }
 }
 
-/// The same for a resolved name.
+/// The entry of a resolved name; `None` unless it is one that is not stored.
 pub(crate) fn entry_of(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn entry_of(
     Ok(None)
 }
 
-/// The entries in scope of a search whose base is not stored.
+/// The entries in scope of a search whose base is not stored; `None` for other bases.
 pub(crate) fn nodes(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn nodes(
         return Ok(None);
     };
     let name = request.base.to_owned();
-    // Nothing stands below such an entry.
+    // Root DSE and subschema subentry have no entries below them.
     let in_scope = matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree);
     Ok(Some(match in_scope {
         true => vec![Node { name, entry }],
@@ -77,7 +77,7 @@ pub(crate) fn nodes(
     }))
 }
 
-/// Whether a name is of the monitor, for those who may know of it.
+/// Whether a name is one of the monitor, and the subject may know of it.
 fn is_monitor(context: &Context<'_>, name: &Name) -> bool {
     name.is_within(&context.catalog.monitor) && context.sees_monitor()
 }
@@ -123,7 +123,7 @@ fn monitor_nodes(
     Err(refusal.into())
 }
 
-/// Answers a search for such entries.
+/// Answers a search for entries that are not stored.
 pub(crate) fn answer(
     (context, needs): (&Context<'_>, &Needs<'_>),
     (id, request): (MessageId, &SearchRequest<'_>),
@@ -141,7 +141,7 @@ pub(crate) fn answer(
         );
     }
     let catalog = context.catalog;
-    // The root DSE is no entry of any kind.
+    // The subentries control does not apply to the root DSE.
     let is_root = request.base.trim_start_matches(' ').is_empty();
     let filter = match asked.and_then(|it| it.subentries) {
         Some(asked) if !is_root => extras::narrowed(catalog, filter, asked),

@@ -6,36 +6,36 @@ use protocol::{Authentication, ChangeOperation, Filter, Message, Request, Scope,
 use state::catalog::Catalog;
 use std::fmt::{self, Write};
 
-/// The longest text of a client in one field, in octets.
+/// Maximum length in octets of a client's text in one field.
 const TEXT_BYTES_MAX: usize = 1024;
-/// What stands for the value of a secret attribute.
+/// Text shown instead of the value of a secret attribute.
 const HIDDEN: &str = "[hidden]";
 
-/// What the log says of a request; `None` for what its kind does not have.
+/// Fields of a log line that come from the request; `None` for fields that its kind does not have.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// The entry it is about, or the base of a search.
+    /// DN of the entry, or base of a search.
     pub dn: Option<String>,
     pub scope: Option<&'static str>,
     pub filter: Option<String>,
-    /// The attributes of a modify or compare.
+    /// Attributes of a modify or compare.
     pub attributes: Option<String>,
     pub new_rdn: Option<String>,
     pub new_superior: Option<String>,
-    /// The object identifier of an extended operation.
+    /// Object identifier of an extended operation.
     pub name: Option<String>,
-    /// How a bind authenticates.
+    /// Authentication method or SASL mechanism of a bind.
     pub mechanism: Option<String>,
-    /// The authorization identity that a control asks for (RFC 4370).
+    /// Authorization identity of proxied authorization (RFC 4370).
     pub acts_as: Option<String>,
-    /// The attributes that a search selects. Only at the level `trace`.
+    /// Attributes that a search selects. Only at the level `trace`.
     pub selected: Option<String>,
-    /// The object identifiers of the controls. Only at the level `trace`.
+    /// Object identifiers of the controls. Only at the level `trace`.
     pub controls: Option<String>,
 }
 
 impl Asked {
-    /// `in_full`: the fields of the level `trace` as well.
+    /// The fields of a request; `in_full` includes those of the level `trace`.
     pub fn of(catalog: &Catalog, message: &Message<'_>, in_full: bool) -> Asked {
         let words = Words(catalog);
         let mut asked = words.request(&message.request);
@@ -104,7 +104,7 @@ impl Words<'_> {
         with_dn(asked, dn)
     }
 
-    /// A distinguished name; one with a value of a secret attribute is not shown.
+    /// The DN, or [`HIDDEN`] if it contains a value of a secret attribute.
     fn dn(&self, dn: &str) -> String {
         let is_secret = protocol::parse_name(dn).is_ok_and(|name| {
             let mut values = name.rdns.iter().flat_map(|it| it.values.iter());
@@ -122,8 +122,8 @@ impl Words<'_> {
         known.is_some_and(|it| self.0.access.secrets().contains(it))
     }
 
-    /// The filter with [`HIDDEN`] in the place of values of secret attributes. Its depth is limited
-    /// by decoding.
+    /// The filter with [`HIDDEN`] instead of values of secret attributes. The decoder has limited
+    /// its depth.
     fn masked<'f>(&self, filter: &Filter<'f>) -> Filter<'f> {
         let all = |them: &[Filter<'f>]| them.iter().map(|it| self.masked(it)).collect();
         let attribute = match filter {
@@ -163,7 +163,7 @@ fn mechanism(authentication: &Authentication<'_>) -> String {
     }
 }
 
-/// The user that SASL PLAIN names.
+/// The user that SASL PLAIN names; `None` for other methods.
 fn user(authentication: &Authentication<'_>) -> Option<String> {
     match authentication {
         Authentication::Sasl {
@@ -195,7 +195,7 @@ fn change(operation: ChangeOperation) -> &'static str {
     }
 }
 
-/// Texts with commas between them.
+/// The texts, separated by commas.
 fn list<T: fmt::Display>(texts: impl Iterator<Item = T>) -> String {
     let mut all = Clipped::default();
     for (at, text) in texts.enumerate() {
@@ -207,19 +207,19 @@ fn list<T: fmt::Display>(texts: impl Iterator<Item = T>) -> String {
     all.0
 }
 
-/// A client's text, clipped.
+/// A client's text, cut to the maximum length.
 pub(crate) fn clip(text: &str) -> String {
     print(text)
 }
 
 fn print(it: impl fmt::Display) -> String {
     let mut text = Clipped::default();
-    // Fails when there is no more room.
+    // Fails when the maximum length is reached.
     let _ = write!(text, "{it}");
     text.0
 }
 
-/// Text of at most [`TEXT_BYTES_MAX`] octets and a mark that there was more.
+/// Text of at most [`TEXT_BYTES_MAX`] octets, with a mark if it was cut.
 #[derive(Default)]
 struct Clipped(String);
 

@@ -1,5 +1,5 @@
-//! Responses, read from the output that they were written to: their message ids, kinds and result
-//! codes. The operations themselves need not know that somebody keeps a record of them.
+//! Reads message id, kind and result code of encoded responses from the output, so that operations
+//! need no code for logging.
 
 use protocol::{MessageId, ResultCode};
 
@@ -20,16 +20,16 @@ pub(super) enum Said {
     Result(ResultCode),
 }
 
-/// One response, of which perhaps only the beginning is there.
+/// One response, of which only the beginning may be present.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Response {
     pub id: MessageId,
     pub said: Said,
-    /// Octets of the whole message.
+    /// Length of the whole message in octets.
     pub length: usize,
 }
 
-/// The response that `bytes` begin with; `None` for anything else.
+/// The response at the start of `bytes`; `None` for any other bytes.
 pub(super) fn response(bytes: &[u8]) -> Option<Response> {
     let (tag, message, before_message) = element(bytes)?;
     let inside = &bytes[before_message..];
@@ -61,7 +61,7 @@ pub(super) fn response(bytes: &[u8]) -> Option<Response> {
     })
 }
 
-/// Tag, length of the content, and octets before the content.
+/// Tag of an element, length of its content, and number of octets before the content.
 fn element(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let (tag, first) = (*bytes.first()?, *bytes.get(1)?);
     if first < 0x80 {
@@ -72,7 +72,7 @@ fn element(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     Some((tag, usize::try_from(number(length)).ok()?, 2 + count))
 }
 
-/// A number that is not negative, of at most eight octets.
+/// An unsigned number of at most eight octets.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, it| sum << 8 | u64::from(*it))
 }

@@ -1,5 +1,5 @@
-//! Records come out the same on copies of one state that are not as far with their indexes, and
-//! what a node refuses for the sake of its own indexes it refuses before there is a record.
+//! Tests that records have equal outcomes on copies of one state with different progress of
+//! indexes, and that refusals because of a node's own indexes come before there is a record.
 
 use super::*;
 use crate::clock::{Clock, SystemClock};
@@ -17,7 +17,7 @@ mod slices;
 
 const BASE: &str = "dc=example,dc=com";
 
-/// One of several that have the same state.
+/// One of several copies with equal state.
 struct Node {
     store: Store,
     replayer: Replayer,
@@ -41,7 +41,7 @@ impl Node {
         snapshot.digest().expect("a digest")
     }
 
-    /// What becomes of a write that has no place in the order yet.
+    /// The outcome of a write that has no place in the order yet.
     fn first(&self, write: &Write) -> Done {
         let catalog = &self.replayer.catalog;
         let mut batch = self.store.begin(&catalog.indexes).expect("begun");
@@ -55,7 +55,7 @@ impl Node {
     }
 }
 
-/// Two copies: one has all its indexes at once, the other builds none.
+/// Two copies: one builds all its indexes at once, the other none.
 struct Copies {
     ahead: Node,
     behind: Node,
@@ -63,7 +63,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// Of a new directory without some of the usual indexes.
+    /// Copies of a new directory without some of the usual indexes.
     fn new() -> Copies {
         let (first, second) = (TempDir::new().expect("a"), TempDir::new().expect("b"));
         let mut options = InitOptions::new(BASE, "{SSHA}x".to_owned());
@@ -79,7 +79,7 @@ impl Copies {
         }
     }
 
-    /// Executes a write on both; whether it was done.
+    /// Executes a write on both copies; returns whether it was done.
     fn execute(&mut self, write: &Write) -> bool {
         self.time_us += 1;
         let record = Record {
@@ -106,7 +106,7 @@ impl Copies {
         open::entry(catalog, BASE, name, attributes, &SystemClock).expect("an entry")
     }
 
-    /// Other values of one attribute.
+    /// A write that replaces the values of an attribute.
     fn replace(&self, name: &str, attribute: &str, values: &[&str]) -> Write {
         let schema = &self.ahead.replayer.catalog.schema;
         let values = values.iter().map(|it| it.as_bytes().to_vec()).collect();
@@ -172,7 +172,7 @@ impl Copies {
         self.add(&format!("uid={name},ou=people,{BASE}"), &attributes)
     }
 
-    /// Two containers.
+    /// Adds two containers.
     fn units(&mut self) {
         for name in ["people", "guests"] {
             let class = [("objectClass", "organizationalUnit")];
@@ -286,7 +286,7 @@ fn a_schema_is_as_good_with_and_without_an_index() {
     let gone = copies.write(&format!("cn=ada,ou=people,{BASE}"), Change::Delete);
     assert!(copies.execute(&gone));
     let single = copies.replace(own, "attributeTypes", &[&shoe_size(" SINGLE-VALUE")]);
-    // The node without the index would not take this write. What another one took, it executes.
+    // The node without the index refuses this write, but executes it if another node ordered it.
     let refused = copies.behind.first(&single).outcome.result;
     assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
     assert!(copies.execute(&single));
@@ -298,7 +298,7 @@ fn writes_that_need_an_index_wait_for_it_before_they_are_ordered() {
     copies.units();
     let definition = copies.index("employeeNumber", "equality");
     assert!(copies.execute(&definition));
-    // Nor does a node take a rule whose index it does not have yet.
+    // A node also refuses a rule whose index it does not have yet.
     let rule = copies.unique("employeeNumber");
     let refused = copies.behind.first(&rule).outcome.result;
     assert_eq!(refused.code, ResultCode::BUSY);
@@ -312,7 +312,7 @@ fn writes_that_need_an_index_wait_for_it_before_they_are_ordered() {
         ResultCode::SUCCESS
     );
     assert!(copies.execute(&rule));
-    // One more rule, for something else, does not wait for it.
+    // Another rule, for an attribute with an index, need not wait for it.
     let other = copies.unique("mail");
     assert_eq!(
         copies.behind.first(&other).outcome.result.code,
@@ -370,7 +370,7 @@ fn writes_of_a_subtype_need_its_index_too() {
     );
 }
 
-/// An entry taken by its id is narrowed as one found by its name, wherever a write got leave.
+/// A write on a hidden entry found by id reveals no more than one found by name.
 #[test]
 fn execution_tells_nothing_of_hidden_entries() {
     let copies = Copies::new();

@@ -1,5 +1,5 @@
-//! Going on with what the mailbox brought: executed writes are answered, checked passwords decide
-//! what they were given for, and hashed ones let the writes go on that waited for them.
+//! Continues operations whose completion came to the mailbox: answers executed writes, decides
+//! operations after password checks, and submits writes after hashing.
 
 use super::Worker;
 use crate::bundle::{Bundle, Submission};
@@ -19,15 +19,15 @@ use std::sync::Arc;
 use store::EntryId;
 
 impl Worker {
-    /// Finishes what the mailbox brought: writes the response, or submits what comes next
-    /// (`Flow::Waiting`: the same operation still waits).
+    /// Handles a completion: writes the response, or submits the next step (`Flow::Waiting`: the
+    /// operation still waits).
     pub fn complete(
         &mut self,
         session: &mut Session,
         completion: Completion,
         out: &mut Vec<u8>,
     ) -> Flow {
-        // The client must see its own write: the next read is on a new snapshot.
+        // The client must read its own write, so the next read uses a new snapshot.
         self.reader.reset();
         let operation = Operation::completed_by(&completion);
         let (id, before) = (completion.id, out.len());
@@ -41,8 +41,7 @@ impl Worker {
         flow
     }
 
-    /// A change of the password that the session is bound with is done: the session goes on with
-    /// the new one.
+    /// After a change of the session's own password, continues the session with the new one.
     fn renew(&mut self, session: &mut Session, completion: &Completion) {
         let done = match &completion.what {
             Finished::Write { outcome, .. } => outcome.result.code == ResultCode::SUCCESS,
@@ -59,7 +58,7 @@ impl Worker {
         if bound.is_own(completion.id) && done {
             let renewed = self.with_parts(|parts| bound.renew(&parts.context(&session.subject)));
             if let Err(stop) = renewed {
-                // Logged there. The session is judged by the former password, and ends.
+                // The failure is logged there. The session still has the former password, and ends.
                 stop.into_result();
             }
         }
@@ -128,7 +127,7 @@ impl Worker {
         }
     }
 
-    /// Answers a write whose passwords were not hashed.
+    /// Answers a write whose passwords could not be hashed.
     fn not_hashed(
         &mut self,
         session: &mut Session,
@@ -215,7 +214,7 @@ impl Worker {
         Flow::Done
     }
 
-    /// Answers an operation whose password was not checked.
+    /// Answers an operation whose password could not be checked.
     fn not_checked(
         &mut self,
         session: &mut Session,
@@ -240,7 +239,7 @@ impl Worker {
         Flow::Done
     }
 
-    /// Goes on with a Password Modify whose old password was checked.
+    /// Continues a Password Modify after the check of its old password.
     fn old_password_checked(
         &mut self,
         session: &mut Session,
@@ -286,7 +285,7 @@ impl Worker {
         })
     }
 
-    /// Submits the bundles that waited for a hash, up to the next one that needs hashing itself.
+    /// Submits bundles that waited for a hash, up to the next one that needs hashing.
     fn release_held(&mut self, session: &mut Session) {
         while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
             if !held.to_hash {
@@ -313,7 +312,8 @@ impl Worker {
                     session.hashing = true;
                     return;
                 }
-                // Through the mailbox: the connection counts a completion for each operation.
+                // Through the mailbox, because the connection counts a completion for each
+                // operation.
                 Err(stop) => self.mailbox.deliver(vec![Completion {
                     session: session.id,
                     id,
@@ -347,7 +347,7 @@ impl Worker {
     }
 }
 
-/// Writes the response of a write, with what comes with it.
+/// Writes the response of a write with its response controls.
 pub(crate) fn write_response(
     out: &mut Vec<u8>,
     id: MessageId,

@@ -1,4 +1,4 @@
-//! Operations that the operations log hears of.
+//! Executes operations that the operations log records.
 
 use super::Worker;
 use crate::flow::Flow;
@@ -7,7 +7,7 @@ use crate::session::Session;
 use protocol::{Message, MessageId};
 
 impl Worker {
-    /// Executes one message, and keeps a record of it.
+    /// Executes one message and records it.
     #[cold]
     pub(super) fn execute_noted(
         &mut self,
@@ -23,8 +23,8 @@ impl Worker {
         flow
     }
 
-    /// Keeps a record of a bind that failed, or that waits for its password to be checked: the log
-    /// hears of failed binds in any case. A bind that succeeds at once leaves no record.
+    /// Records a bind that failed or that waits for a password check, because failed binds are
+    /// always logged. A bind that succeeds at once is not recorded.
     #[inline]
     pub(super) fn note_bind(
         &mut self,
@@ -51,7 +51,7 @@ impl Worker {
         self.note(session, message.id, out, flow);
     }
 
-    /// `out` was said while an operation was worked on.
+    /// Records the responses in `out` of an operation.
     #[inline(always)]
     pub(super) fn note(&mut self, session: &Session, id: MessageId, out: &[u8], flow: &Flow) {
         if !self.operations.is_empty() {

@@ -1,5 +1,5 @@
-//! What one operation works with: a snapshot, the rules that hold for it, and the ways to those who
-//! go on with it, the writer, the hashing threads and the feed.
+//! State for one operation: a snapshot, its catalog, and the writer, the hashing threads and the
+//! feed, which continue operations.
 
 use crate::bundle::{Bundle, Submission};
 use crate::context::{Context, Lent};
@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use store::Snapshot;
 
-/// What one operation works with.
+/// State for one operation.
 pub(crate) struct Parts<'p> {
     pub snapshot: &'p Snapshot<'p>,
     pub catalog: &'p Catalog,
@@ -38,14 +38,14 @@ pub(crate) struct Parts<'p> {
 }
 
 impl Parts<'_> {
-    /// What an operation of this subject may touch.
+    /// The context of this subject.
     #[inline]
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
         let (snapshot, catalog) = (self.snapshot, self.catalog);
         Context::of_request(snapshot, catalog, subject, &self.lent)
     }
 
-    /// A place among the followers for a search of the session.
+    /// A place among the followers, for a search of the session.
     pub fn listen(
         &self,
         session: &Session,
@@ -67,7 +67,7 @@ impl Parts<'_> {
         )
     }
 
-    /// What a bind works with.
+    /// State for a bind.
     pub fn bind_desk<'d>(&'d self, peer: &'d Peer) -> bind::Desk<'d> {
         bind::Desk {
             peer,
@@ -81,8 +81,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Sends a bundle to the writer, by way of the hashing threads if it has a password in the
-    /// clear. Later ones of the session wait for it, so that their order is kept.
+    /// Submits a bundle to the writer, through the hashing threads if it has a clear-text password.
+    /// Later bundles of the session wait for it, so that their order is kept.
     pub fn submit(
         &self,
         session: &mut Session,
@@ -125,7 +125,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Whether a bundle has a change of the password that the session is bound with.
+    /// Whether a bundle changes the password with which the session is bound.
     fn changes_own_password(&self, session: &Session, bundle: &Bundle) -> bool {
         let password = self.catalog.known.user_password.type_id;
         let (subject, administrator) = (&session.subject, &self.catalog.administrator);
@@ -145,14 +145,14 @@ impl Parts<'_> {
         })
     }
 
-    /// Gives up work of the hashing threads that has not begun.
+    /// Drops waiting work of the hashing threads.
     pub fn abandon(&self, session: &Session, id: MessageId) -> Flow {
         let lane = Lane::of(&session.peer);
         self.hashes.abandon(self.mailbox, session.id, lane, id);
         Flow::Done
     }
 
-    /// Sends work to the hashing threads.
+    /// Submits work to the hashing threads.
     pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
         let mailbox = Arc::clone(self.mailbox);
         self.hashes.submit(Task {

@@ -1,5 +1,5 @@
-//! Telling clients what came of their writes: each serving thread gets everything of a group that
-//! concerns it at once.
+//! Delivers the results of writes to the serving threads, all those of a group for one thread at
+//! once.
 
 use crate::bundle::{Bundle, Submission};
 use crate::flow::{Completion, Finished, Mailbox, Settled};
@@ -10,7 +10,7 @@ use state::execute::Done;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Delivers results, one call per mailbox.
+/// Delivers the results, with one call for each mailbox.
 pub(super) fn answer(
     group: &[Submission],
     mut results: impl Iterator<Item = Done>,
@@ -35,7 +35,7 @@ pub(super) fn answer(
     }
 }
 
-/// The end of a submission; takes the results of its units.
+/// The completion of a submission; takes the results of its units.
 fn finished(
     submission: &Submission,
     results: &mut impl Iterator<Item = Done>,

@@ -1,4 +1,4 @@
-//! Building indexes, slice by slice, between other writes and while there are none.
+//! Builds indexes in slices, between writes and while there are none.
 
 use super::{COMMIT_CHURN_BYTES, Desk, WRITE_CHURN_BYTES};
 use state::catalog::{self, Catalog};
@@ -6,8 +6,8 @@ use state::stop::Failure;
 use store::{IndexSet, IndexState, Progress, SliceLimits};
 
 impl Desk {
-    /// Does a slice of the work on indexes: adds keys of entries, or removes rows of an index that
-    /// was dropped. Returns whether there is more to do.
+    /// Runs one slice of the work on indexes: adds keys of entries, or removes rows of a dropped
+    /// index. Returns whether work is left.
     pub(super) fn build_indexes(&mut self, limits: SliceLimits) -> bool {
         let done = self.try_build_indexes(limits);
         match done {
@@ -30,17 +30,17 @@ impl Desk {
         self.committed(progress.taken as u64 * WRITE_CHURN_BYTES + COMMIT_CHURN_BYTES);
         self.publish_indexes(&states)?;
         if is_complete(&before.indexes, &states) {
-            // The log says nothing of builds. Were the writes that come now executed again on a
-            // state without the index, each would look at all entries.
+            // The log has no index builds. If the following writes were executed again on a state
+            // without the index, each would read all entries.
             self.journal.checkpoint()?;
         }
         Ok(!progress.is_finished())
     }
 
-    /// Lets searches use the indexes of the newest state.
+    /// Makes the indexes of the newest state available to searches.
     pub(super) fn publish_indexes(&self, states: &[IndexState]) -> Result<(), Failure> {
-        // After the commit: a search must not use an index that its snapshot has not finished. Read
-        // back, since a transaction that changed nothing leaves no version of its own.
+        // After the commit, because a search must not use an index that its snapshot does not have.
+        // The version is read, because a transaction without changes makes none.
         let version = self.store.reader()?.snapshot()?.version();
         let mut next = Catalog::clone(&self.catalog.load_full());
         next.indexes = IndexSet::from_states(next.schema.clone(), states);
@@ -63,7 +63,7 @@ impl Desk {
     }
 }
 
-/// Whether an index that was being built is there now.
+/// Whether an index that was being built is complete now.
 fn is_complete(before: &IndexSet, states: &[IndexState]) -> bool {
     let mut building = before.definitions.iter().filter(|it| !it.ready);
     building.any(|it| {

@@ -1,10 +1,9 @@
-//! What the writer does for a compaction: keeps the log for it, and puts the copy in the place of
-//! the database while no write is under way.
+//! The writer's part in a compaction: keeps the log for it, and replaces the database by the copy
+//! between two writes.
 //!
-//! The replacement goes by way of a closed folder. The log is sealed, so the old file stands for
-//! itself; then the copy, which has the same state and is synced, takes its name; then the next log
-//! is begun. Whatever ends the process in between, one of the two files is there, whole, with
-//! everything that was acknowledged.
+//! The database is replaced as if closed. The log is sealed, so the old file is complete; then the
+//! copy, which has the same state and is synced, gets its name; then the next log begins. If the
+//! process ends in between, one of the two files is there with every acknowledged write.
 
 use super::{Desk, Queue};
 use crate::compact::online::{Ready, Work, start};
@@ -14,12 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{IndexSet, Retired};
 
-/// How long a writer that is about to end, or has no room, waits for a compaction to be given up.
+/// Time for which a writer that ends or has no room waits for the cancellation of a compaction.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Desk {
-    /// Begins a compaction that was asked for, or takes over a copy that is ready. Returns whether
-    /// the database is another one now, with indexes that may have to be built.
+    /// Begins a requested compaction, or puts a finished copy in use. Returns whether the database
+    /// was replaced, so that indexes may have to be built.
     pub(super) fn compact(&mut self, queue: &Arc<Queue>) -> bool {
         if !self.compaction.is_under_way() {
             self.journal.release();
@@ -41,7 +40,7 @@ impl Desk {
         replaced
     }
 
-    /// Gives up the compaction under way and waits until it holds nothing any more.
+    /// Cancels the compaction under way and waits until it holds no resource.
     pub(super) fn end_compaction(&mut self) {
         if !self.compaction.is_under_way() {
             return;
@@ -104,11 +103,12 @@ impl Desk {
             keeper.begin_another();
         }
         let retired = self.store.replace_with(ready.copy)?;
-        // The copy has at least the indexes that searches use, so those before this catalog are
-        // right on it as well.
+        // The copy has at least the indexes that searches use, so the previous catalog's are valid
+        // too.
         let published = self.publish_indexes(&states);
         self.mailboxes.wake();
-        // The first write need not wait for it. If there is no room, that write says so.
+        // Begun now, so that the first write need not wait. If there is no room, that write reports
+        // it.
         let begun = self.journal.begin(self.clock.uuid());
         if let Err(error) = published.and(begun.map_err(Failure::from)) {
             tracing::error!(%error, "after the compacted copy took the place of the database");

@@ -1,7 +1,9 @@
-//! What came of checking passwords, on its way into the order: small writes that nobody waits for.
+//! Results of password checks on their way into the order, as small writes whose result nobody
+//! waits for.
 //!
-//! Attempts on the same entry that come while the writer is busy become one write. Whoever judges
-//! an account lays those over it that its snapshot may lack, and adds its own before another looks.
+//! Attempts on one entry that are added while the writer is busy become one write. A thread that
+//! judges an account merges the attempts that its snapshot may lack, and adds its own before
+//! another judges.
 //!
 //! Invariant: all attempts have different times, in ascending order.
 
@@ -18,20 +20,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::EntryId;
 
-/// Entries that may wait. Beyond that the writer stands still, and binds must not fill the memory.
+/// Maximum number of entries with waiting attempts. Only a blocked writer reaches it, and binds
+/// must not fill the memory.
 const ENTRIES_MAX: usize = 100_000;
-/// Attempts on one entry that may wait.
+/// Maximum number of waiting attempts on one entry.
 const ATTEMPTS_MAX: usize = 256;
 
 /// Attempts that are not in the store yet.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     collected: HashMap<EntryId, Noted>,
-    /// Those the writer has taken.
+    /// Attempts that the writer has taken.
     ordered: HashMap<EntryId, Vec<Attempt>>,
-    /// Those of the time before, for snapshots that are older than this version.
+    /// Attempts that are stored, for snapshots older than this version.
     settled: (u64, HashMap<EntryId, Vec<Attempt>>),
-    /// The last time that was given.
+    /// The last time given.
     last_us: u64,
 }
 
@@ -47,12 +50,12 @@ impl Notes {
         self.collected.is_empty()
     }
 
-    /// A time that no attempt has, now or a little later.
+    /// A time that no attempt has: now, or a little later.
     pub fn time_us(&self, now_us: u64) -> u64 {
         now_us.max(self.last_us + 1)
     }
 
-    /// Adds an attempt that has such a time.
+    /// Adds an attempt with such a time.
     pub fn add(&mut self, id: EntryId, (name, spelled): (&Name, &str), attempt: Attempt) {
         self.last_us = self.time_us(attempt.time_us);
         if self.collected.len() >= ENTRIES_MAX && !self.collected.contains_key(&id) {
@@ -63,7 +66,7 @@ impl Notes {
             spelled: spelled.to_owned(),
             attempts: Vec::new(),
         });
-        // A success undoes all failures before it; only the last one is kept.
+        // A success clears all earlier failures, so only the last one is kept.
         if attempt.kind == AttemptKind::Succeeded {
             noted.attempts.retain(|it| it.kind == AttemptKind::Grace);
         }
@@ -83,7 +86,7 @@ impl Notes {
         ordered.chain(collected).copied().collect()
     }
 
-    /// Makes writes of what was collected.
+    /// Takes the waiting attempts as writes.
     pub fn order(&mut self) -> impl Iterator<Item = Submission> + use<> {
         let taken: Vec<(EntryId, Noted)> = self.collected.drain().collect();
         for (id, noted) in &taken {
@@ -92,12 +95,12 @@ impl Notes {
         taken.into_iter().map(|(_, noted)| submission(noted))
     }
 
-    /// Whether the writer has some.
+    /// Whether the writer has taken some.
     pub fn are_ordered(&self) -> bool {
         !self.ordered.is_empty()
     }
 
-    /// What was ordered was executed: snapshots from this version on have it.
+    /// Marks the taken attempts as executed: snapshots from this version on have them.
     pub fn settle(&mut self, version: u64) {
         self.settled = (version, std::mem::take(&mut self.ordered));
     }

@@ -1,7 +1,7 @@
-//! Writes that waited while the schema was changed: in the queue, while a password was hashed, in
-//! an open transaction. Handles of attribute types never come to mean anything else, so most go on
-//! as they are; those with values of a type that is gone or defined otherwise are refused, because
-//! their values were checked, and names compared, by the definition before.
+//! Writes that waited during a change of the schema: in the queue, for a hash, or in an open
+//! transaction. Handles of attribute types never change their meaning, so most continue; writes
+//! with values of a removed or redefined type are refused, because their values were checked under
+//! the old definition.
 
 use super::Desk;
 use super::answer::answer;
@@ -11,8 +11,8 @@ use schema::{Schema, TypeId};
 use state::execute::Done;
 
 impl Desk {
-    /// Orders, executes, commits and answers those of a group whose values mean what they meant;
-    /// the others are refused.
+    /// Executes and answers the writes of a group whose attribute types are unchanged, and refuses
+    /// the others.
     pub(super) fn write_current(&mut self, group: &[Submission]) {
         let schema = self.catalog.load().schema.clone();
         let outdated = |it: &Submission| outdated(it, &schema);
@@ -28,7 +28,8 @@ impl Desk {
     }
 }
 
-/// The first write of a submission with an attribute type that is not in force any more.
+/// The first write of a submission with a removed or redefined attribute type; `None` if there is
+/// none.
 fn outdated(submission: &Submission, schema: &Schema) -> Option<Outdated> {
     let writes = submission.bundle.writes().iter().enumerate();
     let mut outdated = writes.filter_map(|(at, write)| {
@@ -38,17 +39,17 @@ fn outdated(submission: &Submission, schema: &Schema) -> Option<Outdated> {
     outdated.next()
 }
 
-/// A write that waited while the definition of an attribute type in it changed.
+/// A write with an attribute type whose definition changed while it waited.
 #[derive(PartialEq)]
 struct Outdated {
-    /// The write's place in its submission, from 0.
+    /// Index of the write in its submission.
     at: usize,
-    /// The attribute type, under the schema in which the write was resolved.
+    /// The attribute type, under the schema that resolved the write.
     type_id: TypeId,
 }
 
 impl Outdated {
-    /// The answer to the submission: `busy`, since sent again it is resolved under the new schema.
+    /// The response `busy`: when sent again, the request is resolved under the new schema.
     fn refused(&self, schema: &Schema) -> Done {
         let name = schema.type_of(self.type_id).name();
         let result = LdapResult {

@@ -1,19 +1,19 @@
-//! Readers that hold old states of the directory, which keep the pages of all later states from
-//! being used again: those of processes that died are forgotten, the others are warned of.
+//! Watches readers that hold old states, which prevent the reuse of pages: those of dead processes
+//! are removed, others are logged as warnings.
 
 use super::Desk;
 use state::stop::Failure;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the least. A look costs a system call for each process that reads.
+/// Minimum time between two looks. A look costs a system call for each process that reads.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Age in seconds from which on a reader is warned of. An export or a backup of some million
-/// entries is done by then.
+/// Minimum age in seconds for a warning about a reader. An export or backup of some million entries
+/// takes less.
 const OLD_AGE_S: u64 = 600;
-/// Time between two warnings.
+/// Minimum time between two warnings.
 const WARNING_INTERVAL: Duration = Duration::from_secs(600);
 
-/// When readers were looked at.
+/// Times of looks and warnings.
 #[derive(Debug, Default)]
 pub(crate) struct ReaderWatch {
     looked: Option<Instant>,
@@ -21,7 +21,7 @@ pub(crate) struct ReaderWatch {
 }
 
 impl ReaderWatch {
-    /// Whether it is time for a look, which is noted as done.
+    /// Whether a look is due; records it as done.
     fn is_due(&mut self, now: Instant) -> bool {
         let due = has_passed(self.looked, now, LOOK_INTERVAL);
         if due {
@@ -30,7 +30,7 @@ impl ReaderWatch {
         due
     }
 
-    /// Whether a reader of this age in seconds is to be warned of, which is noted as done.
+    /// Whether a reader of this age in seconds deserves a warning now; records it as done.
     fn warns(&mut self, age_s: u64, now: Instant) -> bool {
         let warns = age_s >= OLD_AGE_S && has_passed(self.warned, now, WARNING_INTERVAL);
         if warns {
@@ -45,7 +45,7 @@ fn has_passed(since: Option<Instant>, now: Instant, interval: Duration) -> bool 
 }
 
 impl Desk {
-    /// Looks after readers once in a while. Called after commits: without them nothing is kept.
+    /// Looks after readers if it is due. Called after commits, without which no pages are held.
     pub(super) fn look_after_readers(&mut self) {
         if !self.readers.is_due(Instant::now()) {
             return;

@@ -1,10 +1,10 @@
-//! Doing what writes have left: removing deleted subtrees and sets of links, and changing groups
-//! whose members were renamed. These are writes like any other, of some hundred entries each, which
-//! the writer makes for as long as there is something left.
+//! Does work left by writes: removes deleted subtrees and sets of links, and changes groups whose
+//! members were renamed. It does so by ordinary writes of some hundred entries each, until no work
+//! is left.
 //!
-//! What is left stands in the database: entries below [`store::EntryId::DETACHED`], sets that
-//! nobody owns, ways to groups under [`META_TOURS`]. So nothing has to be remembered over a
-//! restart, and after a crash the work goes on where the log ends.
+//! The work left is recorded in the database: entries below [`store::EntryId::DETACHED`], sets
+//! without an owner, tours under [`META_TOURS`]. So nothing has to be remembered over a restart,
+//! and after a crash the work continues where the log ends.
 
 use super::Desk;
 use crate::bundle::{Bundle, Submission};
@@ -18,40 +18,41 @@ use state::write::{Change, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Entries removed by one record while nothing else is to do: what comes meanwhile waits that long,
-/// some 50 ms. Few in unit tests, which want several records.
+/// Number of entries removed by one record while no other write waits. A write that arrives
+/// meanwhile waits for it, some 50 ms. Small in unit tests, which want several records.
 const IDLE_ENTRIES: u32 = if cfg!(test) { 4 } else { 512 };
-/// The same while others write: the sync takes as long as the removal.
+/// Number of entries removed by one record while other writes wait: the sync takes as long as the
+/// removal.
 const BUSY_ENTRIES: u32 = if cfg!(test) { 4 } else { 64 };
 
-/// How far the removal has come.
+/// Progress of the work.
 #[derive(Debug, Default)]
 pub(crate) struct Reclaiming {
-    /// Something is left.
+    /// Whether work is left.
     left: bool,
-    /// The last try failed: it waits for the next write.
+    /// Whether the last attempt failed; the next one follows another write.
     stalled: bool,
-    /// That was said already.
+    /// Whether the failure was logged.
     complained: bool,
-    /// Others wrote since the last slice.
+    /// Whether other writes were executed since the last slice.
     busy: bool,
-    /// Since when the writer is at it.
+    /// Time when the work began; `None` if none is under way.
     since: Option<Instant>,
     entries: u64,
 }
 
 impl Reclaiming {
-    /// Whether the writer should go on with it when nothing else is to do.
+    /// Whether the writer should continue the work when no write waits.
     pub fn is_due(&self) -> bool {
         self.left && !self.stalled
     }
 
-    /// A write went through: perhaps this does, too.
+    /// Allows another attempt after a successful write.
     pub fn try_again(&mut self) {
         self.stalled = false;
     }
 
-    /// What a commit brought.
+    /// Updates the progress after a commit.
     pub fn note(&mut self, left_work: bool, reclaimed: u32) {
         if left_work {
             self.begin();
@@ -80,7 +81,7 @@ impl Reclaiming {
     }
 }
 
-/// Nobody waits for the result.
+/// A mailbox for results that nobody waits for.
 pub(super) struct Nobody;
 
 impl Mailbox for Nobody {
@@ -88,7 +89,7 @@ impl Mailbox for Nobody {
 }
 
 impl Desk {
-    /// Learns whether something was left by the run before.
+    /// Finds out whether an earlier process left work.
     pub(super) fn load_reclaiming(&mut self) {
         match self.is_left() {
             Ok(false) => {}
@@ -102,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// Does one slice, if something is left; a small one when others wait or have just written.
+    /// Runs one slice if work is left; a small one if other writes wait or were just executed.
     pub(super) fn reclaim_some(&mut self, others_wait: bool) {
         if !self.reclaiming.is_due() {
             return;
@@ -132,8 +133,8 @@ impl Desk {
         }
     }
 
-    /// Whether entries of deleted subtrees, members of sets that nobody owns, or groups whose
-    /// members were renamed are left.
+    /// Whether there are entries of deleted subtrees, members of sets without an owner, or groups
+    /// with renamed members left.
     fn is_left(&self) -> Result<bool, Failure> {
         let mut reader = self.store.reader()?;
         let snapshot = reader.snapshot()?;

@@ -1,5 +1,5 @@
-//! Writes that are only to be tried (draft-zeilenga-ldap-noop): executed in full in a transaction
-//! of their own, which is dropped. They get no place in the order and reach no log.
+//! No-op writes (draft-zeilenga-ldap-noop): executed in a transaction of their own, which is
+//! aborted. They get no place in the order and are not logged.
 
 use super::Desk;
 use protocol::{LdapResult, ResultCode};
@@ -10,7 +10,7 @@ use state::write::Record;
 use state::write::Write;
 
 impl Desk {
-    /// What the write would be answered with, `noOperation` standing for success.
+    /// The result that the write would have, with `noOperation` instead of success.
     pub(super) fn rehearse(&mut self, write: &Write) -> Result<Done, Failure> {
         let catalog = self.catalog.load_full();
         let mut batch = self.store.begin(&catalog.indexes)?;

@@ -18,7 +18,7 @@ pub fn dn(name: &str) -> String {
     format!("cn={name},{BASE}")
 }
 
-/// The same of several.
+/// Names of several entries by their `cn`.
 pub fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|it| dn(it)).collect()
 }
@@ -65,7 +65,7 @@ pub fn keep_deleted_members(client: &mut Client, value: &str) {
     success(&client.modify("cn=config", &[change]));
 }
 
-/// What tells that an entry has changed.
+/// Attributes that differ after each change of an entry.
 pub fn stamps(client: &mut Client, name: &str) -> Vec<BTreeSet<String>> {
     let known = ["entryCSN", "etag"];
     known.iter().map(|it| read(client, name, it)).collect()

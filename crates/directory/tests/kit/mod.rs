@@ -40,7 +40,7 @@ pub struct Client {
     pub most_at_once: usize,
     /// Slices behind the first that the last request took.
     pub slices: usize,
-    /// What others do between two slices of a search.
+    /// Called between two slices of a search, for other clients' work.
     pub between: Option<Box<dyn FnMut()>>,
 }
 
@@ -195,7 +195,7 @@ impl Client {
         }
     }
 
-    /// The same, bound as the administrator.
+    /// A client of a new directory, bound as the administrator.
     pub fn admin() -> Client {
         let mut client = Client::new();
         success(&client.bind(ADMIN, PASSWORD));
@@ -221,7 +221,7 @@ impl Client {
         self.reopen_with(&options())
     }
 
-    /// The same with other options.
+    /// Like [`Client::reopen`], with other options.
     pub fn reopen_with(self, options: &Options) -> Client {
         self.directory.shutdown();
         let folder = Arc::clone(&self.folder);
@@ -300,7 +300,7 @@ impl Client {
         answer(&out)
     }
 
-    /// What the search that stays says next, and whether it has ended.
+    /// Next messages of the search that stays, and whether it has ended.
     pub fn news(&mut self) -> (Answer, Followed) {
         let mut follower = self.follower.take().expect("a search stays");
         let mut out = Vec::new();

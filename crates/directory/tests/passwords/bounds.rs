@@ -61,7 +61,7 @@ fn an_entry_has_eight_passwords_at_most() {
     assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION);
     let expected = "userPassword: expected at most 8 values, got 9";
     assert_eq!(refused.diagnostic, expected);
-    // Those that are there count, and those with options.
+    // Values already there count, and so do values with options.
     let mut add =
         |name: &str, values: &[&str]| admin.modify(ADA, &[(ChangeOperation::Add, name, values)]);
     success(&add("userPassword", &all[..5]));

@@ -8,7 +8,7 @@ use protocol::{ChangeOperation, OwnedControl, ResultCode, oid};
 fn world() -> (Client, Client) {
     let mut admin = Client::admin();
     add_ada(&mut admin, "right");
-    // As after a bind that sends no password.
+    // Bound with a password for brevity: stands for a bind that sends none.
     let mut exposed = admin.exposed();
     success(&exposed.bind(kit::ADMIN, kit::PASSWORD));
     (admin, exposed)
@@ -49,7 +49,7 @@ fn no_operation_takes_a_password_that_others_can_read() {
     }
     let mut ada = admin.another();
     success(&ada.bind(ADA, "right"));
-    // What brings none goes on.
+    // A bind and a change without a password are not refused.
     success(&exposed.bind(ADA, "right"));
     success(&exposed.modify(ADA, &[(ChangeOperation::Delete, "userPassword", &[])]));
 }

@@ -10,7 +10,7 @@ use protocol::{
     Authentication, BindRequest, CompareRequest, ExtendedRequest, Request, ResultCode, oid,
 };
 
-/// What happens to the account while a check goes on.
+/// Changes the account while a check of its password goes on.
 type Meanwhile = fn(&mut Client);
 
 fn deletes(admin: &mut Client) {

@@ -23,7 +23,7 @@ fn no_password_gets_into_a_name() {
     assert_eq!(found.values("userPassword").len(), 1);
 }
 
-/// What the first message of a SCRAM exchange is answered with, behind the nonce.
+/// The server's first SCRAM message for a user from the salt on.
 fn challenge(client: &Client, user: &str) -> String {
     let first = format!("n,,n={user},r=nonce");
     let request = Request::Bind(BindRequest {

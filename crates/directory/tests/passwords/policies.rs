@@ -1,4 +1,4 @@
-//! What a password policy says holds whatever form a change takes.
+//! A password policy holds for every form of a change.
 
 use super::{ADA, add_ada, set};
 use crate::kit::{Client, success};

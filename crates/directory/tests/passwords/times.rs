@@ -1,4 +1,4 @@
-//! What the time of an answer, and its controls, tell of accounts: nothing.
+//! Neither the time of an answer nor its controls tell anything of accounts.
 
 use super::{ADA, add_ada, set};
 use crate::kit::{ADMIN, Client, PASSWORD, options, success};

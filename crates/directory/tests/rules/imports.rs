@@ -155,7 +155,7 @@ fn numbers_are_given_in_the_order_of_the_input() {
     }
     let found = client.search(BASE, Scope::WholeSubtree, "(uidNumber=1008)", &["1.1"]);
     assert_eq!(found.names(), [format!("uid=asked,ou=People,{BASE}")]);
-    // What is given away is remembered, by the next import and by single writes.
+    // The next import and single writes do not give these numbers again.
     client.delete_with(&format!("uid=last,ou=People,{BASE}"), &[]);
     let (mut client, _, rejects) = run(client, &account("next", ""));
     assert_eq!(number(&mut client, "next"), "2000", "{rejects}");

@@ -76,7 +76,7 @@ fn new_entries_get_the_next_number() {
         (asked.code, uid_number(&mut client, "e")),
         (OK, "1004".into())
     );
-    // What an entry had nobody gets again.
+    // The number of a deleted entry is not given again.
     let gone = client.delete_with(&format!("uid=e,{BASE}"), &[]);
     assert_eq!(gone.result.code, OK);
     assert_eq!(next(&mut client, "f"), "1005");
@@ -90,7 +90,7 @@ fn a_refused_write_costs_no_number() {
     let mut client = with_rule(&["1000-1999"]);
     let refused = account(&mut client, "a", &[("noSuchType", &["x"])]);
     assert_ne!(refused.code, OK);
-    // It gets as far as the object classes.
+    // This write is checked as far as the object classes.
     let refused = account(&mut client, "a", &[("sn", &["not allowed"])]);
     assert_eq!(refused.code, ResultCode::OBJECT_CLASS_VIOLATION);
     assert_eq!(next(&mut client, "a"), "1000");
@@ -133,7 +133,7 @@ fn numbers_begin_behind_those_that_many_entries_hold() {
     numbers(&mut client, "uidNumber", &["10-19", "1000-"], &[]).unwrap();
     assert_eq!(next(&mut client, "a"), "2200");
     assert_eq!(next(&mut client, "b"), "2201");
-    // What was passed over is not given when it becomes free.
+    // A number that was passed over is not given when it becomes free.
     for held in ["n10", "n1500"] {
         let gone = client.delete_with(&format!("uid={held},{BASE}"), &[]);
         assert_eq!(gone.result.code, OK);

@@ -55,7 +55,7 @@ fn an_index_that_a_rule_needs_can_be_built_anew() {
     }
 }
 
-/// What a crash leaves of the folder of a directory, opened again.
+/// A client of a copy of the folder as a crash would leave it, opened again.
 fn after_a_crash(client: &Client) -> Client {
     let (folder, crashed) = (client.folder.path(), TempDir::new().unwrap());
     fs::create_dir(crashed.path().join("log")).unwrap();

@@ -33,7 +33,7 @@ fn a_search_along_an_index_that_is_dropped_does_not_look_complete() {
             std::thread::yield_now();
         }
     }));
-    // So few that going along the index is less than sorting everybody.
+    // A limit so small that walking the index is less work than sorting all entries.
     let some = |request: &mut protocol::SearchRequest<'_>| request.size_limit = 4_000;
     let controls = [sort("sn")];
     let scope = Scope::WholeSubtree;

@@ -239,7 +239,7 @@ fn check_orders(client: &mut Client) {
     let exact = ["Edsger", "Alan", "Ada", "Grace", "Barbara"];
     expect(client, "sn:caseExactOrderingMatch", &exact);
     expect(client, "sn:2.5.13.6", &exact);
-    // Nothing is found: there is nothing that could be sorted.
+    // A search that finds no entry has nothing to sort.
     let nobody = search(client, "(cn=nobody)", &[sort("sn")]);
     assert_eq!(nobody.result.code, ResultCode::SUCCESS);
     assert_eq!(nobody.controls, []);

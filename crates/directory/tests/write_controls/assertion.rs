@@ -55,7 +55,7 @@ fn a_condition_about_groups_needs_their_index() {
         let said = "needs an equality index on member";
         assert!(result.diagnostic.contains(said), "{}", result.diagnostic);
     }
-    // What is not about groups needs none.
+    // A filter without groups needs no such index.
     assert_eq!(set(&mut client, "2", "(cn=Ada)"), ResultCode::SUCCESS);
 }
 

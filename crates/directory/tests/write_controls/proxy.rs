@@ -20,7 +20,7 @@ fn acting_as(identity: &str) -> [OwnedControl; 1] {
     )]
 }
 
-/// What "Who am I?" answers, or how it is refused.
+/// The answer to "Who am I?", or the code of its refusal.
 fn who(client: &mut Client, identity: &str) -> Result<String, ResultCode> {
     let request = ExtendedRequest {
         name: oid::WHO_AM_I,
@@ -146,7 +146,7 @@ fn operations_have_the_rights_of_the_other() {
         ResultCode::SUCCESS
     );
     assert_eq!(app.bind(ADA, "new").code, ResultCode::SUCCESS);
-    // It is Ada who did it.
+    // Ada is named as the one who modified the entry.
     let found = admin.search(ADA, Scope::BaseObject, "(cn=*)", &["modifiersName"]);
     assert_eq!(found.values("modifiersName"), [ADA]);
     // The administrator gives rights up by acting as somebody.

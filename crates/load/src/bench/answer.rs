@@ -1,4 +1,4 @@
-//! Is an answer the one that was expected?
+//! Checks whether a response is the expected one.
 
 use protocol::ber::{Reader, decode_integer};
 use protocol::counted;
@@ -14,25 +14,25 @@ const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 const ENUMERATED: u8 = 0x0a;
 
-/// The few things every answer is asked.
+/// The few fields that are read of every response.
 pub(crate) struct Answer {
     pub id: i32,
     tag: u8,
-    /// Of a result.
+    /// Result code; 0 if the response is no result.
     code: u16,
 }
 
 pub(crate) enum Verdict {
-    /// More will come for the same request.
+    /// More responses follow for the request.
     More,
-    /// The search of an auth has found its entry.
+    /// The search of an auth operation has found its entry.
     BindNow,
-    /// The operation is over; the text says what was unexpected.
+    /// The operation is complete; the text describes an unexpected result.
     Done(Option<String>),
 }
 
 impl Answer {
-    /// None when the octets are no answer.
+    /// Reads a response; `None` if the octets are none.
     pub fn read(octets: &[u8]) -> Option<Answer> {
         let mut message = Reader::new(octets).nested(SEQUENCE).ok()?;
         let id = i32::try_from(decode_integer(message.expect(INTEGER).ok()?).ok()?).ok()?;
@@ -47,7 +47,7 @@ impl Answer {
         Some(Answer { id, tag, code })
     }
 
-    /// What the answer says, for a person.
+    /// The response in words.
     pub fn described(&self, octets: &[u8]) -> String {
         let code = ResultCode(self.code);
         let result =
@@ -121,7 +121,7 @@ impl Answer {
         }
     }
 
-    /// Compares the entry's name with the one asked for; auth keeps it to bind with.
+    /// Compares the entry's name with the requested one; an auth operation keeps it for the bind.
     fn take_name(&self, octets: &[u8], kind: JobKind, check: bool, slot: &mut Slot) {
         let message = Reader::new(octets).nested(SEQUENCE);
         let name = message.and_then(|mut message| {
@@ -155,7 +155,7 @@ fn expected_tag(kind: JobKind, binding: bool) -> u8 {
     }
 }
 
-/// Equal but for case and for spaces after commas: names are written by different programs.
+/// Whether names are equal except for case and spaces after commas, which depend on the server.
 fn same_name(one: &[u8], two: &[u8]) -> bool {
     fn letters(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
         let mut after_comma = false;

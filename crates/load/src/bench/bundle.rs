@@ -1,5 +1,5 @@
-//! The queue length control on requests: a client that waits for several responses together says so
-//! with the first of their requests, and the server sends them together.
+//! Adds the queue length control to requests: a client that waits for several responses together
+//! announces so with the first request.
 
 use protocol::control::QueueLength;
 use protocol::{OwnedControl, ber, oid};
@@ -7,7 +7,7 @@ use protocol::{OwnedControl, ber, oid};
 /// `controls [0]` of a message.
 const CONTROLS: u8 = 0xa0;
 
-/// Announces so many responses with every first request of as many.
+/// Announces this number of responses with every first request of as many.
 #[derive(Debug, Clone)]
 pub(crate) struct Announcement {
     responses: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    /// `None` when responses are not waited for together.
+    /// `None` if responses are not awaited together.
     pub fn new(responses: u32) -> Option<Announcement> {
         let length = QueueLength {
             responses,
@@ -38,7 +38,8 @@ impl Announcement {
         })
     }
 
-    /// One more request stands in `out` from `start` on; `left` counts those of a bundle.
+    /// Adds the control to the request in `out` from `start` on, if it begins a bundle; `left`
+    /// counts the requests of the bundle.
     pub fn note(&self, left: &mut u32, out: &mut Vec<u8>, start: usize) {
         if *left == 0 {
             *left = self.responses;
@@ -52,7 +53,7 @@ impl Announcement {
         let message = out.split_off(start);
         let content = ber::Reader::new(&message).expect(ber::SEQUENCE);
         let Ok(content) = content else {
-            // What is no message goes out as it is.
+            // Bytes that are no message are sent unchanged.
             out.extend_from_slice(&message);
             return;
         };

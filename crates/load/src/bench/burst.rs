@@ -1,4 +1,4 @@
-//! A burst of new connections: how fast a server takes them in.
+//! A burst of new connections, to measure how fast a server accepts them.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::BenchError;
 use super::connect::{Address, NotBound, raise_file_limit};
 
-/// Opens so many connections one after the other without waiting for the server, asks on each to be
-/// bound anonymously, and waits until all have the answer. Returns how long that took.
+/// Opens `connections` connections without waiting for the server, sends an anonymous bind on each,
+/// and waits for all responses. Returns the time taken.
 ///
 /// # Errors
 /// A connection could not be opened, or was not answered.

@@ -1,4 +1,4 @@
-//! What one thread measures, second by second, and how the threads' seconds come together.
+//! Measurements of each thread by second, and their sums.
 
 use std::collections::BTreeMap;
 
@@ -47,9 +47,9 @@ impl Count {
     }
 }
 
-/// What a thread tells the main one.
+/// A message from a client thread to the main thread.
 pub(crate) enum Message {
-    /// A second is over, whether or not something happened in it.
+    /// A second is over, with or without operations.
     Second {
         thread: usize,
         second: i64,
@@ -96,7 +96,7 @@ impl Recorder {
         Some((second, std::mem::replace(&mut self.counts, empty)))
     }
 
-    /// What is left at the end.
+    /// The last, incomplete second.
     pub fn finish(self) -> (i64, Vec<Option<Count>>) {
         (self.second, self.counts)
     }
@@ -121,13 +121,13 @@ impl Recorder {
 /// Brings the threads' seconds together.
 pub(crate) struct Gathering {
     pub totals: Vec<Count>,
-    /// Seconds for which some thread has not spoken yet.
+    /// Seconds that some thread has not reported yet.
     open: BTreeMap<i64, (Histogram<u64>, Second)>,
-    /// The last second each thread has told about.
+    /// The last second reported by each thread.
     told: Vec<i64>,
     /// Cores the server used, by second.
     pub server: BTreeMap<i64, ServerSecond>,
-    /// The measured part is over by this second: empty ones from here on are not shown.
+    /// Second from which on the measured part is over, so that empty seconds are not shown.
     over: i64,
     pub seconds: Vec<Second>,
 }
@@ -178,7 +178,7 @@ impl Gathering {
         self.close(complete, progress);
     }
 
-    /// A thread has told about all its seconds.
+    /// Records that a thread has reported all its seconds.
     pub fn told_all(&mut self, thread: usize) {
         self.told[thread] = i64::MAX;
     }
@@ -192,7 +192,7 @@ impl Gathering {
             }
             sum.p50_us = at_quantile(&latency, 0.5);
             sum.p99_us = at_quantile(&latency, 0.99);
-            // A look that comes late is missing here; the one before says nearly the same.
+            // A late sample is missing here; the previous one is about equal.
             let seen = self.server.range(..=sum.second).next_back();
             let server = seen.map(|(_, it)| *it).unwrap_or_default();
             sum.server_cores = server.cores;

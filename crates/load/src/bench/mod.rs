@@ -27,7 +27,7 @@ pub use process::cpu_ns;
 pub use report::{JobReport, Latency, Report, Second, ServerUse};
 pub use run::{can_bind, run};
 
-/// What one operation of a job does.
+/// Operation of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobKind {
@@ -53,7 +53,7 @@ pub enum JobKind {
     ModifyDn,
 }
 
-/// The job: one kind, or several in given shares.
+/// The kinds of operations, in given shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
     /// Kinds with their weights; percentages when they sum up to 100.
@@ -80,7 +80,7 @@ impl Mix {
         Ok(Mix { shares })
     }
 
-    /// One kind only.
+    /// A mix of one kind.
     pub fn only(kind: JobKind) -> Mix {
         Mix {
             shares: vec![(kind, 1.0)],
@@ -112,7 +112,7 @@ impl JobKind {
         JobKind::Compare,
     ];
 
-    /// As it is written in a mix.
+    /// The name used in a mix.
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Search => "search",
@@ -186,7 +186,7 @@ pub enum AddSource {
     },
 }
 
-/// Everything a run needs. `Options::new(url, mix)` fills in what is usual.
+/// Options of a run. `Options::new(url, mix)` sets the defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `ldap://host:port` or `ldapi://%2Fpath`.
@@ -245,10 +245,10 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// A run that could not begin or go on.
+/// A run that could not begin or continue.
 #[derive(Debug)]
 pub struct BenchError {
-    /// What was expected, what came, and what to do.
+    /// The error: what was expected, what was found, and what to do.
     pub message: String,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct CpuSample {
     system_ticks: u64,
 }
 
-/// What was seen of a process and a file in one second.
+/// Sample of a process and a file in one second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerSecond {
     pub cores: f64,
@@ -29,7 +29,7 @@ pub(crate) struct Memory {
 }
 
 impl CpuSample {
-    /// None when there is no such process.
+    /// Takes a sample; `None` if there is no such process.
     pub fn take(pid: u32) -> Option<CpuSample> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name, in parentheses, may itself hold spaces and parentheses.

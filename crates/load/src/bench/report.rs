@@ -1,4 +1,4 @@
-//! What a run found out: text, JSON and one HTML page.
+//! The report of a run: text, JSON and one HTML page.
 
 use protocol::counted;
 use std::fmt::Write;
@@ -31,13 +31,13 @@ pub struct Latency {
 /// One kind of operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobReport {
-    /// Which.
+    /// Kind of operation.
     pub kind: JobKind,
-    /// Completed within the measured part.
+    /// Number completed within the measured part.
     pub operations: u64,
-    /// Of these, answered otherwise than expected.
+    /// Number of these with an unexpected result.
     pub failures: u64,
-    /// Entries received.
+    /// Number of entries received.
     pub entries: u64,
     /// Latency; in an open loop from the moment at which the operation was due.
     pub latency: Latency,
@@ -52,9 +52,9 @@ pub struct Second {
     pub second: i64,
     /// Part of the warm-up: not in the totals.
     pub warm_up: bool,
-    /// Completed.
+    /// Number of operations completed.
     pub operations: u64,
-    /// Answered otherwise than expected.
+    /// Number of operations with an unexpected result.
     pub failures: u64,
     /// Median latency.
     pub p50_us: f64,
@@ -68,39 +68,39 @@ pub struct Second {
     pub file_bytes: u64,
 }
 
-/// What the server's process used in the measured part.
+/// Resources that the server's process used in the measured part.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ServerUse {
-    /// CPU time of all threads.
+    /// CPU time of all threads in microseconds.
     pub cpu_us: f64,
-    /// The same for each operation.
+    /// CPU time for each operation in microseconds.
     pub us_per_operation: f64,
     /// Share spent in the kernel, 0 to 1.
     pub system_share: f64,
-    /// Resident memory at the end.
+    /// Resident memory at the end in bytes.
     pub resident_bytes: u64,
-    /// The part of it that is no file.
+    /// Resident memory that is not backed by files, in bytes.
     pub anonymous_bytes: u64,
 }
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Names the run; at first the job. A caller may put something better.
+    /// Name of the run; the job unless the caller sets another.
     pub title: String,
     /// The settings, as shown to a reader.
     pub settings: Vec<(String, String)>,
-    /// Connections that were used.
+    /// Number of connections used.
     pub connections: usize,
-    /// What else a reader must know, such as why there were fewer connections than asked for.
+    /// Further facts for the reader, such as why there were fewer connections than requested.
     pub notes: Vec<String>,
     /// Length of the measured part.
     pub elapsed_s: f64,
-    /// Completed within it.
+    /// Number of operations completed within it.
     pub operations: u64,
-    /// Of these, answered otherwise than expected.
+    /// Number of these with an unexpected result.
     pub failures: u64,
-    /// Sent but never answered.
+    /// Number of requests that were never answered.
     pub lost: u64,
     /// Open loop: due but never sent, because no connection was free.
     pub never_started: u64,
@@ -112,7 +112,7 @@ pub struct Report {
     pub jobs: Vec<JobReport>,
     /// By second.
     pub seconds: Vec<Second>,
-    /// Unexpected answers and how often they came, most frequent first.
+    /// Unexpected responses with their counts, most frequent first.
     pub surprises: Vec<(String, u64)>,
     /// CPU time of the client threads for each operation.
     pub client_us_per_operation: f64,

@@ -21,8 +21,8 @@ use super::{BenchError, JobKind, Options};
 
 /// Runs a job. `progress` hears of every second that has ended.
 ///
-/// Fails when the settings make no sense, when a connection or the bind before the run fails, or
-/// when every connection was lost; wrong answers are no failure, they are counted.
+/// Fails if the options are invalid, if a connection or the bind before the run fails, or if every
+/// connection is lost. Unexpected results are counted instead.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Report, BenchError> {
     let jobs = Jobs::new(options)?;
     check(options)?;
@@ -69,11 +69,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
 struct Opened {
     members: Vec<Vec<Member>>,
     count: usize,
-    /// Why there are fewer than asked for.
+    /// Reason why there are fewer than requested.
     fewer: Option<String>,
 }
 
-/// Opens as many connections as asked for, or as this process and the server allow.
+/// Opens the requested number of connections, or as many as this process and the server allow.
 fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, BenchError> {
     let (asked, files) = (options.connections, raise_file_limit());
     let possible = possible(options, files);
@@ -92,7 +92,7 @@ fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, Bench
                 members[number % threads].push(member);
                 count += 1;
             }
-            // The server is full; what is open can be measured.
+            // The server is full; the open connections can be measured.
             Err(NotBound::Refused(said)) if number >= threads => {
                 why = Some(format!("the server said {said}"));
                 break;
@@ -114,7 +114,7 @@ fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, Bench
     })
 }
 
-/// How many of the connections asked for this process has files for.
+/// Number of connections for which this process may open files, at most the requested one.
 fn possible(options: &Options, files: Option<OpenFiles>) -> usize {
     let Some(OpenFiles { left, .. }) = files else {
         return options.connections;
@@ -136,7 +136,7 @@ fn check(options: &Options) -> Result<(), BenchError> {
             "expected at least one connection and one request in flight",
         ));
     }
-    // Beyond that the server would wait in vain, each time until its patience ends.
+    // With more, the server would wait until its time limit for each bundle.
     if options.queue_length as usize > options.depth {
         return Err(BenchError::new(format!(
             "expected a queue length of at most the {} requests in flight on a connection",
@@ -389,7 +389,7 @@ fn report(
     })
 }
 
-/// What a reader must know to repeat the run; never a password.
+/// Options that a reader needs to repeat the run, without passwords.
 fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| out.push((name.to_owned(), value));

@@ -1,4 +1,4 @@
-//! What the threads of a run share: the job, when it is measured, and when it ends.
+//! State shared by the threads of a run: the job, when it is measured, and when it ends.
 
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::Instant;
@@ -6,20 +6,20 @@ use std::time::Instant;
 use super::bundle::Announcement;
 use super::job::Jobs;
 
-/// What the threads of a run share.
+/// State shared by the threads of a run.
 pub(crate) struct Run {
     pub jobs: Jobs,
     /// The begin of the measured part.
     pub begin: Instant,
-    /// Its length.
+    /// Its length in nanoseconds.
     pub duration_ns: i64,
-    /// How long to wait for answers after it.
+    /// Time to wait for responses after it, in nanoseconds.
     pub drain_ns: i64,
-    /// Measured operations that may still be started.
+    /// Number of measured operations that may still be started.
     pub budget: Option<AtomicI64>,
-    /// A thread has failed: all end.
+    /// Whether a thread has failed, so that all end.
     pub failed: AtomicBool,
-    /// Responses are waited for together.
+    /// Set if responses are awaited together.
     pub announcement: Option<Announcement>,
     /// Open loop: nanoseconds between two operations of one thread.
     pub interval_ns: Option<f64>,

@@ -1,4 +1,4 @@
-//! Tests of load jobs against a small server of their own, which knows what it was asked.
+//! Tests load jobs against a small server that records requests.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use protocol::{
 use super::*;
 use crate::template::{Defines, Template};
 
-/// How the server treats its clients.
+/// Behaviour of the server towards its clients.
 #[derive(Clone, Copy, Default)]
 struct Manner {
     /// Result code of all operations but searches and binds.
@@ -32,7 +32,7 @@ struct Manner {
     other_name: bool,
 }
 
-/// What the server has seen.
+/// Requests that the server has received.
 #[derive(Default)]
 struct Seen {
     operations: BTreeMap<&'static str, u64>,

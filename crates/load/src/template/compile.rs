@@ -283,7 +283,7 @@ fn decode_early(parts: &mut [Part]) -> Result<bool, String> {
     }
 }
 
-/// What a branch has without being told: object classes by the type of its RDN, RDN values.
+/// Lines that a branch has implicitly: object classes for the type of its RDN, and RDN values.
 fn implied_lines(
     branch: &SourceDefinition,
     ancestry: &[&SourceDefinition],

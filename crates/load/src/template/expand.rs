@@ -204,7 +204,7 @@ fn name_entry(
     Ok(())
 }
 
-/// What tags may look at while a value is made.
+/// Values that tags may refer to while a value is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Values<'a> {
     pub plan: &'a Plan,

@@ -15,7 +15,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The same template and seed always give the same entries.
+    /// Makes the entries of a template; equal templates and seeds make equal entries.
     pub fn new(template: Template, seed: u64) -> Generator {
         Generator { template, seed }
     }
@@ -280,7 +280,7 @@ impl<'a> Attribute<'a> {
 pub struct GenerateError {
     /// Line in the template.
     pub line: u64,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 

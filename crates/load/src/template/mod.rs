@@ -76,12 +76,12 @@ pub struct ParseOptions {
     pub slamd_counters: bool,
 }
 
-/// What is wrong with a template, and where.
+/// An error in a template, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     /// Line in the template, from 1; 0 when no line is to blame.
     pub line: u64,
-    /// What was expected and what was found.
+    /// The error: what was expected and what was found.
     pub message: String,
 }
 

@@ -254,7 +254,8 @@ fn first_bracket(text: &str) -> Option<usize> {
     (1..bytes.len()).find(|&at| bytes[at] == b']' && bytes[at - 1] != b'\\')
 }
 
-/// What follows a keyword (given in lower case), without the spaces around it.
+/// The text behind a keyword (given in lower case), without the spaces around it; `None` if the
+/// text begins otherwise.
 fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     head.eq_ignore_ascii_case(word)

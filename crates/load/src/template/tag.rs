@@ -12,7 +12,7 @@ const LENGTH_MAX: usize = 1 << 28;
 /// Tags inside tags (only `<base64:…>` holds others).
 const NESTING_MAX: usize = 4;
 
-/// What a tag may refer to.
+/// Names that a tag may refer to.
 pub(crate) struct Scope<'a> {
     /// Attributes on earlier lines.
     pub groups: &'a [Group],

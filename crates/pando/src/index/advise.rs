@@ -1,5 +1,5 @@
-//! `pando index advise`: which indexes would help the searches that a server has carried out, and
-//! how much room they would take.
+//! `pando index advise`: prints indexes that would help the searches a server has carried out, with
+//! the space they would take.
 
 use crate::channel::Channel;
 use crate::cli::Report;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use store::{IndexEstimate, IndexKind};
 
-/// A dear search.
+/// An expensive search.
 struct Search {
     filter: String,
     count: u64,
@@ -21,11 +21,11 @@ struct Search {
     examined: u64,
     returned: u64,
     took_us: u64,
-    /// The indexes that together would help.
+    /// The indexes that would help together.
     advice: Vec<(String, IndexKind)>,
 }
 
-/// An index, and how much the searches have looked at that it would help.
+/// An index, and the number of entries read by searches that it would help.
 struct Proposal {
     attribute: String,
     kind: IndexKind,
@@ -58,7 +58,7 @@ pub fn advise(dir: &Path, format: Report) -> Result<(), Problem> {
     }
 }
 
-/// Every index that is advised, the most useful first.
+/// All advised indexes, most useful first.
 fn proposals(data: &Path, searches: &[Search]) -> Result<Vec<Proposal>, Problem> {
     let mut wanted: Vec<((String, IndexKind), u64)> = Vec::new();
     for search in searches {

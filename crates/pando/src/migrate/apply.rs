@@ -1,11 +1,13 @@
-//! Makes an entry here what it is on the old server. Applying the same twice changes nothing.
+//! Makes entries of the node equal to those of the old server. Applying an entry twice changes
+//! nothing.
 //!
-//! Entries are found by `entryUUID`, so a rename is one, and what lies below goes with it. During a
-//! refresh the old server tells them in an order of its own: what cannot be done yet (its superior
-//! is not there, or something lies below it) waits until something else has been done.
+//! Entries are found by `entryUUID`, so a rename is applied as a rename, with the entries below.
+//! During a refresh the old server sends entries in an order of its own: an entry that cannot be
+//! applied yet (its superior is missing, or other entries lie below it) waits until others have
+//! been applied.
 //!
-//! Ordinary changes of different entries are sent one behind the other, and become durable
-//! together. What is refused then is tried again on its own, with all that can be done about it.
+//! Ordinary changes of different entries are sent without waiting, and become durable together. A
+//! refused one is tried again alone, with all means to resolve the conflict.
 
 use super::edits::edits;
 use super::entry::{Entry, Uuid, uuid_text};
@@ -18,12 +20,12 @@ use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode};
 use schema::Name;
 use std::collections::{HashMap, HashSet};
 
-/// Changes on their way at a time.
+/// Maximum number of changes sent without a result.
 const SENT_MAX: usize = 256;
-/// The times that must not lie in the future.
+/// Times that must not be in the future.
 const TIMES: [&str; 2] = ["createTimestamp", "modifyTimestamp"];
 
-/// What has been done so far.
+/// Numbers of entries applied.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Counts {
     /// Entries added.
@@ -32,55 +34,56 @@ pub struct Counts {
     pub changed: u64,
     /// Entries deleted.
     pub deleted: u64,
-    /// Entries that were as they should be.
+    /// Entries that were equal already.
     pub same: u64,
 }
 
-/// Brings entries here.
+/// Applies entries to the node.
 pub struct Applier {
     /// The node.
     pub here: Here,
     keep: Keep,
     bases: Vec<String>,
-    /// Where entries go that the node refuses.
+    /// Writer of entries that the node refuses.
     pub rejects: Rejects,
     sent: Vec<Sent>,
     waiting: Vec<(Uuid, Entry)>,
     leaving: Vec<Uuid>,
-    /// What has been done.
+    /// Numbers of entries applied.
     pub counts: Counts,
-    /// Where entries are told in an order of their own, those that have their place.
+    /// Entries at their final place, during a refresh; `None` otherwise.
     placed: Option<HashSet<Uuid>>,
-    /// An unknown definition is trouble, not yet a reason to refuse the entry.
+    /// Whether an unknown definition stops the migration, to read the schema again, instead of
+    /// rejecting the entry.
     pub asks_for_schema: bool,
 }
 
-/// A change on its way.
+/// A change without a result yet.
 struct Sent {
     id: MessageId,
     uuid: Uuid,
     what: What,
 }
 
-/// What it is for.
+/// The purpose of a change.
 enum What {
     Add(Entry),
     Change(Entry),
     Remove,
 }
 
-/// What became of an entry.
+/// Result of applying an entry.
 enum Done {
     Yes,
-    /// Something else must be done first: what the node said.
+    /// Another entry must be applied first; the node's message.
     Later(String),
     No(String),
-    /// The node does not know one of its attribute types or object classes.
+    /// The node lacks one of its attribute types or object classes.
     Unknown(String),
 }
 
 impl Applier {
-    /// For the entries of these bases.
+    /// Applies entries below these bases.
     pub fn new(here: Here, keep: Keep, bases: Vec<String>, rejects: Rejects) -> Applier {
         Applier {
             here,
@@ -96,7 +99,7 @@ impl Applier {
         }
     }
 
-    /// From now on entries come in an order of their own, or not any more.
+    /// Begins or ends a refresh, in which entries come in an order of their own.
     pub fn set_refreshing(&mut self, refreshing: bool) {
         match refreshing {
             true => drop(self.placed.get_or_insert_default()),
@@ -110,12 +113,12 @@ impl Applier {
         }
     }
 
-    /// The node's rules for names, if they can be resolved.
+    /// The resolved name under the node's schema; `None` if it cannot be resolved.
     fn name(&self, dn: &str) -> Option<Name> {
         self.keep.schema().resolve_name(dn).ok()
     }
 
-    /// Makes the entry what the old server says, sooner or later.
+    /// Makes the entry equal to the old server's, now or later.
     pub fn put(&mut self, uuid: Uuid, entry: Entry) -> Result<(), Trouble> {
         self.make_room(&uuid)?;
         let wanted = self.wanted(&uuid, &entry);
@@ -149,7 +152,7 @@ impl Applier {
         Ok(())
     }
 
-    /// Deletes the entry, if it is here, sooner or later.
+    /// Deletes the entry if it exists, now or later.
     pub fn remove(&mut self, uuid: Uuid) -> Result<(), Trouble> {
         self.make_room(&uuid)?;
         if let Some(found) = self.find(&uuid)? {
@@ -160,7 +163,8 @@ impl Applier {
         Ok(())
     }
 
-    /// One entry is changed once at a time, and not too many are.
+    /// Waits for results, so that an entry has at most one change under way, and all entries a
+    /// limited number.
     fn make_room(&mut self, uuid: &Uuid) -> Result<(), Trouble> {
         match self.sent.len() >= SENT_MAX || self.sent.iter().any(|it| it.uuid == *uuid) {
             true => self.flush(),
@@ -168,14 +172,14 @@ impl Applier {
         }
     }
 
-    /// Waits until everything sent is durable, and does again what was refused.
+    /// Waits until all changes are durable, and applies refused ones again.
     pub fn flush(&mut self) -> Result<(), Trouble> {
         let mut results = HashMap::with_capacity(self.sent.len());
         while results.len() < self.sent.len() {
             let (id, result) = self.here.receive()?;
             results.insert(id, result.code);
         }
-        // What is done first: it must be known before names change.
+        // All results first, because they must be known before names change.
         let mut refused = Vec::new();
         for it in std::mem::take(&mut self.sent) {
             if results.get(&it.id) != Some(&ResultCode::SUCCESS) {
@@ -228,12 +232,12 @@ impl Applier {
         }
     }
 
-    /// Whether nothing waits for something else.
+    /// Whether no entry waits for another.
     pub fn is_settled(&self) -> bool {
         self.sent.is_empty() && self.waiting.is_empty() && self.leaving.is_empty()
     }
 
-    /// Does what waited, as far as it can be done now. `finally`: what cannot is rejected.
+    /// Applies waiting entries that can be applied now. With `finally`, the others are rejected.
     pub fn settle(&mut self, finally: bool) -> Result<(), Trouble> {
         if self.waiting.is_empty() && self.leaving.is_empty() {
             return Ok(());
@@ -280,7 +284,7 @@ impl Applier {
         Ok(())
     }
 
-    /// Deletes everything below a base that the old server did not mention. `mentioned` is sorted.
+    /// Deletes all entries below a base that the old server did not mention. `mentioned` is sorted.
     pub fn sweep(&mut self, base: &str, mentioned: &[Uuid]) -> Result<(), Trouble> {
         if mentioned.is_empty() {
             return match self.here.is_empty(base)? {
@@ -293,7 +297,7 @@ impl Applier {
         let inner: Vec<Name> = self.inner_bases(base);
         let mut gone: Vec<(usize, Uuid)> = Vec::new();
         let schema = self.keep.schema().clone();
-        // Subentries are not mentioned by every server.
+        // Some servers do not mention subentries.
         self.here.each(base, false, &["entryUUID"], |entry| {
             let missing = entry
                 .uuid()
@@ -305,7 +309,7 @@ impl Applier {
             }
             Ok(())
         })?;
-        // What lies below goes first.
+        // Entries below others are deleted first.
         gone.sort_unstable_by(|one, other| other.cmp(one));
         for (_, uuid) in gone {
             self.remove(uuid)?;
@@ -357,7 +361,7 @@ impl Applier {
         })
     }
 
-    /// The attributes that the entry should have here.
+    /// The attributes that the entry should have on the node.
     fn wanted(&mut self, uuid: &Uuid, entry: &Entry) -> Attributes {
         let mut wanted = self.keep.writable(entry);
         let text = uuid_text(uuid).into_bytes();
@@ -381,7 +385,7 @@ impl Applier {
             };
             let is_base = self.bases.iter().any(|it| self.name(it) == self.name(dn));
             if is_base {
-                // Whatever made it here: it is the same entry.
+                // The entry exists already, whatever created it.
                 return self.adjust(&other, wanted);
             }
             self.set_aside(&other)?;
@@ -390,7 +394,7 @@ impl Applier {
         Ok(self.done(&result, |counts| counts.added += 1))
     }
 
-    /// Adds; if only the old server's clock, being ahead, stands against it, without its times.
+    /// Adds the entry; if it is refused because the old server's clock is ahead, without its times.
     fn add_tolerant(&mut self, dn: &str, wanted: &Attributes) -> Result<LdapResult, Trouble> {
         let result = self.here.write(&Write::Add(dn, wanted))?;
         if result.code != ResultCode::CONSTRAINT_VIOLATION {
@@ -424,8 +428,8 @@ impl Applier {
         self.adjust(&renamed, wanted)
     }
 
-    /// Frees the name of an entry that has another one on the old server by now, or is gone: the
-    /// old server is going to tell which.
+    /// Frees the name of an entry that was renamed or deleted on the old server, which will report
+    /// it later.
     fn set_aside(&mut self, other: &Entry) -> Result<(), Trouble> {
         self.keep_places_below(other)?;
         let (rdn, superior) = split(&other.dn);
@@ -436,14 +440,14 @@ impl Applier {
         let aside = format!("{attribute}={mark},{superior}");
         let result = self.here.write(&Write::Rename(&other.dn, &aside))?;
         if result.code != ResultCode::SUCCESS {
-            // Such a value is not allowed there. It comes again, if it still is.
+            // Such a value is not allowed here. The entry is sent again, if it still exists.
             self.here.write(&Write::Delete(&other.dn))?;
         }
         Ok(())
     }
 
-    /// An entry goes away from its name. What has been told to lie below that name belongs to the
-    /// one that comes there next, and comes back then; the rest goes with it.
+    /// Handles entries below a name whose entry leaves it. Those already placed below that name
+    /// belong to the next entry of that name, and are restored then; the others move along.
     fn keep_places_below(&mut self, leaving: &Entry) -> Result<(), Trouble> {
         let Some(placed) = &mut self.placed else {
             return Ok(());
@@ -474,14 +478,14 @@ impl Applier {
         Ok(self.done(&result, |counts| counts.changed += 1))
     }
 
-    /// What makes the entry what it should be; nothing, if it is that.
+    /// The changes that make the entry equal; empty if it is equal already.
     fn edits(&mut self, found: &Entry, wanted: &Attributes) -> Vec<Edit> {
         let has = self.keep.writable(found);
         let mut edits = edits(&has, wanted);
         if edits.is_empty() {
             return edits;
         }
-        // A change would be stamped with the time and name of now otherwise.
+        // A change would otherwise set these to the present time and the administrator.
         for name in ["modifyTimestamp", "modifiersName"] {
             let given = edits.iter().any(|(_, it, _)| &**it == name);
             if let (false, Some(values)) = (given, wanted.get(name)) {
@@ -509,7 +513,8 @@ impl Applier {
     }
 }
 
-/// RFC 4511 has no code for an object class that nobody knows.
+/// Whether a refusal is for an unknown object class, for which RFC 4511 has no result code of its
+/// own.
 fn is_unknown_class(result: &LdapResult) -> bool {
     result.diagnostic.contains("unknown object class")
 }

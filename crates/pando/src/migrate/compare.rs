@@ -1,9 +1,9 @@
-//! What differs between the old server and the node, by name.
+//! Compares the old server with the node, by name.
 //!
-//! Three passes, so that memory does not grow with values: the old server's entries become digests
-//! of 16 + 16 octets; the node's entries are held against them, which leaves names that may differ;
-//! and the old server is read once more for those, each compared afresh and in full, so that what
-//! changed in between is no difference.
+//! Three passes keep memory independent of the size of values: the old server's entries are reduced
+//! to digests of 16 + 16 octets; the node's entries are compared with them, which yields names that
+//! may differ; and these are read from the old server again and compared in full, so that changes
+//! made in between do not count as differences.
 
 use super::edits::same_passwords;
 use super::entry::Entry;
@@ -21,24 +21,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::time::Duration;
 
-/// Between two looks at the operator's wishes while nothing comes.
+/// Interval between checks for an interrupt while no message arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What came of it.
+/// Result of a comparison.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Differences {
-    /// Entries that both have.
+    /// Entries on both servers.
     pub both: u64,
-    /// Entries that only the old server has.
+    /// Entries only on the old server.
     pub only_there: u64,
-    /// Entries that only the node has.
+    /// Entries only on the node.
     pub only_here: u64,
-    /// Entries that are not the same.
+    /// Entries that differ.
     pub differing: u64,
 }
 
 impl Differences {
-    /// How many entries differ in any way.
+    /// Number of entries that differ or are missing on one side.
     pub fn count(&self) -> u64 {
         self.only_there + self.only_here + self.differing
     }
@@ -46,22 +46,22 @@ impl Differences {
 
 /// Both servers.
 pub struct Compare<'c> {
-    /// The old one.
+    /// The old server.
     pub remote: &'c mut Remote,
     /// The node.
     pub here: &'c mut Here,
-    /// What is compared.
+    /// Selects the attributes to compare.
     pub keep: &'c mut Keep,
-    /// Where differences are written.
+    /// Output for differences.
     pub out: &'c mut dyn Write,
-    /// The operator's wish.
+    /// Set by an interrupt.
     pub stop: &'c Stop,
-    /// Subentries can be asked for.
+    /// Whether the old server supports the subentries control.
     pub subentries: bool,
 }
 
 impl Compare<'_> {
-    /// Compares what is below the bases and writes what differs.
+    /// Compares the entries below the bases and writes the differences.
     pub fn run(&mut self, bases: &[String]) -> Result<Differences, Trouble> {
         let mut sum = Differences::default();
         for base in bases {
@@ -121,8 +121,8 @@ impl Compare<'_> {
         Ok(())
     }
 
-    /// Reads the old server once more, and compares what may differ. Those it still has are no
-    /// suspects any more.
+    /// Reads the old server again and compares the suspects in full. Entries that still exist are
+    /// removed from the suspects.
     fn look_again(
         &mut self,
         base: &str,
@@ -172,7 +172,7 @@ fn failed(error: std::io::Error) -> Trouble {
     Trouble::refused(format!("the report: {error}"))
 }
 
-/// Lines for values that only one side has: `-` the old server, `+` the node.
+/// Lines for values on one side only: `-` the old server, `+` the node.
 fn difference(dn: &str, own: &Attributes, wanted: &Attributes) -> Vec<u8> {
     let writer = LdifWriter::new(0);
     let mut lines = Vec::new();
@@ -205,7 +205,7 @@ fn difference(dn: &str, own: &Attributes, wanted: &Attributes) -> Vec<u8> {
     text
 }
 
-/// Whether values of an attribute must not be shown.
+/// Whether values of an attribute must not be printed.
 fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     [
@@ -219,7 +219,7 @@ fn is_secret(name: &str) -> bool {
     .any(|it| name.contains(it))
 }
 
-/// Hands over every entry, or every subentry, below a base of the old server.
+/// Calls back for every entry, or every subentry, below a base of the old server.
 fn each_there(
     remote: &mut Remote,
     base: &str,
@@ -256,7 +256,7 @@ fn each_there(
     }
 }
 
-/// What stands for a name, however it is spelled.
+/// Hash of a name, independent of its spelling.
 fn key(keep: &Keep, dn: &str) -> u128 {
     match keep.schema().resolve_name(dn) {
         Ok(name) => both_halves(&name.bytes()),
@@ -264,7 +264,7 @@ fn key(keep: &Keep, dn: &str) -> u128 {
     }
 }
 
-/// What stands for all values.
+/// Digest of all values.
 fn digest(attributes: &Attributes) -> u128 {
     both_halves(attributes)
 }

@@ -1,5 +1,4 @@
-//! The first copy: everything the old server has, through the bulk import into a node that has no
-//! entries yet.
+//! The first copy: all entries of the old server, by bulk import into an empty node.
 
 use super::entry::{Uuid, parse_uuid, uuid_text};
 use super::keep::Keep;
@@ -18,41 +17,41 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of add requests that one thread works on in one turn.
+/// Bytes of add requests in one piece.
 const PIECE_BYTES: usize = 1 << 20;
-/// Between two looks at whether anybody still wants it.
+/// Interval between checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The tag of an AddRequest, `[APPLICATION 8]`.
 const ADD_REQUEST: u8 = 0x68;
 
-/// What the copy found out on its way.
+/// Facts gathered during the copy.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// For each base that is copied, where to go on.
+    /// For each copied base, the cookie to continue with.
     pub cookies: Vec<(String, Option<Vec<u8>>)>,
-    /// Some entry had a password, other than the one this program binds as.
+    /// Whether some entry other than the one bound as had a password.
     pub passwords: bool,
-    /// Why it ended too early.
+    /// Reason for ending early; `None` if the copy is complete.
     pub trouble: Option<Trouble>,
 }
 
-/// The entries of the old server.
+/// The old server's entries as a source of the import.
 pub struct Copy {
     remote: Remote,
     waiting: VecDeque<(String, Way)>,
     at: Option<At>,
-    /// Subentries that came among the entries: they are not taken twice.
+    /// Subentries received among the entries, to be skipped later.
     subentries: HashSet<Uuid>,
     keep: Keep,
     origin: Arc<str>,
-    /// Entries so far.
+    /// Number of entries so far.
     count: u64,
     findings: Arc<Mutex<Findings>>,
 }
 
 impl Copy {
-    /// Copies these bases in these ways, one after the other. What is found out stands in the
-    /// other value.
+    /// Copies these bases in these ways, one after the other. The second result is shared and
+    /// receives the facts gathered.
     pub fn new(
         remote: Remote,
         bases: &[String],
@@ -77,7 +76,7 @@ impl Copy {
         (copy, findings)
     }
 
-    /// Requests for the next piece, as many as there are; `None` after the last.
+    /// Add requests for the next piece, up to its size; `None` after the last.
     fn requests(&mut self, meter: &Meter) -> Result<Option<Vec<u8>>, Failure> {
         let mut requests = Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3));
         while requests.len() < PIECE_BYTES {
@@ -99,7 +98,7 @@ impl Copy {
         Ok(Some(requests))
     }
 
-    /// Takes one message.
+    /// Handles one message.
     fn step(&mut self, requests: &mut Vec<u8>, meter: &Meter) -> Result<Step, Trouble> {
         let Some(at) = self.at.clone() else {
             let Some((base, way)) = self.waiting.pop_front() else {
@@ -136,7 +135,7 @@ impl Copy {
                 }
                 let has_password = put_request(requests, &mut self.keep, name, attributes, uuid);
                 self.count += 1;
-                // Its own password may be the only one that a name can read.
+                // A name can often read only its own password.
                 if has_password && !name.eq_ignore_ascii_case(&who) {
                     self.find(|it| it.passwords = true);
                 }
@@ -174,7 +173,7 @@ impl Copy {
     }
 }
 
-/// The search under way.
+/// The current search.
 #[derive(Clone)]
 struct At {
     base: String,
@@ -182,16 +181,16 @@ struct At {
     id: MessageId,
 }
 
-/// What one message was good for.
+/// Result of handling one message.
 enum Step {
     More,
-    /// Nothing came in time.
+    /// No message arrived in time.
     Quiet,
-    /// Nothing comes any more.
+    /// All searches have ended.
     End,
 }
 
-/// How a search ended.
+/// Result of a search.
 struct Ended {
     result: LdapResult,
     cookie: Option<Vec<u8>>,
@@ -232,7 +231,7 @@ impl Source for Copy {
     }
 }
 
-/// Appends the entry as an AddRequest; true when it has a password.
+/// Appends the entry as an AddRequest; returns whether it has a password.
 fn put_request(
     out: &mut Vec<u8>,
     keep: &mut Keep,
@@ -256,7 +255,7 @@ fn put_request(
                     attribute.encode(out);
                 }
             }
-            // By the control: the attribute may be hidden from the name this program binds with.
+            // From the control, because the attribute may be hidden from the bind name.
             if let Some(uuid) = uuid {
                 let text = uuid_text(&uuid);
                 put_partial_attribute(out, "entryUUID", std::iter::once(text.as_bytes()));

@@ -1,4 +1,4 @@
-//! What makes one set of attributes another: as few values as a change can do with.
+//! Computes changes between two sets of attributes, with as few values as possible.
 
 use super::here::Edit;
 use super::keep::Attributes;
@@ -6,10 +6,10 @@ use policy::password;
 use protocol::ChangeOperation;
 use std::sync::Arc;
 
-/// From this many values on, single values are changed instead of all.
+/// Number of values from which on single values are changed instead of replacing all.
 const VALUES_MANY: usize = 16;
 
-/// What makes the one set of attributes the other.
+/// The changes that make `has` equal to `wanted`.
 pub fn edits(has: &Attributes, wanted: &Attributes) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (name, values) in wanted {
@@ -27,7 +27,7 @@ pub fn edits(has: &Attributes, wanted: &Attributes) -> Vec<Edit> {
     edits
 }
 
-/// Values to delete and to add; both lists are sorted.
+/// Adds the values to delete and to add; both lists are sorted.
 fn single_values(edits: &mut Vec<Edit>, name: &Arc<str>, own: &[Vec<u8>], wanted: &[Vec<u8>]) {
     let without = |these: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
         let missing = |it: &&Vec<u8>| others.binary_search(it).is_err();
@@ -44,7 +44,7 @@ fn single_values(edits: &mut Vec<Edit>, name: &Arc<str>, own: &[Vec<u8>], wanted
     }
 }
 
-/// Whether the passwords are the same, though the node has hashed one that came in the clear.
+/// Whether the passwords are equal, even if the node has hashed a clear-text one.
 pub fn same_passwords(name: &str, own: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
     let same = |value: &Vec<u8>| {
         own.contains(value)

@@ -1,4 +1,4 @@
-//! An entry as it came over the wire, and the identifier that names it whatever it is called.
+//! An entry as received, and the UUID that identifies it under any name.
 
 use protocol::PartialAttribute;
 
@@ -8,14 +8,14 @@ pub type Uuid = [u8; 16];
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name as spelled.
+    /// The DN as spelled.
     pub dn: String,
     /// Attribute descriptions as spelled, with their values.
     pub attributes: Vec<(String, Vec<Vec<u8>>)>,
 }
 
 impl Entry {
-    /// Takes over what was decoded.
+    /// Copies a decoded entry.
     pub fn of(name: &str, attributes: &[PartialAttribute<'_>]) -> Entry {
         let attributes = attributes.iter().map(|it| {
             let values = it.values.iter().map(<[u8]>::to_vec).collect();
@@ -36,13 +36,13 @@ impl Entry {
         found.map_or(&[], |(_, values)| values)
     }
 
-    /// The values of an attribute that are text.
+    /// The values of an attribute that are valid text.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         let values = self.values(name).iter();
         values.filter_map(|it| std::str::from_utf8(it).ok())
     }
 
-    /// Its `entryUUID`.
+    /// The `entryUUID`; `None` if there is none.
     pub fn uuid(&self) -> Option<Uuid> {
         self.values("entryUUID")
             .first()
@@ -68,7 +68,7 @@ pub fn uuid_text(uuid: &Uuid) -> String {
     text
 }
 
-/// Reads the text form.
+/// Parses the text form; `None` if it is malformed.
 pub fn parse_uuid(text: &[u8]) -> Option<Uuid> {
     let mut uuid = Uuid::default();
     let mut digits = text.iter().filter(|it| **it != b'-').map(|it| {

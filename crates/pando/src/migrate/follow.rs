@@ -1,7 +1,7 @@
-//! Following: what the old server says is applied, and where that stands is kept.
+//! Follows the old server: applies its changes and stores the cookie.
 //!
-//! A cookie is kept only after everything before it is durable here, so whatever ends the process,
-//! the next one is told everything that is missing, and perhaps some of it again.
+//! A cookie is stored only after all changes before it are durable here, so after any interruption
+//! the old server sends every missing change again, and perhaps some others.
 
 use super::apply::{Applier, Counts};
 use super::entry::Uuid;
@@ -16,73 +16,73 @@ use protocol::{LdapResult, MessageId, ResponseMessage, ResultCode};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Between two looks at the operator's wishes while nothing comes.
+/// Interval between checks for an interrupt while no message arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Cookies are kept so often while changes come without a pause.
+/// Interval of storing cookies while changes arrive without a pause.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// Days counted as [`moment`] does, of the first day of 1970.
+/// Day number of 1970-01-01 in the count of [`moment`].
 const DAYS_1970: u64 = 719_469;
-/// Between two lines about how it goes.
+/// Interval of progress lines.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// How to follow.
+/// When to stop following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Until both are the same.
+    /// When both are equal.
     Once,
-    /// The same, with ordinary searches.
+    /// When both are equal, using ordinary searches.
     Plain,
-    /// Until told to end.
+    /// When the operator says so.
     Stay,
 }
 
-/// One base.
+/// State of one base.
 struct Stream {
     base: String,
     way: Way,
     id: MessageId,
-    /// The old server knows what was here before.
+    /// Whether the old server continues from an earlier cookie.
     resumed: bool,
     refreshing: bool,
-    /// What it mentioned in the refresh.
+    /// UUIDs mentioned in the refresh.
     mentioned: Vec<Uuid>,
-    /// Up to here everything has been applied.
+    /// Cookie up to which all changes are applied.
     cookie: Option<Vec<u8>>,
-    /// The last cookie; what it stands for has been applied once the refresh is over.
+    /// The last cookie received; its changes are applied once the refresh is over.
     told: Option<Vec<u8>>,
     ended: bool,
 }
 
-/// Following one connection.
+/// Follows over one connection.
 pub struct Follow<'f> {
     /// The old server.
     pub remote: &'f mut Remote,
     /// The node.
     pub applier: &'f mut Applier,
-    /// Where it stands.
+    /// State of the migration.
     pub state: &'f mut State,
-    /// Where that is kept.
+    /// Folder in which the state is stored.
     pub dir: &'f Path,
-    /// How.
+    /// When to stop.
     pub mode: Mode,
-    /// The operator's wish.
+    /// Set by an interrupt.
     pub stop: &'f Stop,
-    /// Subentries can be asked for.
+    /// Whether the old server supports the subentries control.
     pub subentries: bool,
-    /// Refreshes that are not over.
+    /// Number of unfinished refreshes.
     pub refreshes: usize,
-    /// When the change applied last was made.
+    /// Time of the last applied change; `None` before the first.
     pub changed: Option<SystemTime>,
 }
 
 impl Follow<'_> {
-    /// Follows all bases. Ends without trouble when both are the same and nobody wants more.
+    /// Follows all bases. Returns without trouble when both are equal and the mode is not `Stay`.
     pub fn run(&mut self) -> Result<(), Trouble> {
         let bases = self.state.bases.clone();
         if self.mode != Mode::Plain {
             return self.follow(bases);
         }
-        // slapd knows the pages of one search on each connection.
+        // slapd supports one paged search on each connection.
         bases.into_iter().try_for_each(|it| self.follow(vec![it]))
     }
 
@@ -116,7 +116,7 @@ impl Follow<'_> {
             }
         };
         match done {
-            // Whatever else ended it, something has been said and is not applied.
+            // After any of these ends, received changes may not be applied yet.
             Ok(()) | Err(Trouble::Stopped | Trouble::Lost(_)) => self.save(&streams)?,
             Err(_) => {}
         }
@@ -146,7 +146,7 @@ impl Follow<'_> {
         Ok(Stream {
             id,
             base,
-            // Not mentioning a subentry says nothing: what is not asked for is not swept.
+            // A search for subentries mentions no others, so nothing is swept after it.
             resumed: cookie.is_some() || way == Way::Subentries,
             way,
             refreshing: true,
@@ -157,10 +157,10 @@ impl Follow<'_> {
         })
     }
 
-    /// Takes one message; false when none came.
+    /// Handles one message; false if none arrived.
     fn step(&mut self, streams: &mut [Stream]) -> Result<bool, Trouble> {
         if !self.remote.has_message() {
-            // While the old server is silent, what it said becomes durable.
+            // While the old server is silent, received changes become durable.
             self.flush()?;
         }
         let Some(bytes) = self.remote.next(LOOK_EVERY)? else {
@@ -183,7 +183,7 @@ impl Follow<'_> {
             Ok(said) => said,
             Err(error) => return Err(Trouble::refused(format!("{}: {error}", stream.base))),
         };
-        // A cookie that comes with a refusal is not of what was said.
+        // A cookie with a refusal does not cover the changes received.
         let refused = matches!(&event, Event::End { result, .. } if !result.code.is_success());
         self.take(stream, event, page)?;
         if let Some(cookie) = cookie.filter(|_| !refused) {
@@ -205,7 +205,8 @@ impl Follow<'_> {
             Event::Put(uuid, entry) => {
                 match stream.refreshing {
                     true => stream.mentioned.push(uuid),
-                    // A refresh has an order of its own: only now the time says how far it is.
+                    // Only after the refresh do modification times show progress, because a refresh
+                    // is unordered.
                     false => self.changed = entry.texts("modifyTimestamp").find_map(moment),
                 }
                 self.applier.put(uuid, entry)?;
@@ -236,8 +237,8 @@ impl Follow<'_> {
         Ok(())
     }
 
-    /// Waits until everything is done. After the refresh, changes come in the order in which they
-    /// were made: nothing is left to wait for.
+    /// Waits until all changes are applied. After the refresh, changes come in the order they were
+    /// made, so none has to wait for another.
     fn flush(&mut self) -> Result<(), Trouble> {
         self.applier.flush()?;
         self.applier.settle(self.refreshes == 0)?;
@@ -287,7 +288,7 @@ impl Follow<'_> {
         Ok(())
     }
 
-    /// Deletes what was not mentioned, once a refresh.
+    /// Deletes entries not mentioned in a refresh.
     fn sweep(&mut self, stream: &mut Stream) -> Result<(), Trouble> {
         self.applier.flush()?;
         self.applier.settle(false)?;
@@ -295,7 +296,7 @@ impl Follow<'_> {
         mentioned.sort_unstable();
         mentioned.dedup();
         self.applier.sweep(&stream.base, &mentioned)?;
-        // Should the refresh go on, it names what is gone.
+        // If the refresh continues, it names deleted entries.
         stream.resumed = true;
         Ok(())
     }
@@ -334,7 +335,7 @@ impl Follow<'_> {
     }
 }
 
-/// What was done, as a sentence.
+/// Numbers of applied changes, printed as a sentence.
 pub struct Sum(pub Counts);
 
 impl std::fmt::Display for Sum {
@@ -352,7 +353,7 @@ impl std::fmt::Display for Sum {
     }
 }
 
-/// What has been said about how it goes.
+/// Progress already reported.
 struct Said {
     last: Instant,
     counts: u64,
@@ -368,7 +369,7 @@ impl Said {
         }
     }
 
-    /// A line now and then while something happens, and one when nothing is left to apply.
+    /// Prints a line periodically while changes are applied, and one when none is left.
     fn say(&mut self, counts: Counts, in_step: bool, changed: Option<SystemTime>) {
         let total = total(counts);
         let arrives = in_step && (!self.in_step || total != self.counts);
@@ -405,7 +406,7 @@ fn moment(text: &str) -> Option<SystemTime> {
     if !text.ends_with('Z') || year < 1970 || month < 1 {
         return None;
     }
-    // Days before the month, counted from March on, when leap days come last.
+    // Days before the month, counted from March, so that leap days come last.
     let (years, months) = match month > 2 {
         true => (year, month - 3),
         false => (year - 1, month + 9),

@@ -1,4 +1,4 @@
-//! The node, asked and changed as its administrator: what the rest of a migration needs of it.
+//! Access to the node as its administrator, for a migration.
 
 use super::entry::{Entry, Uuid, uuid_text};
 use super::keep::Attributes;
@@ -22,13 +22,12 @@ pub type Edit = (ChangeOperation, Arc<str>, Vec<Vec<u8>>);
 /// The node.
 pub struct Here {
     channel: Channel,
-    /// While writes are on their way, a served node is asked over a channel of its own: on one,
-    /// reads wait for writes.
+    /// A second channel for reads from a served node, because on one channel reads wait for writes.
     reader: Option<Channel>,
 }
 
 impl Here {
-    /// Over this channel.
+    /// Access over this channel.
     pub fn new(channel: Channel) -> Here {
         Here {
             channel,
@@ -36,36 +35,36 @@ impl Here {
         }
     }
 
-    /// Over these channels.
+    /// Access over these channels.
     pub fn with_reader(channel: Channel, reader: Option<Channel>) -> Here {
         Here { channel, reader }
     }
 
-    /// Sends a write; its result is received later, with those of others.
+    /// Sends a write; its result is received later, in any order.
     pub fn send(&mut self, write: &Write<'_>) -> Result<MessageId, Trouble> {
         let channel = &mut self.channel;
         write.with(|request, controls| channel.send(request, controls))
     }
 
-    /// The next result of what was sent, in any order.
+    /// The next result of a sent write.
     pub fn receive(&mut self) -> Result<(MessageId, LdapResult), Trouble> {
         self.channel.receive().map_err(Trouble::here)
     }
 
-    /// Does a write. None may be on its way.
+    /// Executes a write. No other may be under way.
     pub fn write(&mut self, write: &Write<'_>) -> Result<LdapResult, Trouble> {
         let channel = &mut self.channel;
         write.with(|request, controls| channel.result_with(request, controls))
     }
 
-    /// The entry of a name.
+    /// The entry with this name; `None` if there is none.
     pub fn read(&mut self, dn: &str) -> Result<Option<Entry>, Trouble> {
         let request = search(dn, Scope::BaseObject, Filter::Present("objectClass"));
         let controls = [OwnedControl::new(oid::MANAGE_DSA_IT, true)];
         Ok(self.entries(request, &controls)?.pop())
     }
 
-    /// The entry of an identifier below a base.
+    /// The entry with this UUID below a base; `None` if there is none.
     pub fn find(&mut self, base: &str, uuid: &Uuid) -> Result<Option<Entry>, Trouble> {
         let text = uuid_text(uuid);
         for subentries in [false, true] {
@@ -82,7 +81,7 @@ impl Here {
         Ok(None)
     }
 
-    /// Whether there is anything below a base but the base entry itself.
+    /// Whether a base has no entries below it.
     pub fn is_empty(&mut self, base: &str) -> Result<bool, Trouble> {
         let mut request = search(base, Scope::WholeSubtree, Filter::Present("objectClass"));
         request.attributes = vec!["1.1"];
@@ -90,7 +89,7 @@ impl Here {
         Ok(self.entries(request, &[])?.len() < 2)
     }
 
-    /// Hands over all entries below a base, or all subentries, page by page.
+    /// Calls back for all entries below a base, or all subentries, page by page.
     pub fn each(
         &mut self,
         base: &str,
@@ -127,7 +126,7 @@ impl Here {
         Ok(self.search(request, controls)?.0)
     }
 
-    /// Entries, and the cookie of the next page.
+    /// One page of entries, and the cookie of the next.
     fn search(
         &mut self,
         request: SearchRequest<'_>,
@@ -147,7 +146,7 @@ impl Here {
                     entries.push(Entry::of(name, attributes));
                 }
                 Response::SearchDone(result) => match result.code {
-                    // A base that does not exist yet has nothing below it.
+                    // A missing base has no entries below it.
                     ResultCode::SUCCESS
                     | ResultCode::SIZE_LIMIT_EXCEEDED
                     | ResultCode::NO_SUCH_OBJECT => {
@@ -171,18 +170,18 @@ impl Here {
 /// A change of one entry.
 #[derive(Debug, Clone)]
 pub enum Write<'w> {
-    /// Adds it with what the server would make itself.
+    /// Adds an entry, with operational attributes.
     Add(&'w str, &'w Attributes),
-    /// Changes it.
+    /// Changes the entry.
     Modify(&'w str, &'w [Edit]),
-    /// Gives it a new name.
+    /// Renames the entry.
     Rename(&'w str, &'w str),
-    /// Deletes it.
+    /// Deletes the entry.
     Delete(&'w str),
 }
 
 impl Write<'_> {
-    /// Hands over the request and its controls.
+    /// Calls back with the request and its controls.
     fn with<T>(
         &self,
         act: impl FnOnce(&Request<'_>, &[OwnedControl]) -> Result<T, Problem>,
@@ -241,7 +240,8 @@ fn search<'a>(base: &'a str, scope: Scope, filter: Filter<'a>) -> SearchRequest<
     }
 }
 
-/// Referral objects are entries here; subentries or ordinary entries are seen, never both.
+/// Controls: referral objects are ordinary entries; either subentries or other entries are
+/// returned.
 fn controls(subentries: bool) -> Vec<OwnedControl> {
     let mut all = vec![OwnedControl::new(oid::MANAGE_DSA_IT, true)];
     if subentries {
@@ -253,12 +253,12 @@ fn controls(subentries: bool) -> Vec<OwnedControl> {
     all
 }
 
-/// The first RDN and the rest of a name that has been resolved.
+/// The first RDN, and the rest of a name that is known to resolve.
 pub fn split(dn: &str) -> (&str, &str) {
     let Some(Ok(first)) = protocol::rdns(dn).next() else {
         return (dn, "");
     };
-    // The RDN is a part of the text, so the distance says where it ends.
+    // The RDN is a slice of the text, so the pointers' distance is its end.
     let end = first.spelled.as_ptr().addr() - dn.as_ptr().addr() + first.spelled.len();
     let rest = dn.get(end..).unwrap_or_default().trim_start();
     (

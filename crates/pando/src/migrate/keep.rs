@@ -1,11 +1,11 @@
-//! Which attributes of the old server's entries are taken over, and what they are called here.
+//! Selects the attributes that a migration copies, and their names on the node.
 
 use super::entry::Entry;
 use schema::Schema;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a server says about an entry without being told: it is computed here as well.
+/// Attributes that any server computes, so they are not copied.
 const COMPUTED: [&str; 13] = [
     "contextCSN",
     "entryCSN",
@@ -22,7 +22,7 @@ const COMPUTED: [&str; 13] = [
     "subschemaSubentry",
 ];
 
-/// What the server keeps, but takes from an administrator under relaxed rules.
+/// Operational attributes that an administrator may set under relaxed rules.
 pub const KEPT: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
@@ -36,21 +36,21 @@ pub const KEPT: [&str; 10] = [
     "pwdLastSuccess",
 ];
 
-/// What is done with an attribute.
+/// Treatment of an attribute.
 #[derive(Debug, Clone)]
 enum Fate {
     Dropped,
-    /// Taken over by an import only: an administrator cannot write it.
+    /// Copied by an import only, because an administrator cannot write it.
     Imported,
     Taken(Arc<str>),
-    /// Taken over into the entry that says what others have in common.
+    /// Copied into a collective attribute subentry.
     Collective(Arc<str>),
 }
 
 /// Attributes by canonical name, values in order.
 pub type Attributes = BTreeMap<Arc<str>, Vec<Vec<u8>>>;
 
-/// Attributes as tests write them.
+/// Attributes for tests.
 #[cfg(test)]
 pub fn attributes(all: &[(&str, &[&str])]) -> Attributes {
     let values = |it: &[&str]| it.iter().map(|it| it.as_bytes().to_vec()).collect();
@@ -59,17 +59,17 @@ pub fn attributes(all: &[(&str, &[&str])]) -> Attributes {
         .collect()
 }
 
-/// The choice, remembered for each spelling.
+/// The selection, cached by spelling.
 #[derive(Debug, Clone)]
 pub struct Keep {
     schema: Schema,
-    /// Names in lower case of what is operational on the old server.
+    /// Lower-case names of the old server's operational attributes.
     operational_there: Arc<HashSet<String>>,
     known: HashMap<Box<str>, Fate>,
 }
 
 impl Keep {
-    /// Under this node's schema.
+    /// The selection under this node's schema.
     pub fn new(schema: Schema, operational_there: HashSet<String>) -> Keep {
         Keep {
             schema,
@@ -78,13 +78,13 @@ impl Keep {
         }
     }
 
-    /// The schema it goes by.
+    /// The schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Whether an import takes an attribute. `is_source`: the entry is a collective attribute
-    /// subentry.
+    /// Whether an import copies an attribute. `is_source` says that the entry is a collective
+    /// attribute subentry.
     pub fn imports(&mut self, description: &str, is_source: bool) -> bool {
         match self.fate(description) {
             Fate::Dropped => false,
@@ -93,7 +93,7 @@ impl Keep {
         }
     }
 
-    /// The attributes that an administrator can write, by canonical name, values sorted.
+    /// The attributes that an administrator can write, by canonical name with sorted values.
     pub fn writable(&mut self, entry: &Entry) -> Attributes {
         let is_source = entry.is_a("collectiveAttributeSubentry");
         let mut taken = Attributes::new();
@@ -128,7 +128,7 @@ impl Keep {
             let name = description.split(';').next().unwrap_or_default();
             return match self.operational_there.contains(&name.to_lowercase()) {
                 true => Fate::Dropped,
-                // The entry is refused with it: better than to lose it silently.
+                // The entry will be rejected with it, which is better than losing it silently.
                 false => Fate::Taken(description.into()),
             };
         };

@@ -1,9 +1,9 @@
-//! What an OpenLDAP server does beside keeping entries, and this node will not: its access rules,
-//! limits, restrictions and overlays. Each is named, so that nothing that was hidden there becomes
-//! public here unseen.
+//! Lists functions of an OpenLDAP server that the node will not take over: access rules, limits,
+//! restrictions and overlays. Each is named, so that no attribute hidden there becomes public here
+//! unnoticed.
 //!
 //! They are read from the old server's `cn=config`, or from a file: `slapd.conf`, the folder
-//! `slapd.d`, or what `slapcat -n0` prints.
+//! `slapd.d`, or output of `slapcat -n0`.
 
 use super::remote::{Remote, everything};
 use super::trouble::Trouble;
@@ -13,10 +13,10 @@ use protocol::{Filter, ResultCode, Scope};
 use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "cn=config";
-/// Files that include files that include files.
+/// Maximum depth of included files.
 const INCLUDE_DEPTH_MAX: u8 = 8;
 
-/// Directives: in `slapd.conf`, in `cn=config`, and what they are, one and several.
+/// Directives: their names in `slapd.conf` and `cn=config`, and nouns in singular and plural.
 const DIRECTIVES: [(&str, &str, [&str; 2]); 9] = [
     ("access", "olcAccess", ["access rule", "access rules"]),
     ("limits", "olcLimits", ["limit", "limits"]),
@@ -29,7 +29,7 @@ const DIRECTIVES: [(&str, &str, [&str; 2]); 9] = [
     ("overlay", "olcOverlay", ["overlay", "overlays"]),
 ];
 
-/// Overlays of which this node does the work, or part of it, and how.
+/// Overlays whose function the node has, at least in part, and how.
 const OVERLAYS: [(&str, &str); 7] = [
     ("syncprov", "content synchronisation is built in"),
     ("memberof", "memberOf is computed here"),
@@ -49,21 +49,21 @@ const OVERLAYS: [(&str, &str); 7] = [
 /// One directive of the old server.
 #[derive(Debug, PartialEq, Eq)]
 struct Directive {
-    /// The entry or file it stands in.
+    /// The entry or file of the directive.
     place: String,
     /// Its index in [`DIRECTIVES`].
     kind: usize,
     text: String,
 }
 
-/// Everything of the old server that is not taken over, as far as it is told.
+/// The directives found.
 #[derive(Debug, Default)]
 pub struct LeftBehind {
     directives: Vec<Directive>,
 }
 
 impl LeftBehind {
-    /// Reads the configuration of the running server; `None` when it is not shown.
+    /// Reads the configuration of the running server; `None` if it is not readable.
     pub fn of_server(remote: &mut Remote) -> Result<Option<LeftBehind>, Trouble> {
         let mut wanted: Vec<&str> = DIRECTIVES.iter().map(|it| it.1).collect();
         wanted.push("objectClass");
@@ -91,7 +91,7 @@ impl LeftBehind {
         Ok(found)
     }
 
-    /// Recursion is bounded by `depth`.
+    /// `depth` limits the recursion.
     fn read(&mut self, path: &Path, depth: u8) -> Result<(), Problem> {
         let failed = |error| Problem::file(path, error);
         let Some(depth) = depth.checked_sub(1) else {
@@ -126,7 +126,7 @@ impl LeftBehind {
         Ok(())
     }
 
-    /// slapd.conf(5): a line that begins with a space goes on with the one before.
+    /// In slapd.conf(5), a line that begins with a space continues the previous one.
     fn read_directives(&mut self, path: &Path, text: &str, depth: u8) -> Result<(), Problem> {
         let mut lines: Vec<String> = Vec::new();
         for line in text.lines().filter(|it| !it.starts_with('#')) {
@@ -140,7 +140,7 @@ impl LeftBehind {
             if keyword.eq_ignore_ascii_case("include") {
                 let name = rest.trim().trim_matches('"');
                 let included = path.parent().unwrap_or(Path::new("")).join(name);
-                // Schema files mostly, of another machine.
+                // Usually schema files of another machine.
                 if let Err(problem) = self.read(&included, depth) {
                     note(format_args!("not looked through: {}", problem.text()));
                 }
@@ -164,7 +164,7 @@ impl LeftBehind {
         }
     }
 
-    /// Says each directive, and how many there are.
+    /// Prints each directive, and their number.
     pub fn say(&self) {
         for it in &self.directives {
             let (_, name, _) = DIRECTIVES[it.kind];
@@ -199,7 +199,7 @@ impl LeftBehind {
         }
     }
 
-    /// Attributes that access rules name, as they are spelled there, sorted.
+    /// Attributes named in access rules, as spelled there, sorted.
     pub fn guarded(&self) -> Vec<String> {
         let rules = self.directives.iter();
         let rules = rules.filter(|it| DIRECTIVES[it.kind].1 == "olcAccess");
@@ -210,13 +210,13 @@ impl LeftBehind {
     }
 }
 
-/// Without line breaks, and without what a terminal takes for a command.
+/// The text without line breaks and terminal control characters.
 fn in_one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace(char::is_control, "")
 }
 
-/// How the node does what an overlay did there.
+/// How the node does the work of an overlay; `None` if it does not.
 fn instead(directive: &str, text: &str) -> Option<&'static str> {
     if directive != "olcOverlay" {
         return None;
@@ -228,8 +228,8 @@ fn instead(directive: &str, text: &str) -> Option<&'static str> {
     known.map(|it| it.1)
 }
 
-/// The attribute types that an access rule is about: the lists behind `attrs=` (slapd.access(5)).
-/// `entry` and `children` are no attributes, `@class` and `!class` none by name.
+/// The attribute types in an access rule: the lists behind `attrs=` (slapd.access(5)). `entry` and
+/// `children` are no attributes; `@class` and `!class` name none.
 fn attributes_of(rule: &str) -> Vec<String> {
     let what = rule.split(" by ").next().unwrap_or_default();
     let lists = what.split_whitespace().filter_map(|word| {

@@ -1,8 +1,8 @@
-//! `pando migrate`: from a running OpenLDAP server to this node.
+//! `pando migrate`: copies a running OpenLDAP server to this node.
 //!
-//! First the schema, then the data: a node without entries is filled by the bulk import while it is
-//! not served. Then the old server is followed through the served node, until the operator cuts
-//! over. At the end both can be compared.
+//! The schema is copied first, then the data: an empty node that is not served is filled by bulk
+//! import. Then the old server is followed through the served node until the operator cuts over. At
+//! the end both can be compared.
 
 mod apply;
 mod compare;
@@ -56,17 +56,17 @@ use stop::Stop;
 use store::private;
 use trouble::Trouble;
 
-/// The first and the longest pause before the old server is tried again.
+/// Minimum and maximum pause before connecting to the old server again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// Unknown definitions make it read the schema again no more often: the old server may have
-/// entries that break its own.
+/// Minimum time between two readings of the old server's schema because of unknown definitions: its
+/// entries may violate its own schema.
 const SCHEMA_PAUSE: Duration = Duration::from_secs(60);
-/// Between two looks at whether the node is served.
+/// Interval between checks whether the node is served.
 const NODE_LOOK: Duration = Duration::from_millis(200);
-/// How long a node may take to listen after it has taken its folder.
+/// Time that a node may take to listen after it has locked its folder.
 const NODE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Migrates; exit status 1 when entries were refused or differ.
+/// Runs the migration; exit status 1 if entries were rejected or differ.
 pub fn migrate(it: &Migrate) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
     let _lock = state::lock(&it.dir)?;
@@ -93,19 +93,19 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
     };
     let stop = job.stop.clone();
     let interrupts = interrupted(move || stop.wish())?;
-    // What has just been copied once is the same.
+    // An only just completed copy need not be followed.
     if !(copied && mode != Mode::Stay) {
         job.follow(&mut state).map_err(Trouble::into_problem)?;
     }
     if mode != Mode::Stay {
         job.default_policy().map_err(Trouble::into_problem)?;
     }
-    // The end was wished: the report is the last part of it, and a wish of its own ends that.
+    // After the interrupt the report is written; another interrupt ends that, too.
     drop(interrupts);
     job.report(&state)
 }
 
-/// The old server, from what was typed.
+/// The old server, from the command line.
 fn old(it: &Migrate) -> Result<Old, Problem> {
     Ok(Old {
         url: it.from.clone(),
@@ -118,11 +118,11 @@ fn old(it: &Migrate) -> Result<Old, Problem> {
     })
 }
 
-/// What is needed to look at both servers together.
+/// Both servers, for comparing or following.
 struct Both {
     here: Here,
     keep: Keep,
-    /// The old server can be asked for subentries.
+    /// Whether the old server supports the subentries control.
     subentries: bool,
 }
 
@@ -132,10 +132,10 @@ struct Job<'j> {
     old: &'j Old,
     mode: Mode,
     rejects: PathBuf,
-    /// Entries refused so far.
+    /// Number of entries rejected so far.
     refused: u64,
     stop: Stop,
-    /// When an unknown definition last made it read the old server's schema again.
+    /// Time of the last reading of the old server's schema because of an unknown definition.
     schema_read: Option<Instant>,
 }
 
@@ -144,10 +144,10 @@ impl Job<'_> {
         &self.it.dir
     }
 
-    /// Prepares the node, and fills it if it has no entries and is not served. True when it did.
+    /// Prepares the node, and fills it if it is empty and not served. Returns whether it did.
     fn copy(&mut self, data: &Path, state: &mut Option<State>) -> Result<bool, Trouble> {
         let mut remote = match Remote::open(self.old) {
-            // Whoever goes on with a migration may wait: following does.
+            // A continued migration can wait for the old server: following does.
             Err(Trouble::Lost(_)) if state.is_some() && self.mode == Mode::Stay => {
                 return Ok(false);
             }
@@ -155,7 +155,7 @@ impl Job<'_> {
         };
         let mut provider = provider::look(&mut remote, self.it)?;
         if let Some(known) = &state {
-            // What is copied is decided once: other bases could hold entries of other origin.
+            // Bases are decided once, because others could hold entries of other origin.
             let bases: Vec<String> = known.bases.iter().map(|it| it.0.clone()).collect();
             if self.it.base.iter().any(|it| !bases.contains(it)) {
                 return Err(Trouble::refused(format!(
@@ -184,12 +184,12 @@ impl Job<'_> {
         let known = self.known(state, &provider.bases, empty)?;
         let mut begun = false;
         for base in provider.bases.iter().filter(|_| empty) {
-            // Whatever was copied is not in this node: it has been made anew.
+            // The node was created anew and has no copied entries.
             begun |= known.set_cookie(base, None);
         }
         known.save(self.dir()).map_err(Trouble::Refused)?;
         if !empty || served || begun {
-            // The bulk copy names those it has found values of.
+            // The bulk copy names the ones with values.
             secret::warn(self.dir(), &taken.look_alikes);
             if empty && served {
                 note(
@@ -203,7 +203,8 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Says what of the old server is not taken over, and what becomes public by that.
+    /// Prints the parts of the old server that are not taken over, and attributes that become
+    /// public thereby.
     fn say_left_behind(
         &self,
         remote: &mut Remote,
@@ -227,7 +228,7 @@ impl Job<'_> {
         secret::warn_of_guarded(self.dir(), schema, channel, found.guarded()).map_err(Trouble::here)
     }
 
-    /// The state to go on from.
+    /// The state to continue from.
     fn known<'s>(
         &self,
         state: &'s mut Option<State>,
@@ -250,7 +251,7 @@ impl Job<'_> {
         }
     }
 
-    /// The bulk import.
+    /// Fills the node by bulk import.
     fn fill(
         &mut self,
         remote: Remote,
@@ -299,7 +300,7 @@ impl Job<'_> {
         }
         state.save(self.dir()).map_err(Trouble::Refused)?;
         self.refused += imported.rejected;
-        // Rejects are reported now and decide the exit status at the end.
+        // Rejected entries are reported now and decide the exit status at the end.
         let _ = crate::import::report(self.dir(), &imported, &self.rejects, started);
         if !found.passwords {
             let who = match self.old.bind_dn.as_str() {
@@ -314,7 +315,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Follows until there is no more to do, through every interruption of either server.
+    /// Follows to the end, through interruptions of either server.
     fn follow(&mut self, state: &mut State) -> Result<(), Trouble> {
         let mut pause = PAUSES.0;
         loop {
@@ -347,7 +348,7 @@ impl Job<'_> {
         }
     }
 
-    /// A node that is not served cannot be followed into while it is to be served.
+    /// Waits until the node is served, because following writes through its server.
     fn wait_for_node(&self) -> Result<(), Trouble> {
         if self.mode != Mode::Stay || Channel::is_served(self.dir()) {
             return Ok(());
@@ -392,7 +393,7 @@ impl Job<'_> {
         done
     }
 
-    /// The node, with whatever definitions the old server has got since.
+    /// The node, with definitions that the old server has got meanwhile.
     fn both(&self, remote: &mut Remote) -> Result<Both, Trouble> {
         let provider = provider::look(remote, self.it)?;
         let mut channel = self.channel()?;
@@ -409,14 +410,14 @@ impl Job<'_> {
         })
     }
 
-    /// Takes over which password policy is for everybody.
+    /// Takes over the default password policy.
     fn default_policy(&self) -> Result<(), Trouble> {
         let mut remote = Remote::open(self.old)?;
         let mut channel = self.channel()?;
         policies::take_over(&mut remote, &mut channel)
     }
 
-    /// The node. One that is just starting has its folder already, but listens not yet.
+    /// Connects to the node, which may have locked its folder and not listen yet.
     fn channel(&self) -> Result<Channel, Trouble> {
         let began = Instant::now();
         loop {
@@ -431,7 +432,7 @@ impl Job<'_> {
         }
     }
 
-    /// Compares, if that was asked for, and says how it all ended.
+    /// Compares both servers if requested, and prints the result.
     fn report(&mut self, state: &State) -> Result<(), Problem> {
         let mut differing = 0;
         if let Some(path) = &self.it.report {
@@ -491,7 +492,7 @@ impl Job<'_> {
     }
 }
 
-/// What the copy found out, for good.
+/// Takes the facts gathered by the copy.
 fn take(findings: &Mutex<copy::Findings>) -> copy::Findings {
     std::mem::take(&mut *findings.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,5 +1,5 @@
-//! The node's configuration: it must hold the naming contexts that are copied into it, and find
-//! entries by what they are known by.
+//! Prepares the node's configuration: it must have the copied naming contexts, and an index for
+//! finding entries.
 
 use super::trouble::Trouble;
 use crate::channel::{Channel, refused};
@@ -15,7 +15,7 @@ const CONFIG: &str = "cn=config";
 const CONTEXT: &str = "pandoNamingContext";
 const INDEXES: &str = "cn=indexes,cn=config";
 const INDEXED: &str = "pandoIndexAttribute";
-/// What entries are found by.
+/// The attribute by which entries are found.
 const IDENTIFIER: &str = "entryUUID";
 
 /// Adds a naming context for each base that lies in none.
@@ -42,7 +42,7 @@ pub fn add_contexts(
     Ok(())
 }
 
-/// Adds the index that each change of the old server needs, should it have been left out.
+/// Adds the index that every change needs, if it is missing.
 pub fn add_index(channel: &mut Channel) -> Result<(), Problem> {
     let indexed = values(channel, INDEXES, Scope::SingleLevel, INDEXED)?;
     if indexed.iter().any(|it| it.eq_ignore_ascii_case(IDENTIFIER)) {

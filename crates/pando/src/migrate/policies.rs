@@ -1,9 +1,9 @@
-//! The password policy of everybody: what OpenLDAP's `ppolicy_default` names.
+//! Takes over the default password policy, which OpenLDAP's `ppolicy_default` names.
 //!
-//! Policies and the state of accounts are entries and attributes and come with the others. Which
-//! policy is for entries that name none stands in the old server's configuration. It is taken over
-//! by a run that does not stay, as the last one before the cut-over does: until then the old server
-//! decides about passwords, and what binds here noted would be no part of it.
+//! Policies and account states are entries and attributes, and are copied with the others. The
+//! default policy is in the old server's configuration. It is taken over by a run that ends by
+//! itself, as the last one before the cut-over does: until then the old server decides about
+//! passwords, and account states changed by binds here would not count.
 
 use super::remote::{Remote, everything};
 use super::trouble::Trouble;
@@ -18,7 +18,7 @@ const CONFIG: &str = "cn=config";
 const THERE: &str = "olcPPolicyDefault";
 const HERE: &str = "pandoPasswordPolicy";
 
-/// Makes the old server's default policy the node's, if there is one, and says what it did.
+/// Sets the node's default policy to the old server's, if there is one, and prints the result.
 pub fn take_over(remote: &mut Remote, channel: &mut Channel) -> Result<(), Trouble> {
     let root = remote.read("", &["supportedControl"])?;
     let mut controls = root.texts("supportedControl");
@@ -50,8 +50,8 @@ pub fn take_over(remote: &mut Remote, channel: &mut Channel) -> Result<(), Troub
     }
 }
 
-/// The default policies of the old server's databases, or that of another node; `None` when it
-/// does not tell.
+/// The default policies of the old server's databases, or of another Pando; `None` if they are not
+/// readable.
 fn defaults(remote: &mut Remote) -> Result<Option<Vec<String>>, Trouble> {
     let mut request = everything(CONFIG, Scope::WholeSubtree, &["olcDatabase", THERE, HERE]);
     request.filter = Filter::Or(vec![
@@ -63,7 +63,7 @@ fn defaults(remote: &mut Remote) -> Result<Option<Vec<String>>, Trouble> {
         },
     ]);
     let (entries, code) = remote.search(&request)?;
-    // Where nothing at all is shown, there is no knowing.
+    // If no entry at all is visible, the policy is unknown.
     if code != ResultCode::SUCCESS || entries.is_empty() {
         return Ok(None);
     }

@@ -1,18 +1,18 @@
-//! What the old server says about itself.
+//! Reads the old server's root DSE.
 
 use super::remote::Remote;
 use super::trouble::{NO_SYNC, Trouble};
 use crate::cli::Migrate;
 use protocol::oid;
 
-/// What there is to copy.
+/// Naming contexts and features of the old server.
 #[derive(Debug, Clone)]
 pub struct Provider {
     /// The bases, as spelled.
     pub bases: Vec<String>,
     /// The entry with the schema.
     pub subschema: String,
-    /// Subentries can be asked for.
+    /// Whether it supports the subentries control.
     pub subentries: bool,
 }
 

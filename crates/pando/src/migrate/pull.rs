@@ -12,49 +12,49 @@ use protocol::{
     ResultCode, Scope, oid,
 };
 
-/// Entries of a page of an ordinary search.
+/// Number of entries in a page of an ordinary search.
 const PAGE_ENTRIES: u32 = 1000;
 
-/// How the content is asked for.
+/// How content is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// By synchronisation, from a cookie on.
+    /// By content synchronisation, from a cookie on.
     Sync(SyncMode, Option<Vec<u8>>),
     /// By ordinary searches.
     Plain,
-    /// By ordinary searches for subentries (RFC 3672), which slapd shows and synchronises to nobody
-    /// who does not ask for them.
+    /// By ordinary searches for subentries (RFC 3672), which slapd neither returns nor synchronises
+    /// without the control.
     Subentries,
 }
 
-/// What the old server said.
+/// A message of the old server.
 #[derive(Debug)]
 pub enum Event {
-    /// An entry as it is now.
+    /// The present state of an entry.
     Put(Uuid, Entry),
-    /// Entries that are as they were.
+    /// Unchanged entries.
     Unchanged(Vec<Uuid>),
-    /// Entries that are gone.
+    /// Deleted entries.
     Gone(Vec<Uuid>),
-    /// A part of the refresh is over.
+    /// The end of a phase of the refresh.
     PhaseEnd {
-        /// What was not mentioned is gone.
+        /// Whether entries not mentioned are deleted.
         rest_is_gone: bool,
-        /// So is the whole refresh.
+        /// Whether the whole refresh is over.
         refreshed: bool,
     },
-    /// The search is over.
+    /// The end of the search.
     End {
-        /// How.
+        /// Its result.
         result: LdapResult,
-        /// What was not mentioned is gone.
+        /// Whether entries not mentioned are deleted.
         rest_is_gone: bool,
     },
-    /// Nothing of interest.
+    /// A message without effect.
     Nothing,
 }
 
-/// Asks for a base; returns the message id of its answers.
+/// Requests a base; returns the message id of the responses.
 pub fn begin(remote: &mut Remote, base: &str, way: &Way) -> Result<MessageId, Trouble> {
     match way {
         Way::Sync(mode, cookie) => {
@@ -68,7 +68,8 @@ pub fn begin(remote: &mut Remote, base: &str, way: &Way) -> Result<MessageId, Tr
             search(remote, base, vec![control])
         }
         Way::Plain => page(remote, base, &[]),
-        // They are few: no pages, of which slapd knows one search on each connection.
+        // Subentries are few: without pages, because slapd supports one paged search on each
+        // connection.
         Way::Subentries => {
             let visible = Subentries { visible: true };
             let control =
@@ -78,7 +79,7 @@ pub fn begin(remote: &mut Remote, base: &str, way: &Way) -> Result<MessageId, Tr
     }
 }
 
-/// Asks for the page behind a cookie.
+/// Requests the page after a cookie.
 pub fn page(remote: &mut Remote, base: &str, cookie: &[u8]) -> Result<MessageId, Trouble> {
     let asked = PagedResults {
         size: PAGE_ENTRIES,
@@ -94,12 +95,12 @@ fn search(
     mut controls: Vec<OwnedControl>,
 ) -> Result<MessageId, Trouble> {
     let request = everything(base, Scope::WholeSubtree, &["*", "+"]);
-    // Referral objects are entries to be copied.
+    // Referral objects are copied as entries.
     controls.push(OwnedControl::new(oid::MANAGE_DSA_IT, false));
     remote.send(&Request::Search(request), &controls)
 }
 
-/// The cookie of the next page, if the search that ends with this message has one.
+/// The cookie of the next page; `None` on the last.
 pub fn next_page(message: &ResponseMessage<'_>) -> Option<Vec<u8>> {
     let value = value_of(&message.controls, oid::PAGED_RESULTS)?;
     let page = PagedResults::decode(value).ok()?;
@@ -107,7 +108,7 @@ pub fn next_page(message: &ResponseMessage<'_>) -> Option<Vec<u8>> {
     (done && !page.cookie.is_empty()).then(|| page.cookie.to_vec())
 }
 
-/// What a message says, and the cookie that comes with it.
+/// Decodes a message into an event, and the cookie in it, if any.
 pub fn read(message: &ResponseMessage<'_>) -> Result<(Event, Option<Vec<u8>>), DecodeError> {
     match &message.response {
         Response::SearchEntry { name, attributes } => {

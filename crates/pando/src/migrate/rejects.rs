@@ -1,4 +1,4 @@
-//! Entries that the node refuses while it follows: as LDIF, each with the reason above it.
+//! File of entries that the node rejects while it follows: LDIF with the reasons as comments.
 
 use super::entry::Entry;
 use protocol::ldif::LdifWriter;
@@ -6,17 +6,17 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::private;
 
-/// The file; what an earlier command left in it stays.
+/// The file; contents from an earlier command stay.
 #[derive(Debug)]
 pub struct Rejects {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How many were put.
+    /// Number of entries added.
     pub count: u64,
 }
 
 impl Rejects {
-    /// Into this file.
+    /// Appends to this file.
     pub fn new(path: PathBuf) -> Rejects {
         Rejects { path, count: 0 }
     }
@@ -34,7 +34,7 @@ impl Rejects {
             }
         }
         writer.end_record(&mut text);
-        // Entries have passwords.
+        // Private, because entries may contain passwords.
         let mut file = private::options().append(true).open(&self.path)?;
         file.write_all(&text)
     }

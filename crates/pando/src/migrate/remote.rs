@@ -11,20 +11,20 @@ use protocol::{
 use std::io;
 use std::time::Duration;
 
-/// Octets taken from the socket at once.
+/// Octets read from the socket at once.
 const READ_BYTES: usize = 256 << 10;
-/// Longer messages end the connection: a group of millions of members fits.
+/// Maximum length of a message in bytes: a group of millions of members fits.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
-/// How long a single answer may take where the old server has nothing to do for it.
+/// Maximum time for a response that needs no work of the old server.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// The old server, and as whom it is asked.
+/// Address of the old server, and the identity to bind as.
 pub struct Old {
-    /// As it was typed.
+    /// URL as typed.
     pub url: String,
-    /// How it is reached.
+    /// How it is connected to.
     pub target: Target,
-    /// The name to bind with; empty: anonymous.
+    /// DN to bind as; empty for anonymous.
     pub bind_dn: String,
     /// Its password.
     pub password: Vec<u8>,
@@ -34,10 +34,10 @@ pub struct Old {
 pub struct Remote {
     transport: Box<dyn Transport>,
     url: String,
-    /// As whom it is bound.
+    /// DN bound as.
     pub who: String,
     input: Vec<u8>,
-    /// Where the first message not yet taken begins.
+    /// Offset of the first message not taken yet.
     taken: usize,
     last_id: MessageId,
 }
@@ -109,7 +109,7 @@ impl Remote {
         }
     }
 
-    /// The next message; `None` when there is none within the time given.
+    /// The next message; `None` if none arrives in the given time.
     pub fn next(&mut self, patience: Duration) -> Result<Option<&[u8]>, Trouble> {
         let length = loop {
             match self.whole()? {
@@ -123,7 +123,7 @@ impl Remote {
         Ok(self.input.get(start..start + length))
     }
 
-    /// Whether a message is here already.
+    /// Whether a message has been received.
     pub fn has_message(&self) -> bool {
         matches!(self.whole(), Ok(Some(_)))
     }
@@ -134,7 +134,7 @@ impl Remote {
             .map_err(|error| Trouble::refused(format!("{}: no LDAP message: {error}", self.url)))
     }
 
-    /// False when nothing came in time.
+    /// Reads more bytes; false if none arrive in time.
     fn read_more(&mut self, patience: Duration) -> Result<bool, Trouble> {
         self.input.drain(..self.taken);
         self.taken = 0;
@@ -167,7 +167,7 @@ impl Remote {
         Trouble::Lost(format!("{}: {error}", self.url))
     }
 
-    /// A message that must come soon.
+    /// Waits for a response that must come soon.
     fn answer(&mut self) -> Result<Vec<u8>, Trouble> {
         match self.next(ANSWER_PATIENCE)? {
             Some(message) => Ok(message.to_vec()),
@@ -189,7 +189,7 @@ impl Remote {
         }
     }
 
-    /// A few entries, and how the search for them ended.
+    /// A few entries, and the result of the search.
     pub fn search(
         &mut self,
         request: &SearchRequest<'_>,
@@ -214,13 +214,13 @@ impl Remote {
         }
     }
 
-    /// What came is no response.
+    /// The error for bytes that are no response.
     pub fn broken(&self, error: &dyn std::fmt::Display) -> Trouble {
         Trouble::refused(format!("{}: no correct response: {error}", self.url))
     }
 }
 
-/// A search for everything.
+/// A search request for all entries.
 pub fn everything<'a>(base: &'a str, scope: Scope, attributes: &[&'a str]) -> SearchRequest<'a> {
     SearchRequest {
         base,

@@ -1,6 +1,6 @@
-//! Where a migration stands, kept in the node's folder as LDIF: one record for each base, with the
-//! cookie of what has been applied. It is written after what it describes is durable, so applying
-//! from it again loses nothing.
+//! State of a migration, stored in the node's folder as LDIF: one record for each base, with the
+//! cookie of the last applied change. It is written after those changes are durable, so continuing
+//! from it loses none.
 
 use super::remote::Old;
 use crate::report::Problem;
@@ -10,22 +10,22 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// Its name in the node's folder.
+/// Name of the file in the node's folder.
 const FILE: &str = "pando-migrate.ldif";
-/// What keeps a second migration out.
+/// File locked against a second migration.
 const LOCK_FILE: &str = "pando-migrate.lock";
 
-/// Where it stands.
+/// State of a migration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     /// The old server's URL.
     pub from: String,
-    /// Each base, with what the old server calls the moment up to which it is copied.
+    /// Each base with the old server's cookie up to which it is copied; `None` before the copy.
     pub bases: Vec<(String, Option<Vec<u8>>)>,
 }
 
 impl State {
-    /// A migration that begins.
+    /// The state of a new migration.
     pub fn new(old: &Old, bases: &[String]) -> State {
         State {
             from: old.url.clone(),
@@ -33,7 +33,7 @@ impl State {
         }
     }
 
-    /// What is in the folder; `None` when no migration has begun.
+    /// The state in a folder; `None` if no migration has begun.
     pub fn load(dir: &Path) -> Result<Option<State>, Problem> {
         let path = path(dir);
         let text = match std::fs::read(&path) {
@@ -48,7 +48,7 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Writes it, durably.
+    /// Writes and syncs the state.
     pub fn save(&self, dir: &Path) -> Result<(), Problem> {
         let path = path(dir);
         let partial = dir.join(format!("{FILE}.partial"));
@@ -62,7 +62,7 @@ impl State {
         written.map_err(|error| Problem::file(&path, error))
     }
 
-    /// Sets the cookie of a base; true when that changes anything.
+    /// Sets the cookie of a base; returns whether that changes anything.
     pub fn set_cookie(&mut self, base: &str, cookie: Option<Vec<u8>>) -> bool {
         match self.bases.iter_mut().find(|(it, _)| it == base) {
             Some((_, known)) if *known == cookie => false,
@@ -111,12 +111,12 @@ fn parse(text: &[u8]) -> Result<State, String> {
     Ok(state)
 }
 
-/// The file in a node's folder.
+/// Path of the file in a node's folder.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }
 
-/// Keeps other migrations away from the folder until dropped.
+/// Locks the folder against other migrations until dropped.
 pub fn lock(dir: &Path) -> Result<File, Problem> {
     let path = dir.join(LOCK_FILE);
     let file = private::create(&path).map_err(|error| Problem::file(&path, error))?;

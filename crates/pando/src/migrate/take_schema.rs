@@ -1,4 +1,4 @@
-//! The old server's attribute types and object classes that the node does not have.
+//! Takes over attribute types and object classes of the old server that the node lacks.
 
 use super::entry::Entry;
 use super::remote::Remote;
@@ -12,24 +12,26 @@ use protocol::counted;
 use schema::{Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition};
 use std::collections::HashSet;
 
-/// What the node calls the definitions that were taken over.
+/// Name of the node's entry for these definitions.
 const FILE: &str = "migrated";
-/// Definitions of slapd's own: its configuration and the class of its root DSE.
+/// OID prefixes of slapd's own definitions: its configuration and the class of its root DSE.
 const OF_SLAPD: [&str; 2] = ["1.3.6.1.4.1.4203.1.12.", "1.3.6.1.4.1.4203.1.4.1"];
-/// Names listed in one line of output.
+/// Maximum number of names in one line of output.
 const NAMES_SHOWN: usize = 12;
 
-/// What came of it.
+/// Result of taking over definitions.
 pub struct Taken {
-    /// The node's schema, as it is now.
+    /// The node's schema afterwards.
     pub schema: Schema,
-    /// Names in lower case of the old server's operational attributes.
+    /// Lower-case names of the old server's operational attributes.
     pub operational: HashSet<String>,
-    /// Attribute types that came with this run, by name, that look like secrets and are not.
+    /// Names of attribute types taken over in this run that look like secrets and are not marked as
+    /// such.
     pub look_alikes: Vec<String>,
 }
 
-/// Takes over what is missing and says so; `loud`: also what is not, which stays so the next time.
+/// Takes over missing definitions and prints their names; with `loud`, also of definitions that
+/// cannot be taken over, which are printed once.
 pub fn take_over(
     remote: &mut Remote,
     subschema: &str,
@@ -66,7 +68,7 @@ pub fn take_over(
     })
 }
 
-/// The definitions of a subschema; what is none is said and left out.
+/// The definitions of a subschema; malformed ones are printed and left out.
 fn definitions(entry: &Entry, loud: bool) -> Vec<Definition> {
     let mut all = Vec::new();
     for (name, values) in &entry.attributes {
@@ -87,7 +89,7 @@ fn definitions(entry: &Entry, loud: bool) -> Vec<Definition> {
     all
 }
 
-/// Whether the node should have it and may not.
+/// Whether a definition is missing and can be taken over.
 fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     let oid = definition.identifier();
     let operates = matches!(definition, Definition::AttributeType(it)
@@ -104,7 +106,7 @@ fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     let label = definition.label();
     let configures =
         OF_SLAPD.iter().any(|it| oid.starts_with(it)) || label.to_lowercase().starts_with("olc");
-    // What an operational attribute is for, each server knows for itself.
+    // Operational attributes have their meaning on their own server only.
     if of_the_server || configures || (operates && known(&oid)) {
         return false;
     }
@@ -120,7 +122,7 @@ fn is_missing(here: &Schema, definition: &Definition, loud: bool) -> bool {
     true
 }
 
-/// Adds what can be added, whatever the order, and says what cannot.
+/// Adds as many definitions as possible, in any order, and prints those that cannot be added.
 fn extend(here: Schema, missing: Vec<Definition>, loud: bool) -> (Schema, Vec<Definition>) {
     let labels: Vec<String> = missing.iter().map(Definition::label).collect();
     let accepted = accept(here, missing);
@@ -155,7 +157,7 @@ fn extend(here: Schema, missing: Vec<Definition>, loud: bool) -> (Schema, Vec<De
     (accepted.schema, all.collect())
 }
 
-/// Says that values of a type cannot be checked here.
+/// Warns if values of a type cannot be checked here.
 fn say_if_weaker(definition: &Definition) {
     let Definition::AttributeType(it) = definition else {
         return;
@@ -172,13 +174,13 @@ fn say_if_weaker(definition: &Definition) {
     }
 }
 
-/// What the definitions of one kind are called.
+/// Names of the definitions of one kind.
 fn of_kind(taken: &[Definition], kind: DefinitionKind) -> Vec<String> {
     let chosen = taken.iter().filter(|it| it.kind() == kind);
     chosen.map(Definition::label).collect()
 }
 
-/// Names definitions, and what was done with them.
+/// Prints the names of definitions and the action.
 fn say(noun: &str, done: &str, names: &[String]) {
     if names.is_empty() {
         return;
@@ -195,7 +197,7 @@ fn say(noun: &str, done: &str, names: &[String]) {
     ));
 }
 
-/// Writes the definitions into the node's configuration.
+/// Writes the definitions to the node's configuration.
 fn store(channel: &mut Channel, taken: &[Definition]) -> Result<(), Problem> {
     let taken: Vec<&Definition> = taken.iter().collect();
     Kept::add(channel, FILE, &taken)

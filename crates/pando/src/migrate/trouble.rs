@@ -1,36 +1,36 @@
-//! Why a migration cannot go on at this moment, and what the old server's refusals mean to an
-//! operator.
+//! Reasons why a migration cannot continue at present, and explanations of the old server's
+//! refusals.
 
 use crate::report::Problem;
 use protocol::{LdapResult, ResultCode};
 
-/// Why it cannot go on.
+/// Reason why a migration cannot continue at present.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The old server is out of reach: it may come back.
+    /// The old server is unreachable, perhaps temporarily.
     Lost(String),
-    /// The node here is out of reach: it may come back.
+    /// The node is unreachable, perhaps temporarily.
     Here(String),
-    /// The node does not know a definition: the old server may have a new one.
+    /// The node lacks a definition, which the old server may have got meanwhile.
     Schema,
-    /// Nothing that waiting mends.
+    /// A problem that waiting does not solve.
     Refused(Problem),
-    /// Whoever asked for it wants it no more.
+    /// The operator interrupted the migration.
     Stopped,
 }
 
 impl Trouble {
-    /// Nothing that waiting mends.
+    /// A problem that waiting does not solve.
     pub fn refused(text: impl std::fmt::Display) -> Trouble {
         Trouble::Refused(Problem::failed(text))
     }
 
-    /// A channel's problem.
+    /// The trouble for a channel's problem.
     pub fn here(problem: Problem) -> Trouble {
         Trouble::Here(problem.text().to_owned())
     }
 
-    /// As a command's end.
+    /// The problem with which the command ends.
     pub fn into_problem(self) -> Problem {
         match self {
             Trouble::Lost(text) | Trouble::Here(text) => Problem::Failed(text),
@@ -41,14 +41,14 @@ impl Trouble {
     }
 }
 
-/// How to give a slapd the overlay.
+/// Advice for enabling the overlay in slapd.
 pub const NO_SYNC: &str = "the old server offers no content synchronisation; enable it with \
     `moduleload syncprov` and, behind the database, `overlay syncprov` in slapd.conf, or an entry \
     olcOverlay=syncprov with objectClass olcSyncProvConfig below the database in cn=config; or \
     copy without following: --plain";
 
-/// What a search of the old server ended with, as a person must hear it. `who` is the name this
-/// program binds with there.
+/// Explains the result of a search on the old server to the operator. `who` is the name bound as
+/// there.
 pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
     let name = result.code.name();
     let said = match result.diagnostic.as_str() {
@@ -68,7 +68,7 @@ pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
         ResultCode::NO_SUCH_OBJECT => format!(
             "{base}: {name}{said}: the old server has no such entry, or does not show it to {who}"
         ),
-        // What slapd says to a cookie from its own future: it has been restored from a backup.
+        // slapd's answer to a cookie from its future: it has been restored from a backup.
         ResultCode::UNWILLING_TO_PERFORM if result.diagnostic.contains("newer") => format!(
             "{base}: {name}{said}: the old server is older than what was copied from it; begin \
              again with a new node"

@@ -1,26 +1,26 @@
-//! Which definitions a schema takes, in whatever order they are given.
+//! Selects the definitions that a schema accepts, in any order.
 
 use schema::{AttributeTypeDefinition, Definition, Schema, SchemaError};
 
-/// What became of definitions.
+/// Result of adding definitions.
 pub struct Accepted {
-    /// The schema with all of them that it takes.
+    /// The schema with all accepted definitions.
     pub schema: Schema,
-    /// Those that say something new, in an order in which each stands behind those it names.
+    /// Definitions with something new, each after those it refers to.
     pub taken: Vec<Taken>,
-    /// Places among the given ones of those that the schema does not take, and the reasons.
+    /// Indexes of the definitions that are not accepted, and the reasons.
     pub refused: Vec<(usize, SchemaError)>,
 }
 
-/// A definition that says something new.
+/// A definition with something new.
 pub struct Taken {
-    /// Its place among the given ones.
+    /// Its index among the given ones.
     pub place: usize,
-    /// The definition as it is taken.
+    /// The definition as accepted.
     pub definition: Definition,
-    /// Whether it widens a definition that was there.
+    /// Whether it extends an existing definition.
     pub widens: bool,
-    /// The matching rules that nobody here knows, without which it is taken, with their roles.
+    /// Unknown matching rules that were left out, with their roles.
     pub without: Vec<(&'static str, String)>,
 }
 
@@ -76,10 +76,10 @@ pub fn is_known(schema: &Schema, definition: &Definition) -> bool {
 
 type Extended = (Schema, Definition, Vec<(&'static str, String)>);
 
-/// The schema with one more definition, without the matching rules that nobody here knows.
+/// The schema with one more definition, without its unknown matching rules.
 fn extended(schema: &Schema, mut definition: Definition) -> Result<Extended, SchemaError> {
     let mut without = Vec::new();
-    // Three rules of a type can be unknown, each is found on its own.
+    // A type may have three unknown rules, which are found one by one.
     loop {
         match schema.extended(std::slice::from_ref(&definition)) {
             Ok(larger) => return Ok((larger, definition, without)),

@@ -1,7 +1,7 @@
-//! `pando schema add` and `check`: the definitions of files, each judged for itself.
+//! `pando schema add` and `check`: adds the definitions of files, each judged separately.
 //!
-//! An entry below `cn=schema,cn=config` keeps what a file said that was new. A file of the same
-//! name replaces what it said before, and leaves the rest.
+//! An entry below `cn=schema,cn=config` holds the new definitions of a file. Another file of that
+//! name replaces definitions in it that it changes, and leaves the others.
 
 use super::accept::{Accepted, Taken, accept};
 use super::{Kept, published};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// A file that was read.
 struct Source {
     path: PathBuf,
-    /// The name under which the directory keeps its definitions.
+    /// Name of the entry for its definitions.
     name: String,
-    /// Definitions in it that say nothing new.
+    /// Number of definitions without anything new.
     known: usize,
     added: usize,
     widened: usize,
@@ -30,15 +30,15 @@ struct Candidate {
     definition: Definition,
 }
 
-/// The files with their attribute types and object classes, and whether something in them is no
-/// definition, which is said.
+/// The attribute types and object classes of the files, and whether some text was no definition,
+/// which has been printed.
 struct Input {
     sources: Vec<Source>,
     candidates: Vec<Candidate>,
     is_damaged: bool,
 }
 
-/// Says what the standard schema would take of the files.
+/// Prints which definitions of the files the standard schema would accept.
 pub fn check(files: &[PathBuf]) -> Result<(), Problem> {
     let mut input = read(files)?;
     let definitions = input.candidates.iter().map(|it| it.definition.clone());
@@ -51,7 +51,7 @@ pub fn check(files: &[PathBuf]) -> Result<(), Problem> {
     finish(refused)
 }
 
-/// Adds what the node's schema takes of the files; with `strict`, nothing if it does not take all.
+/// Adds the definitions that the node's schema accepts; with `strict`, none unless it accepts all.
 pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
     let mut input = read(files)?;
     let mut channel = Channel::open(dir)?;
@@ -61,7 +61,7 @@ pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
         let kept = Kept::read(&mut channel, &input.sources[at].name)?;
         let changed = input.take_changed(at, &kept);
         for (_, definition) in &changed {
-            // What entries and other files say against it, the server says.
+            // Conflicts with entries and with other files are reported by the server.
             if let Ok((larger, _)) = schema.extended_keeping(std::slice::from_ref(definition)) {
                 schema = larger;
             }
@@ -112,7 +112,7 @@ fn read(files: &[PathBuf]) -> Result<Input, Problem> {
     };
     for path in files {
         let text = std::fs::read(path).map_err(|error| Problem::file(path, error))?;
-        // Comments of old files are in Latin-1.
+        // Comments in old files are in Latin-1.
         let text = String::from_utf8_lossy(&text);
         let name = path.file_stem().unwrap_or_default();
         let (source, before) = (input.sources.len(), input.candidates.len());
@@ -167,8 +167,8 @@ impl Input {
         self.candidates[taken.place].source
     }
 
-    /// Takes out the definitions that the directory keeps from this file already. Those that the
-    /// file words otherwise now are returned, each with the text that it replaces.
+    /// Removes definitions that are already stored for this file. Returns those whose text differs
+    /// now, each with the stored text.
     fn take_changed(&mut self, source: usize, kept: &Kept) -> Vec<(String, Definition)> {
         let mut changed: Vec<(String, Definition)> = Vec::new();
         let mut known = 0;
@@ -182,7 +182,7 @@ impl Input {
                 known += 1;
                 return false;
             }
-            // A file that says two things of one OID is judged like two files.
+            // A file with two definitions of one OID is judged like two files.
             let first = !changed.iter().any(|(it, _)| it == text);
             if first {
                 changed.push((text.clone(), without_unknown_rules(definition)));
@@ -193,8 +193,8 @@ impl Input {
         changed
     }
 
-    /// Says which definitions are not taken, or taken without a rule; whether there are any of the
-    /// first kind.
+    /// Prints definitions that are not accepted, or accepted without a rule; returns whether there
+    /// are any of the first kind.
     fn say_refused(&self, accepted: &Accepted) -> bool {
         let place = |at: usize| {
             let candidate = &self.candidates[at];
@@ -254,7 +254,7 @@ impl Source {
     }
 }
 
-/// The definition as it is kept: without matching rules that nobody here knows.
+/// The definition as stored, without unknown matching rules.
 fn without_unknown_rules(definition: &Definition) -> Definition {
     let mut definition = definition.clone();
     if let Definition::AttributeType(it) = &mut definition {
@@ -271,7 +271,7 @@ fn without_unknown_rules(definition: &Definition) -> Definition {
 }
 
 impl Kept {
-    /// Adds definitions to those of a file; nothing if there are none.
+    /// Adds definitions to those of a file; does nothing if there are none.
     pub fn add(
         channel: &mut Channel,
         name: &str,
@@ -294,7 +294,7 @@ impl Kept {
         }
     }
 
-    /// Replaces definitions of a file, given with their texts before.
+    /// Replaces definitions of a file, given with their former texts.
     fn replace(
         channel: &mut Channel,
         name: &str,

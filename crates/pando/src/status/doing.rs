@@ -1,4 +1,4 @@
-//! What a server is doing at the moment, in words.
+//! The present activities of a server in words.
 
 use super::figures::{Figures, Shown};
 use indicatif::HumanCount;
@@ -11,11 +11,11 @@ pub fn uptime_s(figures: &Figures) -> u64 {
         .unwrap_or(0)
 }
 
-/// One text for each thing that is under way; none when the server only waits.
+/// One text for each activity; empty if the server only waits.
 pub fn now(figures: &Figures) -> Vec<String> {
     let mut texts = Vec::new();
     for (name, what) in [("Bind", "logins"), ("Search", "searches")] {
-        // The search that asks is not meant.
+        // Except the search that reads this entry.
         let own = u64::from(name == "Search");
         let count = under_way(figures.at(&format!("cn={name},cn=Operations")));
         if count > own {
@@ -64,7 +64,7 @@ fn compaction(it: &Shown) -> Option<String> {
     Some(format!("compaction: {state}{part}"))
 }
 
-/// Whether a state of a compaction is its last.
+/// Whether a compaction's state is final.
 pub fn compaction_has_ended(state: &str) -> bool {
     matches!(state, "done" | "cancelled") || state.starts_with("failed")
 }
@@ -74,7 +74,7 @@ fn under_way(it: &Shown) -> u64 {
     initiated.saturating_sub(it.number("monitorOpCompleted").unwrap_or(0))
 }
 
-/// How fast an index is built, and how long that takes.
+/// Rate of an index build, and its remaining time.
 pub fn speed(it: &Shown) -> String {
     let number = |attribute: &str| it.number(attribute);
     let (Some(done), Some(total), Some(rate)) = (

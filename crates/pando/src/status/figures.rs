@@ -1,4 +1,4 @@
-//! The figures of a server: the entries of `cn=monitor` by name.
+//! The metrics of a server: the entries of `cn=monitor` by name.
 
 use crate::channel::{Channel, refused};
 use crate::report::Problem;
@@ -7,7 +7,7 @@ use protocol::{
     SearchRequest,
 };
 
-/// The base of the monitor, behind every name.
+/// Base of the monitor, the end of every name.
 const BASE: &str = "cn=monitor";
 
 /// All entries of the monitor.
@@ -16,7 +16,7 @@ pub struct Figures {
     entries: Vec<Shown>,
 }
 
-/// One of them.
+/// One entry.
 #[derive(Debug, Default)]
 pub struct Shown {
     /// The name without the base: `cn=Bind,cn=Operations`.
@@ -32,24 +32,24 @@ impl Shown {
         found.map_or(&[], |(_, values)| values)
     }
 
-    /// The first value of an attribute, or nothing.
+    /// The first value of an attribute; empty if there is none.
     pub fn text(&self, attribute: &str) -> &str {
         self.texts(attribute).first().map_or("", String::as_str)
     }
 
-    /// The number in an attribute, if there is one.
+    /// The number in an attribute; `None` if there is none.
     pub fn number(&self, attribute: &str) -> Option<u64> {
         self.text(attribute).parse().ok()
     }
 }
 
 impl Figures {
-    /// Asks a server for everything.
+    /// Reads all entries from a server.
     pub fn ask(channel: &mut Channel) -> Result<Figures, Problem> {
         Figures::ask_for(channel, BASE)
     }
 
-    /// Asks a server for one entry and what is below it.
+    /// Reads one entry and those below it from a server.
     pub fn ask_for(channel: &mut Channel, base: &str) -> Result<Figures, Problem> {
         let answers = channel.call(&Request::Search(SearchRequest {
             base,

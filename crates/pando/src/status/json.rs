@@ -1,10 +1,10 @@
-//! The figures as JSON. The names are part of the program's interface: they stay.
+//! The metrics as JSON. The names are an interface of the program and never change.
 
 use super::doing;
 use super::figures::{Figures, Shown};
 use serde_json::{Map, Value, json};
 
-/// The figures of a server.
+/// The metrics of a server.
 pub fn of(figures: &Figures) -> Map<String, Value> {
     let root = figures.at("");
     let mut all = Map::new();
@@ -76,7 +76,7 @@ fn database(it: &Shown) -> Value {
     })
 }
 
-/// The last one since the start; null if there was none.
+/// The last compaction since the start; null if there was none.
 fn compaction(it: &Shown) -> Value {
     match it.texts("pandoCompactionState").first() {
         None => Value::Null,
@@ -91,7 +91,7 @@ fn compaction(it: &Shown) -> Value {
     }
 }
 
-/// The reading of everything in search of damage.
+/// The progress of reading everything in search of damage.
 fn scrub(it: &Shown) -> Value {
     json!({
         "state": it.text("pandoScrubState"),

@@ -1,5 +1,5 @@
-//! What the folder of a node tells that nobody serves. Nothing is changed: a folder that was left
-//! by a crash stays as it is.
+//! The state of a node that is not served, read from its folder. Nothing is changed: after a crash
+//! the folder stays as it is.
 
 use super::text::line;
 use crate::report::Problem;
@@ -9,17 +9,17 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use store::{Error, IndexState, Store, Usage};
 
-/// What was found.
+/// Result of examining a folder.
 pub enum Found {
-    /// The database, closed in order.
+    /// A database that was closed properly.
     Database(Box<Database>),
-    /// The process that had it was not stopped in order.
+    /// A database whose process was not stopped properly.
     Unrecovered,
-    /// A process has it that does not serve: an import, for example, or a server that starts.
+    /// Locked by a process that does not serve, such as an import or a server that starts.
     Used { process: Option<u32> },
 }
 
-/// What the database tells.
+/// State read from a database.
 pub struct Database {
     entries: u64,
     position: u64,
@@ -28,7 +28,7 @@ pub struct Database {
     indexes: Vec<IndexState>,
 }
 
-/// Looks at the data folder of a node.
+/// Examines the data folder of a node.
 pub fn look(data: &Path) -> Result<Found, Problem> {
     let store = match Store::read_only(data, false) {
         Ok(store) => store,
@@ -55,7 +55,7 @@ fn database(store: &Store) -> Result<Database, Error> {
 }
 
 impl Found {
-    /// For programs.
+    /// The state as JSON.
     pub fn json(&self) -> Map<String, Value> {
         let mut all = Map::new();
         let mut put = |name: &str, value: Value| drop(all.insert(name.to_owned(), value));
@@ -79,7 +79,7 @@ impl Found {
         all
     }
 
-    /// For people.
+    /// The state as lines of text.
     pub fn lines(&self, dir: &Path) -> Vec<String> {
         let dir = dir.display();
         match self {
@@ -122,7 +122,7 @@ impl Found {
     }
 }
 
-/// The attributes of indexes that are not ready.
+/// Attributes whose indexes are not ready.
 fn unfinished(indexes: &[IndexState]) -> Vec<&str> {
     let open = |it: &&IndexState| !(it.building | it.pending | it.dropping).is_empty();
     let open = indexes.iter().filter(open);

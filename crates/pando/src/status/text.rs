@@ -1,11 +1,11 @@
-//! The figures for people.
+//! The metrics as text.
 
 use super::doing;
 use super::figures::{Figures, Shown};
 use indicatif::{HumanBytes, HumanCount};
 use protocol::counted;
 
-/// The figures of a server, line by line.
+/// The metrics of a server as lines.
 pub fn of(figures: &Figures) -> Vec<String> {
     let mut lines = vec![heading(figures)];
     lines.push(match doing::now(figures).as_slice() {
@@ -34,7 +34,7 @@ pub fn of(figures: &Figures) -> Vec<String> {
     lines
 }
 
-/// One line with what it is about in front.
+/// One line with its heading.
 pub fn line(about: &str, text: &str) -> String {
     format!("{about:<12} {text}")
 }
@@ -47,7 +47,7 @@ fn heading(figures: &Figures) -> String {
     line("serves", &format!("{version}, since {since}, for {uptime}"))
 }
 
-/// A generalized time in whole seconds as people write it.
+/// A generalized time as people write it, in whole seconds; `None` if it is malformed.
 fn moment(time: &str) -> Option<String> {
     let part = |from: usize, to: usize| time.get(from..to);
     Some(format!(
@@ -98,7 +98,7 @@ fn connections(figures: &Figures) -> Vec<String> {
     lines
 }
 
-/// Kinds of operations that were not asked for are left out.
+/// Lines about operations; kinds without any are left out.
 fn operations(figures: &Figures) -> Vec<String> {
     let all = figures.at("cn=Operations");
     let completed = all.number("monitorOpCompleted").unwrap_or(0);
@@ -126,7 +126,7 @@ fn database(it: &Shown) -> String {
     line("database", &text)
 }
 
-/// Damage that was met, and how far everything is read in search of it.
+/// Lines about damage found, and about the progress of searching for it.
 fn damage(figures: &Figures) -> Vec<String> {
     let scrub = figures.at("cn=Scrub");
     let met = figures.at("cn=Database").number("pandoDamagedEntries");
@@ -152,7 +152,7 @@ fn damage(figures: &Figures) -> Vec<String> {
     lines
 }
 
-/// The last compaction since the start, if there was one.
+/// A line about the last compaction since the start; `None` if there was none.
 fn compaction(it: &Shown) -> Option<String> {
     let state = it.texts("pandoCompactionState").first()?;
     let text = match it.number("pandoCompactionAfter") {

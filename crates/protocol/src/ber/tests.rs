@@ -124,7 +124,7 @@ fn nested_lengths_are_patched_at_every_size() {
         put_octets(&mut direct, SEQUENCE, &content);
         assert!(nested == direct, "{size}");
         assert_eq!(nested.len(), 3 + header_length(size) + size);
-        // The same in the place of three reserved octets, as entries do it.
+        // Length patched into three reserved octets, as entries do it.
         let mut reserved = vec![1, 2, 3, SEQUENCE, 0, 0, 0];
         reserved.extend_from_slice(&content);
         patch_length(&mut reserved, 7, 3);

@@ -1,34 +1,34 @@
-//! Account usability: whether the account of an entry can be used (Sun Directory Server).
+//! Account usability control (Sun Directory Server): whether the account of an entry can be used.
 //!
 //! The request control has no value.
 
 use crate::ber::{Reader, put_boolean, put_integer, put_nested};
 use crate::error::{Component, DecodeError};
 
-/// The value of the control at each entry.
+/// Value of the response control of each entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountUsability {
-    /// It can be used.
+    /// The account can be used.
     Usable {
         /// Seconds until the password expires; -1 when it never does.
         expires_in_s: i32,
     },
-    /// It cannot.
+    /// The account cannot be used.
     Unusable(AccountTrouble),
 }
 
-/// Why an account cannot be used: `MORE_INFO`.
+/// Reasons why an account cannot be used: `MORE_INFO`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AccountTrouble {
-    /// It is locked or deactivated.
+    /// The account is locked or deactivated.
     pub inactive: bool,
     /// The password was reset and must be changed first.
     pub must_change: bool,
     /// The password has expired.
     pub expired: bool,
-    /// Binds that the expired password is still good for.
+    /// Remaining binds with the expired password.
     pub grace_binds: Option<i32>,
-    /// Seconds until the account is unlocked by itself.
+    /// Seconds until the lock ends.
     pub unlocked_in_s: Option<i32>,
 }
 

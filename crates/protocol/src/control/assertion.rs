@@ -1,13 +1,13 @@
-//! The assertion control: do this only if the entry matches a filter (RFC 4528).
+//! Assertion control (RFC 4528): carries out an operation only if the entry matches a filter.
 
 use crate::DecodeError;
 use crate::ber::Reader;
 use crate::filter::{FILTER_DEPTH_MAX, Filter};
 
-/// The condition; when it is not true the operation ends with `assertionFailed`.
+/// The assertion; if it is not true the operation ends with `assertionFailed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion<'a> {
-    /// What the target entry must match.
+    /// Filter that the target entry must match.
     pub filter: Filter<'a>,
 }
 

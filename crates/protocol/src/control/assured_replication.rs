@@ -1,8 +1,8 @@
-//! Assured replication (Ping Identity): on how many servers a write is to be before it is answered,
-//! and on how many it was.
+//! Assured replication control (Ping Identity): the number of servers on which a write must be
+//! before it is answered, and on which it was.
 //!
-//! The encoding is that of the UnboundID LDAP SDK, whose comments number `timeoutMillis` and
-//! `sendResponseImmediately` the other way round than it writes them.
+//! The encoding is that of the UnboundID LDAP SDK, whose comments swap the numbers of
+//! `timeoutMillis` and `sendResponseImmediately`.
 
 use super::sequence_of;
 use crate::DecodeError;
@@ -24,66 +24,66 @@ const REMOTE_SATISFIED: u8 = 0x84;
 const REMOTE_MESSAGE: u8 = 0x85;
 const CSN: u8 = 0x86;
 const SERVER_RESULTS: u8 = 0xA7;
-/// Of the result of one server.
+/// Identifier octet of the result code in the result of one server.
 const RESULT_CODE: u8 = 0x80;
 
-/// On which servers of the same place a write is to be.
+/// Servers of the same location on which a write must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LocalLevel {
-    /// On none but this one.
+    /// No other server.
     None = 0,
-    /// Received by another one.
+    /// Received by another server.
     ReceivedAnyServer = 1,
-    /// Processed by all that can be reached.
+    /// Processed by all reachable servers.
     ProcessedAllServers = 2,
 }
 
-/// In which other places a write is to be.
+/// Other locations in which a write must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemoteLevel {
-    /// In none.
+    /// No other location.
     None = 0,
     /// Received in one of them.
     ReceivedAnyRemoteLocation = 1,
     /// Received in each.
     ReceivedAllRemoteLocations = 2,
-    /// Processed by all servers there.
+    /// Processed by all servers in them.
     ProcessedAllRemoteServers = 3,
 }
 
-/// `AssuredReplicationRequest`: what the client asks for. What is missing is the server's choice.
+/// `AssuredReplicationRequest`: levels that the client requests. The server chooses missing ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AssuredReplicationRequest {
-    /// At least this in the same place.
+    /// Minimum level in the same location.
     pub local_min: Option<LocalLevel>,
-    /// At most this.
+    /// Maximum level in the same location.
     pub local_max: Option<LocalLevel>,
-    /// At least this elsewhere.
+    /// Minimum level in other locations.
     pub remote_min: Option<RemoteLevel>,
-    /// At most this.
+    /// Maximum level in other locations.
     pub remote_max: Option<RemoteLevel>,
-    /// The answer is not to wait for it.
+    /// Whether the response is sent without waiting.
     pub at_once: bool,
-    /// How long to wait, in milliseconds.
+    /// Maximum time to wait, in milliseconds.
     pub timeout_ms: Option<u32>,
 }
 
-/// `AssuredReplicationResponse`: what can be told of it.
+/// `AssuredReplicationResponse`: levels requested and reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AssuredReplicationResponse<'a> {
-    /// What was aimed at in the same place.
+    /// Level requested in the same location.
     pub local_level: Option<LocalLevel>,
-    /// It is known to be so.
+    /// Whether that level is known to be reached.
     pub local_satisfied: bool,
-    /// A word about it.
+    /// Explanation of `local_satisfied`.
     pub local_message: Option<&'a str>,
-    /// What was aimed at elsewhere.
+    /// Level requested in other locations.
     pub remote_level: Option<RemoteLevel>,
-    /// It is known to be so.
+    /// Whether that level is known to be reached.
     pub remote_satisfied: bool,
-    /// A word about it.
+    /// Explanation of `remote_satisfied`.
     pub remote_message: Option<&'a str>,
-    /// The change sequence number of the write.
+    /// Change sequence number of the write.
     pub csn: Option<&'a str>,
 }
 
@@ -115,7 +115,7 @@ fn unknown(number: i64) -> DecodeError {
     DecodeError::out_of_range(Component::ReplicationLevel, number)
 }
 
-/// Reads an ENUMERATED if it comes next.
+/// Reads an ENUMERATED with this tag; `None` if the next element has another.
 fn level<T>(
     parts: &mut Reader<'_>,
     tag: u8,
@@ -169,7 +169,7 @@ impl AssuredReplicationRequest {
 }
 
 impl<'a> AssuredReplicationResponse<'a> {
-    /// Decodes the control's value. What single servers said is checked, not kept.
+    /// Decodes the control's value. Results of single servers are checked and dropped.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
         let it = AssuredReplicationResponse {

@@ -1,45 +1,45 @@
-//! Dereference: attributes of the entries that an entry's values name
-//! (draft-masarati-ldap-deref-00).
+//! Dereference control (draft-masarati-ldap-deref-00): attributes of the entries that an entry's
+//! values name.
 
 use super::sequence_of;
 use crate::ber::{OCTET_STRING, PartialAttribute, SEQUENCE, put_nested, put_octets};
 use crate::error::{Component, DecodeError};
 use crate::request::{attribute_selection, put_attribute_selection};
 
-/// The most attributes accepted that are to be followed.
+/// Maximum number of attributes to follow.
 const SPECIFICATIONS_MAX: usize = 64;
 
-/// The request's value: which attributes to follow.
+/// The request's value: the attributes to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DereferenceRequest<'a> {
-    /// At least one when decoded, each for another attribute as spelled.
+    /// At least one when decoded, each for a different attribute as spelled.
     pub specifications: Vec<DereferenceSpecification<'a>>,
 }
 
 /// `DerefSpec`: one attribute to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DereferenceSpecification<'a> {
-    /// The attribute whose values name entries.
+    /// Attribute whose values name entries.
     pub attribute: &'a str,
-    /// The attributes of those entries that are wanted.
+    /// Attributes to return of those entries.
     pub wanted: Vec<&'a str>,
 }
 
 /// The response's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DereferenceResponse<'a> {
-    /// One for each value of each attribute followed.
+    /// One result for each value of each attribute followed.
     pub results: Vec<DereferenceResult<'a>>,
 }
 
-/// `DerefRes`: what one value led to.
+/// `DerefRes`: the result for one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DereferenceResult<'a> {
     /// The attribute followed.
     pub attribute: &'a str,
     /// Its value, a name.
     pub name: &'a str,
-    /// What was found at that name; empty when nothing was, or nothing may be seen.
+    /// Attributes of the named entry; empty if it has none, does not exist, or is not visible.
     pub attributes: Vec<PartialAttribute<'a>>,
 }
 

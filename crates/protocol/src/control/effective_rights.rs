@@ -1,24 +1,24 @@
-//! Get effective rights: what somebody may do with the entries of a search (Sun Directory Server,
-//! draft-ietf-ldapext-acl-model-08 §10.1).
+//! Get effective rights control (Sun Directory Server, draft-ietf-ldapext-acl-model-08 §10.1):
+//! rights of a subject on the entries of a search.
 
 use crate::ber::{OCTET_STRING, Reader, SEQUENCE, decode_text, put_nested, put_octets};
 use crate::error::DecodeError;
 use crate::request::{attribute_selection, put_attribute_selection};
 
-/// How an identity begins that a client has put into the control without any encoding.
+/// Prefix of an identity that a client has put into the control without encoding.
 const PLAIN_BEGIN: &[u8] = b"dn:";
 
 /// The request's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveRightsRequest<'a> {
-    /// Whose rights: an authorization identity (RFC 4513 §5.2.1.8), empty for anonymous.
+    /// The subject: an authorization identity (RFC 4513 §5.2.1.8), empty for anonymous.
     pub authorization_id: &'a str,
-    /// Attributes to tell of beside those of the entry.
+    /// Attributes to report besides those of the entry.
     pub attributes: Vec<&'a str>,
 }
 
 impl<'a> EffectiveRightsRequest<'a> {
-    /// Decodes the control's value. Clients of 389 Directory Server send the identity as it is.
+    /// Decodes the control's value. Clients of 389 Directory Server send the identity unencoded.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let begin = value.get(..PLAIN_BEGIN.len());
         if begin.is_some_and(|it| it.eq_ignore_ascii_case(PLAIN_BEGIN)) {

@@ -1,4 +1,4 @@
-//! Explain (of our own arc): how a search is carried out, instead of what it finds.
+//! Explain control (Pando's own): how a search is carried out, instead of the entries it finds.
 //!
 //! The request control has no value. The response control stands at the search's result:
 //!
@@ -32,45 +32,45 @@ use super::sequence_of;
 /// How a search was carried out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Explanation<'a> {
-    /// Entries looked at.
+    /// Number of entries looked at.
     pub examined: u64,
-    /// Entries compared with the filter.
+    /// Number of entries compared with the filter.
     pub tested: u64,
-    /// Entries that matched.
+    /// Number of entries that matched.
     pub matched: u64,
-    /// Time it took.
+    /// Time of the search in microseconds.
     pub microseconds: u64,
-    /// Each region that was searched.
+    /// The regions searched.
     pub regions: Vec<ExplainedRegion<'a>>,
 }
 
 /// How one region was searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExplainedRegion<'a> {
-    /// Its base.
+    /// Base of the region.
     pub base: &'a str,
-    /// How candidates are found, in words.
+    /// Plan for finding candidates, in words.
     pub plan: &'a str,
-    /// About how many there are.
+    /// Estimated number of candidates.
     pub estimate: u64,
-    /// All entries are candidates.
+    /// Whether all entries are candidates.
     pub scan: bool,
-    /// Indexes that would find fewer: an attribute type and a kind each.
+    /// Indexes that would find fewer candidates, each as attribute type and kind.
     pub advice: Vec<&'a str>,
     /// The parts of the filter.
     pub parts: Vec<ExplainedPart<'a>>,
 }
 
-/// What one part of the filter would find by itself.
+/// The search for one part of the filter by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExplainedPart<'a> {
-    /// How many filters it stands in.
+    /// Number of filters around this one.
     pub depth: u32,
     /// The part as text.
     pub filter: &'a str,
-    /// The index that answers it, in words; empty if none does.
+    /// The index that answers it, in words; empty for none.
     pub found_by: &'a str,
-    /// About how many entries that gives.
+    /// Estimated number of entries it finds.
     pub estimate: u64,
 }
 
@@ -164,7 +164,7 @@ impl ExplainedPart<'_> {
     }
 }
 
-/// A number that is not negative.
+/// A number that must not be negative.
 fn number(parts: &mut Reader<'_>) -> Result<u64, DecodeError> {
     let value = parts.integer(INTEGER)?;
     u64::try_from(value).map_err(|_| DecodeError::out_of_range(Component::Explanation, value))

@@ -1,11 +1,11 @@
-//! Matched values: of the attributes found, return only values that match (RFC 3876).
+//! Matched values control (RFC 3876): returns only matching values of the selected attributes.
 
 use super::sequence_of;
 use crate::ber::{SEQUENCE, put_nested};
 use crate::error::{Component, DecodeError};
 use crate::filter::Filter;
 
-/// The most filter items accepted.
+/// Maximum number of filter items.
 const ITEMS_MAX: usize = 1024;
 
 /// `ValuesReturnFilter` of RFC 3876 §2: a value is returned when any item matches it.

@@ -1,4 +1,5 @@
-//! Matching entry count: how many entries match instead of which (Ping Identity).
+//! Matching entry count control (Ping Identity): the number of matching entries instead of the
+//! entries.
 
 use super::sequence_of;
 use crate::ber::{
@@ -10,51 +11,51 @@ use crate::filter::{FILTER_DEPTH_MAX, Filter};
 /// `MatchingEntryCountRequest`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MatchingEntryCountRequest {
-    /// Look at up to so many candidates to get an exact count.
+    /// Maximum number of candidates to look at for an exact count.
     pub examined_max: u32,
-    /// Look at candidates even where an index gives the exact number.
+    /// Whether candidates are looked at even if an index gives the exact number.
     pub always_examine: bool,
-    /// Look at all entries where no index helps.
+    /// Whether all entries are looked at if no index helps.
     pub process_unindexed: bool,
-    /// Say in words how the count came about.
+    /// Whether the response explains the count in words.
     pub debug_information: bool,
-    /// Do not follow indexes with very many entries.
+    /// Whether indexes with very many entries are skipped.
     pub skip_exploded_indexes: bool,
-    /// Stop narrowing down when so few candidates are left and another index would be needed.
+    /// Number of candidates from which on no further index is used.
     pub fast_threshold: Option<i64>,
-    /// The same for indexes that are slow to read.
+    /// Like `fast_threshold`, for indexes that are slow to read.
     pub slow_threshold: Option<i64>,
-    /// Say more about how the count came about.
+    /// Whether the response has further fields.
     pub extended_response: bool,
 }
 
-/// How many entries match.
+/// Number of matching entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryCount {
-    /// Exactly so many, each looked at.
+    /// Exact number, from looking at each candidate.
     Examined(u32),
-    /// Exactly so many by the indexes; some of them the client may not be allowed to see.
+    /// Exact number by indexes; the client may not be allowed to see all of them.
     Unexamined(u32),
-    /// At most so many.
+    /// Upper bound.
     UpperBound(u32),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
 /// `MatchingEntryCountResponse`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchingEntryCountResponse<'a> {
-    /// How many.
+    /// The number.
     pub count: EntryCount,
-    /// How that came about, in words.
+    /// Explanation of the count, in words.
     pub debug_information: Vec<&'a str>,
-    /// An index helped.
+    /// Whether an index was used.
     pub indexed: bool,
-    /// Narrowing down was stopped early.
+    /// Whether the use of indexes was stopped early.
     pub short_circuited: Option<bool>,
-    /// The indexes answer all of the filter.
+    /// Whether indexes answer the whole filter.
     pub fully_indexed: Option<bool>,
-    /// Every candidate is in scope.
+    /// Whether every candidate is in scope.
     pub in_scope: Option<bool>,
     /// The part of the filter that indexes do not answer.
     pub remaining: Option<Filter<'a>>,

@@ -9,7 +9,7 @@ use crate::error::{Component, DecodeError};
 pub struct PagedResults<'a> {
     /// Request: entries wanted in the page, 0 to give up. Response: estimated total, 0 for unknown.
     pub size: u32,
-    /// Where to continue; empty in the first request and in the last response.
+    /// Start of the next page; empty in the first request and in the last response.
     pub cookie: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! What a password policy has to say (draft-behera-ldap-password-policy-11 §6).
+//! Password policy control (draft-behera-ldap-password-policy-11 §6).
 //!
 //! The request control has no value.
 
@@ -9,22 +9,22 @@ use crate::error::{Component, DecodeError};
 /// `PasswordPolicyResponseValue`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PasswordPolicyResponse {
-    /// What will soon matter.
+    /// A warning; `None` if there is none.
     pub warning: Option<PasswordPolicyWarning>,
-    /// What is wrong.
+    /// An error; `None` if there is none.
     pub error: Option<PasswordPolicyError>,
 }
 
-/// What will soon matter.
+/// Warning of a password policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordPolicyWarning {
     /// Seconds until the password expires.
     TimeBeforeExpiration(u32),
-    /// Binds that the expired password is still good for.
+    /// Remaining binds with the expired password.
     GraceAuthenticationsRemaining(u32),
 }
 
-/// What is wrong.
+/// Error of a password policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordPolicyError {
     /// The password has expired.

@@ -7,38 +7,38 @@ use crate::ber::{
 };
 use crate::error::{Component, DecodeError};
 
-/// `PersistentSearch`: stay and tell about changes.
+/// `PersistentSearch`: continues the search with changed entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PersistentSearch {
     /// Which changes, as a sum of the numbers of [`ChangeType`]: 1 to 15.
     pub change_types: u8,
-    /// Leave out the entries there are at the start.
+    /// Whether the present entries are left out.
     pub changes_only: bool,
     /// Send an [`EntryChangeNotification`] with each changed entry.
     pub return_entry_changes: bool,
 }
 
-/// What happened to an entry.
+/// Kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeType {
-    /// It was added.
+    /// The entry was added.
     Add = 1,
-    /// It was deleted.
+    /// The entry was deleted.
     Delete = 2,
-    /// Its attributes changed.
+    /// Attributes of the entry were changed.
     Modify = 4,
-    /// Its name changed.
+    /// The entry was renamed.
     ModifyDn = 8,
 }
 
-/// `EntryChangeNotification`: why this entry is sent.
+/// `EntryChangeNotification`: the change for which an entry is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryChangeNotification<'a> {
-    /// What happened.
+    /// Kind of the change.
     pub change_type: ChangeType,
     /// The name before a rename.
     pub previous_dn: Option<&'a str>,
-    /// The change's number in the server's log, if it has one.
+    /// Number of the change in the server's log, if it has one.
     pub change_number: Option<i64>,
 }
 

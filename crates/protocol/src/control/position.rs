@@ -1,5 +1,5 @@
-//! Position (of our own arc): where a state stands in the order of all writes, so that a client
-//! reads what it wrote on whichever server.
+//! Position control (Pando's own): a position in the order of all writes, so that a client reads
+//! its own writes on any server.
 
 use super::sequence_of;
 use crate::DecodeError;
@@ -11,9 +11,9 @@ use crate::error::{Component, saturated};
 /// Clients keep the octets as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Which order of writes it is a place in: the same on all servers of a directory.
+    /// Identifier of the order, equal on all servers of a directory.
     pub log: [u8; 16],
-    /// The place.
+    /// The position.
     pub position: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Proxied authorization: do this as somebody else (RFC 4370).
+//! Proxied authorization control (RFC 4370): carries out an operation as another subject.
 
 use crate::DecodeError;
 use crate::ber::decode_text;
 
-/// Whose rights decide.
+/// The subject whose rights decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxiedAuthorization<'a> {
     /// An authzId (RFC 4513 §5.2.1.8), `dn:…` or `u:…`; empty for anonymous.

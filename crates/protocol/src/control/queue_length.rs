@@ -1,4 +1,4 @@
-//! Queue length: how many responses the client is going to wait for together (a control of ours).
+//! Queue length control (Pando's own): number of responses that a client waits for together.
 
 use super::sequence_of;
 use crate::DecodeError;
@@ -12,9 +12,9 @@ const MAX_DELAY: u8 = 0x80;
 /// maxDelay [0] INTEGER (0 .. maxInt) OPTIONAL }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLength {
-    /// Results expected from this request on, its own included; 0: send each as it is ready.
+    /// Number of results expected from this request on, its own included; 0 to send each at once.
     pub responses: u32,
-    /// The longest that a response may be held back for others, in microseconds.
+    /// Maximum time for which a response may be held back, in microseconds.
     pub delay_us_max: Option<u32>,
 }
 

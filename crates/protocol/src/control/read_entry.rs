@@ -1,4 +1,4 @@
-//! Pre-read and post-read: the entry as it was before, or is after, an update (RFC 4527).
+//! Pre-read and post-read controls (RFC 4527): the entry before and after an update.
 
 use super::sequence_of;
 use crate::DecodeError;
@@ -9,7 +9,7 @@ use crate::ber::{
 use crate::request::{attribute_selection, put_attribute_selection};
 use crate::response::{entry_parts, tag};
 
-/// Which attributes to return.
+/// Attributes to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadEntryRequest<'a> {
     /// Attribute descriptions as in a search; empty asks for all user attributes.
@@ -21,7 +21,7 @@ pub struct ReadEntryRequest<'a> {
 pub struct ReadEntryResponse<'a> {
     /// The entry's name.
     pub name: &'a str,
-    /// Its attributes, as far as asked for and allowed.
+    /// Its attributes, as far as selected and visible.
     pub attributes: Vec<PartialAttribute<'a>>,
 }
 
@@ -41,8 +41,8 @@ impl<'a> ReadEntryRequest<'a> {
 }
 
 impl<'a> ReadEntryResponse<'a> {
-    /// Decodes the response control's value; a plain SEQUENCE is accepted too, which some servers
-    /// send in place of the operation's tag.
+    /// Decodes the response control's value; also accepts a plain SEQUENCE instead of the
+    /// operation's tag, which some servers send.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut outer = Reader::new(value);
         let mut parts = if outer.peek_tag() == Some(SEQUENCE) {

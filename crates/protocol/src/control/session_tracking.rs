@@ -1,22 +1,22 @@
-//! Session tracking: whose doing an operation is, for the log (draft-wahl-ldap-session-03).
+//! Session tracking control (draft-wahl-ldap-session-03): the client's session, for the log.
 
 use super::sequence_of;
 use crate::ber::{OCTET_STRING, SEQUENCE, put_nested, put_octets};
 use crate::error::{Component, DecodeError};
 
-/// The most octets of `sessionSourceIp`.
+/// Maximum length of `sessionSourceIp` in octets.
 const ADDRESS_BYTES_MAX: usize = 128;
-/// The most octets of `sessionSourceName`, and of the identifier here: a log line is no store.
+/// Maximum length of `sessionSourceName`, and of the identifier, in octets.
 const TEXT_BYTES_MAX: usize = 65_536;
 
 /// `SessionIdentifierControlValue`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionTracking<'a> {
-    /// The address of the component that made the identifier; empty when not known.
+    /// Address of the component that assigned the identifier; empty if unknown.
     pub source_address: &'a str,
-    /// Its name; empty when not known.
+    /// Name of that component; empty if unknown.
     pub source_name: &'a str,
-    /// The OID of the format that name and identifier have.
+    /// OID of the format of name and identifier.
     pub format: &'a str,
     /// The identifier of the session.
     pub identifier: &'a str,

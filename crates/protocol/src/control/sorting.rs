@@ -8,7 +8,7 @@ use crate::error::{Component, DecodeError};
 use crate::response::result_code;
 use crate::result_code::ResultCode;
 
-/// The most sort keys accepted.
+/// Maximum number of sort keys.
 pub const SORT_KEYS_MAX: usize = 64;
 
 /// `SortKeyList` of RFC 2891 §1.1.
@@ -18,23 +18,23 @@ pub struct SortRequest<'a> {
     pub keys: Vec<SortKey<'a>>,
 }
 
-/// What one level of sorting goes by.
+/// One sort key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey<'a> {
     /// The attribute description.
     pub attribute: &'a str,
-    /// The ordering rule; without it the attribute's own.
+    /// OID or name of the ordering rule; `None` for the attribute's own.
     pub ordering_rule: Option<&'a str>,
-    /// Greatest first.
+    /// Whether the greatest value comes first.
     pub reverse: bool,
 }
 
 /// `SortResult` of RFC 2891 §1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortResponse<'a> {
-    /// How the sorting ended.
+    /// Result of sorting.
     pub code: ResultCode,
-    /// The first key that was at fault, if one was.
+    /// The first sort key with an error, if any.
     pub attribute: Option<&'a str>,
 }
 

@@ -1,9 +1,9 @@
-//! Subentries: see subentries instead of entries in a search (RFC 3672 §3).
+//! Subentries control (RFC 3672 §3): a search returns subentries instead of entries.
 
 use crate::DecodeError;
 use crate::ber::{BOOLEAN, Reader, put_boolean};
 
-/// Which of the two kinds a search sees.
+/// Kind of entries that a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subentries {
     /// True: subentries and no entries. False: entries and no subentries.

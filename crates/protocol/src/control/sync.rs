@@ -10,35 +10,35 @@ use crate::error::{Component, DecodeError, saturated};
 /// `syncRequestValue` (RFC 4533 §2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncRequest<'a> {
-    /// Whether to stay for changes.
+    /// Whether the search continues with changes.
     pub mode: SyncMode,
-    /// What the client has, as the server described it last.
+    /// State of the client's copy, as an earlier cookie of the server.
     pub cookie: Option<&'a [u8]>,
-    /// The client would rather start afresh than be told `e-syncRefreshRequired`.
+    /// Whether the client prefers the whole content to the result `e-syncRefreshRequired`.
     pub reload_hint: bool,
 }
 
-/// How long a synchronisation lasts.
+/// Duration of a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncMode {
-    /// Until the client has what there is.
+    /// Until the client's copy is up to date.
     RefreshOnly = 1,
-    /// Until abandoned: changes follow as they happen.
+    /// Until abandoned; changes follow as they happen.
     RefreshAndPersist = 3,
 }
 
 /// `syncStateValue` (RFC 4533 §2.3), on each entry sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncStateValue<'a> {
-    /// What the entry is to the client.
+    /// State of the entry compared with the client's copy.
     pub state: SyncState,
-    /// Which entry, whatever its name is now.
+    /// `entryUUID` of the entry.
     pub entry_uuid: [u8; 16],
-    /// A new description of what the client has.
+    /// New cookie for the client's copy.
     pub cookie: Option<&'a [u8]>,
 }
 
-/// What an entry sent is to the client.
+/// State of an entry compared with the client's copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncState {
     /// Unchanged; sent without attributes.
@@ -47,43 +47,43 @@ pub enum SyncState {
     Add = 1,
     /// Changed.
     Modify = 2,
-    /// Gone; sent without attributes.
+    /// Deleted; sent without attributes.
     Delete = 3,
 }
 
 /// `syncDoneValue` (RFC 4533 §2.4), with the result of a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncDone<'a> {
-    /// A new description of what the client has.
+    /// New cookie for the client's copy.
     pub cookie: Option<&'a [u8]>,
-    /// True: gone entries were named. False: entries not mentioned are gone.
+    /// True: deleted entries were named. False: entries not mentioned are deleted.
     pub refresh_deletes: bool,
 }
 
 /// `syncInfoValue` (RFC 4533 §2.5), the value of an intermediate response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyncInfo<'a> {
-    /// A new description of what the client has.
+    /// New cookie for the client's copy.
     NewCookie(&'a [u8]),
-    /// The phase that names gone entries ends.
+    /// End of the phase that names deleted entries.
     RefreshDelete {
-        /// A new description of what the client has.
+        /// New cookie for the client's copy.
         cookie: Option<&'a [u8]>,
         /// Whether the whole refresh ends.
         refresh_done: bool,
     },
-    /// The phase that names unchanged entries ends.
+    /// End of the phase that names unchanged entries.
     RefreshPresent {
-        /// A new description of what the client has.
+        /// New cookie for the client's copy.
         cookie: Option<&'a [u8]>,
         /// Whether the whole refresh ends.
         refresh_done: bool,
     },
-    /// Many entries that are all unchanged or all gone.
+    /// Several entries, all unchanged or all deleted.
     IdSet {
-        /// A new description of what the client has.
+        /// New cookie for the client's copy.
         cookie: Option<&'a [u8]>,
-        /// True: they are gone. False: they are unchanged.
+        /// True: they are deleted. False: they are unchanged.
         refresh_deletes: bool,
         /// The entries' `entryUUID`s.
         entry_uuids: Vec<[u8; 16]>,

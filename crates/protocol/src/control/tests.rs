@@ -376,7 +376,7 @@ fn dereference() {
     out.clear();
     many.encode(&mut out);
     assert!(DereferenceRequest::decode(&out).is_err());
-    // A value that leads nowhere has no attributes at all.
+    // A value that names no entry has no attributes.
     let dangling = DereferenceResponse {
         results: vec![DereferenceResult {
             attribute: "m",
@@ -508,7 +508,7 @@ fn effective_rights() {
     check!(EffectiveRightsRequest, alone, request("dn:cn=a", &[]));
     let both = b"\x30\x0c\x04\x00\x30\x08\x04\x02cn\x04\x02sn";
     check!(EffectiveRightsRequest, both, request("", &["cn", "sn"]));
-    // As clients of 389 Directory Server send it.
+    // Value as clients of 389 Directory Server send it.
     let plain = EffectiveRightsRequest::decode(b"dn:cn=a").unwrap();
     assert_eq!(plain, request("dn:cn=a", &[]));
     let capitals = EffectiveRightsRequest::decode(b"DN:cn=a").unwrap();

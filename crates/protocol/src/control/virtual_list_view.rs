@@ -15,20 +15,20 @@ pub struct VirtualListViewRequest<'a> {
     pub before_count: u32,
     /// Entries wanted after the target.
     pub after_count: u32,
-    /// Which entry is the target.
+    /// The entry on which the view is centred.
     pub target: ViewTarget<'a>,
-    /// What the server gave in its last response for this list.
+    /// Context id from the server's last response for this list.
     pub context_id: Option<&'a [u8]>,
 }
 
-/// Which entry of the list a view is centred on.
+/// The entry on which a view is centred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewTarget<'a> {
-    /// By position, in proportion to the client's idea of the list's length.
+    /// By position, in proportion to the length of the list that the client assumes.
     ByOffset {
-        /// The position, counted from 1. 0 is decoded, and is the server's to refuse.
+        /// The position, counted from 1. 0 is decoded; the server refuses it.
         offset: u32,
-        /// The list's length as the client knows it; 0 for unknown.
+        /// Length of the list as the client knows it; 0 for unknown.
         content_count: u32,
     },
     /// The first entry whose first sort key is not less than this value.
@@ -38,13 +38,14 @@ pub enum ViewTarget<'a> {
 /// `VirtualListViewResponse`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VirtualListViewResponse<'a> {
-    /// The target's position, counted from 1; one behind the end when no entry is great enough.
+    /// Position of the target, counted from 1; one more than the length if no entry is great
+    /// enough.
     pub target_position: u32,
-    /// The list's length as the server knows it; 0 for unknown.
+    /// Length of the list as the server knows it; 0 for unknown.
     pub content_count: u32,
-    /// How it ended.
+    /// Result of the view.
     pub code: ResultCode,
-    /// What the client shall send in its next request for this list.
+    /// Context id for the client's next request for this list.
     pub context_id: Option<&'a [u8]>,
 }
 

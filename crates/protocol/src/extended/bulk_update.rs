@@ -10,29 +10,30 @@ use crate::error::Component;
 use crate::request::{put_request, tag};
 use crate::response::{LdapResult, ldap_result, put_ldap_result};
 
-/// The most operations in one request; each takes some 200 bytes of memory for the 4 it sent.
+/// Maximum number of operations in one request; each takes some 200 bytes of memory for 4 bytes
+/// sent.
 pub const BULK_OPERATIONS_MAX: usize = 16_384;
 
 /// `StartLBURPRequestValue` (RFC 4373 §5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartBulkUpdateRequest<'a> {
-    /// What the stream means; [`crate::oid::INCREMENTAL_UPDATE_STYLE`] is the one there is.
+    /// OID of the stream's style; [`crate::oid::INCREMENTAL_UPDATE_STYLE`] is the only one.
     pub style: &'a str,
 }
 
 /// `StartLBURPResponseValue` (RFC 4373 §5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartBulkUpdateResponse {
-    /// The most operations that one request may have.
+    /// Maximum number of operations in one request.
     pub operations_max: u32,
 }
 
 /// `LBURPUpdateRequestValue` (RFC 4373 §5.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BulkUpdateRequest<'a> {
-    /// The place of the request in the stream, from 1.
+    /// Position of the request in the stream, from 1.
     pub sequence_number: u32,
-    /// The updates, in the order in which they are to be applied.
+    /// The updates in the order of execution.
     pub operations: Vec<BulkOperation<'a>>,
 }
 
@@ -41,21 +42,21 @@ pub struct BulkUpdateRequest<'a> {
 pub struct BulkOperation<'a> {
     /// An add, modify, delete or modify DN.
     pub request: Request<'a>,
-    /// What qualifies it.
+    /// Controls of the update.
     pub controls: Vec<Control<'a>>,
 }
 
 /// `OperationResults` (RFC 4373 §5.4.1): the updates of a request that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BulkUpdateResponse {
-    /// The place of the update in the request, from 1, and how it ended.
+    /// Position of the update in the request, from 1, and its result.
     pub results: Vec<(u32, LdapResult)>,
 }
 
 /// `EndLBURPRequestValue` (RFC 4373 §5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndBulkUpdateRequest {
-    /// One more than that of the last update request.
+    /// One more than the sequence number of the last update request.
     pub sequence_number: u32,
 }
 
@@ -114,7 +115,7 @@ impl<'a> BulkUpdateRequest<'a> {
         })
     }
 
-    /// Only the number, so that a request can be put into its place before it is read.
+    /// Decodes only the number, so that the order can be checked before the request is decoded.
     pub fn decode_number(value: &[u8]) -> Result<u32, DecodeError> {
         sequence_number(&mut sequence_of(value)?)
     }

@@ -1,4 +1,4 @@
-//! Cancel: end an operation and have it answered (RFC 3909).
+//! Cancel operation (RFC 3909): ends an operation, which is answered.
 
 use crate::DecodeError;
 use crate::ber::{INTEGER, SEQUENCE, put_integer, put_nested};

@@ -9,18 +9,18 @@ use crate::control::sequence_of;
 /// `PasswdModifyRequestValue` (RFC 3062 §2).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct PasswordModifyRequest<'a> {
-    /// Whose password, usually a DN; without it the client's own.
+    /// The account, usually as a DN; `None` for the client's own.
     pub user_identity: Option<&'a str>,
     /// The present password.
     pub old_password: Option<&'a [u8]>,
-    /// The new password; without it the server makes one.
+    /// The new password; `None` to let the server generate one.
     pub new_password: Option<&'a [u8]>,
 }
 
 /// `PasswdModifyResponseValue` (RFC 3062 §2).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct PasswordModifyResponse<'a> {
-    /// The password the server made, if it did.
+    /// The generated password, if the server generated one.
     pub generated_password: Option<&'a [u8]>,
 }
 

@@ -10,14 +10,14 @@ use crate::error::Component;
 pub struct RefreshRequest<'a> {
     /// The dynamic entry.
     pub entry: &'a str,
-    /// For how many seconds from now it is to stay.
+    /// Requested lifetime from now on, in seconds.
     pub ttl_s: u32,
 }
 
 /// The response's value (RFC 2589 §4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefreshResponse {
-    /// For how many seconds it stays: the client refreshes within that time. 0 after a failure.
+    /// Granted lifetime in seconds, within which the client refreshes. 0 after a failure.
     pub ttl_s: u32,
 }
 

@@ -11,16 +11,16 @@ use crate::message::{MessageId, message_id};
 /// `txnEndReq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndTransactionRequest<'a> {
-    /// True: do it all. False: forget it.
+    /// True: execute the updates. False: drop them.
     pub commit: bool,
-    /// Which transaction.
+    /// Identifier of the transaction.
     pub identifier: &'a [u8],
 }
 
 /// `txnEndRes`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndTransactionResponse<'a> {
-    /// The update that failed, if one did.
+    /// Message id of the failed update, if one failed.
     pub message_id: Option<MessageId>,
     /// The response controls of the updates.
     pub updates_controls: Vec<UpdateControls<'a>>,
@@ -29,7 +29,7 @@ pub struct EndTransactionResponse<'a> {
 /// The response controls of one update of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateControls<'a> {
-    /// The update's request.
+    /// Message id of the update's request.
     pub message_id: MessageId,
     /// Its controls.
     pub controls: Vec<Control<'a>>,

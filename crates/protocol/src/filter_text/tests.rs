@@ -4,7 +4,7 @@ use super::*;
 use crate::ber::Reader;
 use proptest::prelude::*;
 
-/// What the filter prints as after a way through its BER form.
+/// The printed form of a filter after a way through its BER form.
 #[track_caller]
 fn printed(text: &str) -> String {
     let ber = parse_filter(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));

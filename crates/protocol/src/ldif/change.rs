@@ -11,15 +11,15 @@ use crate::request::ChangeOperation;
 /// One modification of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdifChange<'a> {
-    /// What happens to the values.
+    /// Kind of the modification.
     pub operation: ChangeOperation,
     /// The attribute description, as spelled after the operation.
     pub attribute: &'a str,
-    /// Empty: all values (delete, replace).
+    /// The values; empty for all values (delete, replace).
     pub values: Vec<Cow<'a, [u8]>>,
 }
 
-/// The modifications of `changetype: modify`; none is allowed, since a server may be asked so.
+/// The modifications of `changetype: modify`; the list may be empty, as in a request.
 pub(super) fn changes<'a>(fields: &mut Fields<'a>) -> Result<Vec<LdifChange<'a>>, LdifError> {
     let mut changes = Vec::new();
     while fields.peek().is_some() {

@@ -1,7 +1,7 @@
 //! From bytes to logical lines: where records end, unfolding, comments, base64.
 //!
-//! What needs decoding is appended to one scratch buffer and lines point into it or into the text;
-//! so a record costs no allocation per value.
+//! Decoded values are appended to one buffer, and lines point into it or into the text, so a record
+//! needs no allocation per value.
 
 use std::fmt;
 use std::ops::Range;
@@ -66,10 +66,10 @@ pub(super) fn count_lines(text: &[u8]) -> u64 {
     text.chunks(255).map(|part| u64::from(ends(part))).sum()
 }
 
-/// What some editors write before the first line.
+/// Byte order mark, which some editors write before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
-/// A place in a growing text, from record to record.
+/// A position in a growing text, moving from record to record.
 #[derive(Clone, Debug)]
 pub(super) struct RecordCursor {
     /// Start of the record being looked for.
@@ -80,7 +80,7 @@ pub(super) struct RecordCursor {
     pub(super) line: u64,
     /// Line ends between `start` and `scanned`.
     newlines: u64,
-    /// The first bytes of the input have been looked at.
+    /// Whether the first bytes of the input have been examined.
     begun: bool,
 }
 
@@ -95,8 +95,8 @@ impl RecordCursor {
         }
     }
 
-    /// Line and place of the next record; `None` when `text` has no further whole one. The last
-    /// record is whole without a blank line only when `at_end`.
+    /// Line and range of the next record; `None` if `text` has no further complete one. Without a
+    /// blank line behind it, the last record is complete only if `at_end`.
     pub(super) fn next(&mut self, text: &[u8], at_end: bool) -> Option<(u64, Range<usize>)> {
         loop {
             self.skip_blank_lines(text);
@@ -118,7 +118,7 @@ impl RecordCursor {
         end.is_some()
     }
 
-    /// The first `count` bytes of the text are no longer there.
+    /// Adjusts the position after the first `count` bytes of the text are removed.
     pub(super) fn forget(&mut self, count: usize) {
         self.start = self.start.saturating_sub(count);
         self.scanned = self.scanned.saturating_sub(count);
@@ -130,12 +130,12 @@ impl RecordCursor {
         self.newlines = 0;
     }
 
-    /// Passes over a byte order mark where the input begins.
+    /// Skips a byte order mark at the beginning of the input.
     fn begin(&mut self, text: &[u8]) {
         if text.starts_with(BYTE_ORDER_MARK) {
             self.start = BYTE_ORDER_MARK.len();
         }
-        // Perhaps only its first bytes have come.
+        // Possibly only its first bytes have been read.
         self.begun = text.len() >= BYTE_ORDER_MARK.len() || !BYTE_ORDER_MARK.starts_with(text);
     }
 
@@ -162,7 +162,7 @@ impl RecordCursor {
             let blank = match text.get(newline + 1..) {
                 Some([b'\n', ..]) => Some(1),
                 Some([b'\r', b'\n', ..]) => Some(2),
-                // What follows decides, so this line end must be looked at again.
+                // The next byte decides, so this line end must be examined again.
                 Some([] | [b'\r']) if !at_end => {
                     self.scanned = newline;
                     return None;
@@ -181,7 +181,7 @@ impl RecordCursor {
     }
 }
 
-/// Whether a block of lines says more than comments and `version: 1`.
+/// Whether a block of lines has more than comments and `version: 1`.
 fn has_content(text: &[u8]) -> bool {
     // Nearly every record starts with its dn.
     if matches!(text.first(), Some(b'd' | b'D')) {
@@ -240,16 +240,17 @@ fn find(text: &[u8], byte: u8) -> Option<usize> {
     Some(8 * words.len() + at)
 }
 
-/// Reads the value behind a URL (`attribute:< file:///…`) into the buffer, or says why not.
+/// Reads the value of a URL (`attribute:< file:///…`) into the buffer; the error says why that is
+/// impossible.
 pub type UrlReader = Box<dyn FnMut(&str, &mut Vec<u8>) -> Result<(), String> + Send>;
 
 /// Buffers for parsing one record after the other. A record borrows from its scratch.
 #[derive(Default)]
 pub struct LdifScratch {
     pub(super) lines: Vec<Line>,
-    /// Values and descriptions that do not stand in the text as they are.
+    /// Values and descriptions that are not in the text unencoded.
     pub(super) decoded: Vec<u8>,
-    /// The logical line at hand, when it is folded.
+    /// The current logical line, if it is folded.
     unfolded: Vec<u8>,
     url_reader: Option<UrlReader>,
 }
@@ -260,8 +261,8 @@ impl LdifScratch {
         LdifScratch::default()
     }
 
-    /// Buffers; values given by URL are asked from `url_reader`. Only for input that may make this
-    /// process read files.
+    /// Buffers that read values given by URL through `url_reader`. Only for input that is allowed
+    /// to make this process read files.
     pub fn with_urls(url_reader: UrlReader) -> LdifScratch {
         LdifScratch {
             url_reader: Some(url_reader),
@@ -398,7 +399,7 @@ impl fmt::Debug for LdifScratch {
     }
 }
 
-/// A logical line before it is understood.
+/// An unparsed logical line.
 struct LineText<'t> {
     number: u64,
     /// Place of `first` in the text.
@@ -449,7 +450,7 @@ impl Span {
     }
 }
 
-/// Length of the attribute description before the colon, or what is wrong with it.
+/// Length of the attribute description before the colon; the error says what is wrong with it.
 fn description_length(line: &[u8]) -> Result<usize, String> {
     let length = line
         .iter()

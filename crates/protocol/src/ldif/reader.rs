@@ -7,14 +7,14 @@ use super::LdifError;
 use super::lines::{LdifScratch, RecordCursor, count_lines, last_boundary};
 use super::record::{LdifRecord, parse_record};
 
-/// A record of more bytes is refused: four times the largest message, so that any value that
-/// could be sent over LDAP fits as base64.
+/// Maximum length of a record in bytes: four times the largest message, so that any value sent over
+/// LDAP fits as base64.
 const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Taken from the source at once, so that a source that is one large slice is not copied whole.
+/// Bytes taken from the source at once, so that a large slice is not copied as a whole.
 const FILL_BYTES_MAX: usize = 256 << 10;
 
-/// Records from a stream. Holds the record at hand and at most 256 KiB of what follows.
+/// Records from a stream. Holds the current record and at most 256 KiB behind it.
 #[derive(Debug)]
 pub struct LdifReader<R> {
     source: R,
@@ -56,8 +56,8 @@ impl<R: BufRead> LdifReader<R> {
         self
     }
 
-    /// The next record, or what is wrong with it; `None` at the end of the input. After an error
-    /// reading goes on with the record that follows, unless the error is fatal.
+    /// The next record, or an error in it; `None` at the end of the input. After an error the next
+    /// call continues with the following record, unless the error is fatal.
     pub fn next_record(&mut self) -> Option<Result<LdifRecord<'_>, LdifError>> {
         if self.failed {
             return None;
@@ -85,7 +85,7 @@ impl<R: BufRead> LdifReader<R> {
         self.record_line
     }
 
-    /// Puts the next record's place into `record`. False: there is none.
+    /// Sets `record` to the range of the next record; false if there is none.
     fn advance(&mut self) -> Result<bool, LdifError> {
         loop {
             if let Some((line, range)) = self.cursor.next(&self.buffer, self.at_end) {
@@ -105,7 +105,7 @@ impl<R: BufRead> LdifReader<R> {
         }
     }
 
-    /// Passes over a record that is too long, without keeping it.
+    /// Skips a record that is too long, without keeping it.
     fn skip_record(&mut self) -> LdifError {
         self.record_line = self.cursor.line;
         while !self.cursor.skip_record(&self.buffer, self.at_end) && !self.at_end {
@@ -124,7 +124,7 @@ impl<R: BufRead> LdifReader<R> {
         self.cursor.forget(self.cursor.start);
     }
 
-    /// Appends what the source has at hand.
+    /// Appends the bytes that the source has buffered.
     fn fill(&mut self) -> Result<(), LdifError> {
         loop {
             match self.source.fill_buf() {
@@ -152,13 +152,13 @@ pub struct LdifChunk {
     pub text: Vec<u8>,
 }
 
-/// Pieces of whole records from a stream, for as many parsing threads as there are.
+/// Splits a stream into pieces of whole records, for several parsing threads.
 #[derive(Debug)]
 pub struct LdifChunks<R> {
     source: R,
     chunk_bytes: usize,
     record_bytes_max: usize,
-    /// The start of a record whose end has not been read.
+    /// The beginning of a record whose end was not read yet.
     rest: Vec<u8>,
     next_line: u64,
     at_end: bool,

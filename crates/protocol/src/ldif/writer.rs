@@ -1,4 +1,4 @@
-//! LDIF as text: what must be base64 is, lines are folded where asked.
+//! Writes LDIF: base64 where required, folded lines where requested.
 
 use super::change::LdifChange;
 use super::record::{LdifControl, LdifRecord};

@@ -52,7 +52,7 @@ fn headers_of_version_2() {
         source(&binary(0x21, 0x11, &v4)),
         Some("192.0.2.7:50123".parse().unwrap())
     );
-    // What a proxy adds behind the addresses is not looked at.
+    // Octets that a proxy adds behind the addresses are ignored.
     let mut more = v4.to_vec();
     more.extend_from_slice(&[4, 0, 3, 1, 2, 3]);
     assert_eq!(

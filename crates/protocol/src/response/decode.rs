@@ -34,9 +34,9 @@ pub enum Response<'a> {
     SearchDone(LdapResult),
     /// The end of a bind, or the server's turn in a SASL exchange.
     Bind {
-        /// How it ended.
+        /// Result of the bind.
         result: LdapResult,
-        /// What the mechanism has to say.
+        /// Credentials of the SASL mechanism; `None` if it sends none.
         server_credentials: Option<&'a [u8]>,
     },
     /// The end of a modify.
@@ -51,16 +51,16 @@ pub enum Response<'a> {
     Compare(LdapResult),
     /// The end of an extended operation, or an unsolicited notification.
     Extended {
-        /// How it ended.
+        /// Result of the operation.
         result: LdapResult,
         /// An OID, if the operation defines one for its response.
         name: Option<&'a str>,
         /// The response's value, in a form the operation defines.
         value: Option<&'a [u8]>,
     },
-    /// An answer before the last one (RFC 4511 §4.13).
+    /// A response before the final one (RFC 4511 §4.13).
     Intermediate {
-        /// What kind, by OID.
+        /// OID of its kind.
         name: Option<&'a str>,
         /// Its value, in a form the OID defines.
         value: Option<&'a [u8]>,

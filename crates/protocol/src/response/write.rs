@@ -13,7 +13,7 @@ use crate::oid;
 /// Identifier octet of `referral [3]`.
 const REFERRAL: u8 = 0xA3;
 
-/// Appends a response that is nothing but a result.
+/// Appends a response that has only a result.
 #[inline]
 pub fn write_result(
     out: &mut Vec<u8>,
@@ -221,8 +221,8 @@ pub fn begin_search_entry(out: &mut Vec<u8>, id: MessageId, name: &[u8]) -> Entr
     }
 }
 
-/// What stands before and behind the attributes of a SearchResultEntry that is sent in parts: so
-/// many bytes of PartialAttributes come between.
+/// The encoded bytes before and behind the attributes of a SearchResultEntry sent in parts, for
+/// PartialAttributes of this total length.
 pub fn large_search_entry(
     id: MessageId,
     name: &[u8],
@@ -273,7 +273,7 @@ pub fn finish_search_entry(out: &mut Vec<u8>, mark: EntryMark, controls: &[Owned
     patch_length(out, content_of(message), RESERVED);
 }
 
-/// Where the content starts of an element at `at` with [`RESERVED`] length octets.
+/// Offset of the content of an element at `at` with [`RESERVED`] length octets.
 #[inline]
 const fn content_of(at: usize) -> usize {
     at.saturating_add(1 + RESERVED)

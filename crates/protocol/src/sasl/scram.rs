@@ -12,13 +12,13 @@ use crate::error::Component;
 pub struct ClientFirst<'a> {
     /// Channel binding and authorization identity, with both commas; the last message repeats it.
     pub header: &'a str,
-    /// What follows it, which is part of what is signed.
+    /// The message behind the header, a part of the signed text.
     pub bare: &'a str,
-    /// The client wants the exchange bound to the channel below.
+    /// Whether the client requires channel binding.
     pub binds_channel: bool,
-    /// Whom to act as; empty: as who it is.
+    /// Identity to act as; empty for the authenticated one.
     pub authorization: Cow<'a, str>,
-    /// Who it is.
+    /// User to authenticate as.
     pub user: Cow<'a, str>,
     /// Random characters.
     pub nonce: &'a str,
@@ -27,11 +27,11 @@ pub struct ClientFirst<'a> {
 /// The last message: `c=biws,r=nonce,p=proof`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientFinal<'a> {
-    /// What stands before the proof, which is part of what is signed.
+    /// The message before the proof, a part of the signed text.
     pub without_proof: &'a str,
     /// The header of the first message, decoded.
     pub header: Vec<u8>,
-    /// Both parts of the nonce.
+    /// The nonces of client and server together.
     pub nonce: &'a str,
     /// The proof, decoded.
     pub proof: Vec<u8>,
@@ -77,7 +77,7 @@ impl<'a> ClientFinal<'a> {
     /// Decodes the credentials of the last bind request.
     pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
         let text = decode_text(credentials)?;
-        // Extensions may stand between; the proof is the last.
+        // Extensions may come before the proof, which is last.
         let (without_proof, proof) = text.rsplit_once(",p=").ok_or(DecodeError::Truncated)?;
         let mut attributes = Attributes::of(without_proof);
         let header = octets(attributes.next("c=")?)?;
@@ -106,7 +106,7 @@ impl<'a> Attributes<'a> {
         Attributes(text.split(','))
     }
 
-    /// The value of the next one, which has to be this one.
+    /// The value of the next attribute, which must have this key.
     fn next(&mut self, key: &str) -> Result<&'a str, DecodeError> {
         let part = self.0.next().ok_or(DecodeError::Truncated)?;
         let value = part.strip_prefix(key).ok_or_else(|| unknown(part))?;

@@ -112,7 +112,7 @@ fn errors_say_where_and_what() {
     fails("ldap://h?dc=x", 8, "expected '/' after the host, got '?'");
     fails("ldap://[::1", 11, "expected ']' after the IPv6 address");
     fails("ldap://[::x]", 8, "expected an IPv6 address, got '::x'");
-    // It would print as an IPv6 address, which it is not.
+    // This host would print as an IPv6 address, which it is not.
     fails("ldap://a%3ab/", 7, "expected a host name, got 'a:b'");
     fails(
         "ldap://h:0",

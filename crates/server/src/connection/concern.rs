@@ -1,5 +1,5 @@
-//! What a message means beside what it asks for, told from its bytes alone: for a search that is
-//! parked or stays, and for the messages behind it.
+//! Effects of a message besides its own operation, seen from its bytes: on a parked or following
+//! search, and on later messages.
 
 use protocol::extended::CancelRequest;
 use protocol::request::tag;
@@ -7,7 +7,7 @@ use protocol::{
     DecodeError, DecodeLimits, ExtendedRequest, Message, MessageId, Request, decode_header, oid,
 };
 
-/// What a message behind a parked search means for it.
+/// Effect of a later message on a parked search.
 pub(super) enum Concern {
     Other,
     Unbind,
@@ -31,13 +31,13 @@ pub(super) fn concern(bytes: &[u8], parked: MessageId, limits: &DecodeLimits) ->
     }
 }
 
-/// Whether the message has a control without which nothing may be done (RFC 4511 §4.1.11): it is
-/// for the operation to say whether it is known.
+/// Whether the message has a critical control (RFC 4511 §4.1.11). The operation decides whether the
+/// control is known.
 pub(super) fn insists(message: &Message<'_>) -> bool {
     message.controls.iter().any(|it| it.critical)
 }
 
-/// Whether a field of the message says that it ends where it cannot.
+/// Whether the decoding error is a wrong length.
 pub(super) fn lengths_are_wrong(error: &DecodeError) -> bool {
     matches!(
         error,
@@ -47,7 +47,7 @@ pub(super) fn lengths_are_wrong(error: &DecodeError) -> bool {
     )
 }
 
-/// The operation that a well-formed Cancel is about (RFC 3909 §2.1).
+/// The message id that a well-formed Cancel names (RFC 3909 §2.1); `None` if it is malformed.
 pub(super) fn cancel_target(request: &ExtendedRequest<'_>) -> Option<MessageId> {
     if request.name != oid::CANCEL {
         return None;

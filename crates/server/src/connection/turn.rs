@@ -1,22 +1,22 @@
-//! When a connection has had its thread for long enough.
+//! Limits the time for which a connection keeps its thread.
 //!
-//! What comes with one read may be a thousand requests, each of which takes as much as a slice of a
-//! search may: seconds together, in which nobody else of the thread would be served. The clock is
-//! looked at now and then, and not at all for a request that comes alone.
+//! One read may bring a thousand requests, each of which takes up to a slice: together seconds in
+//! which no other connection would be served. The clock is read every few messages, and not at all
+//! for a single request.
 
 use crate::service::Service;
 
-/// Messages from one look at the clock to the next.
+/// Number of messages between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 4;
 
-/// What a connection has done since it got its turn.
+/// Progress of a connection in its turn.
 #[derive(Default)]
 pub struct Turn {
     messages: u32,
 }
 
 impl Turn {
-    /// A message is executed and more are there; whether the others have waited enough.
+    /// Whether the turn is over, after executing a message while more wait.
     pub fn is_over(&mut self, service: &mut impl Service) -> bool {
         self.messages += 1;
         let begins = self.messages == 1;

@@ -1,4 +1,4 @@
-//! The server on real sockets, with a service of few lines behind it.
+//! Tests the server on real sockets, with a small service behind it.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -13,7 +13,7 @@ use super::*;
 use crate::fake::{Done, Fake, complete_all, heard, say, word};
 use crate::settings::{Overrides, TlsFiles};
 
-/// Long enough for a machine that does ten things at once; nothing waits for it in vain.
+/// Deadline for a loaded machine; no test waits for it if it succeeds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct World {
@@ -100,7 +100,7 @@ impl<S: Read + Write> Client<S> {
         self.stream.write_all(&messages.concat()).unwrap();
     }
 
-    /// The next message, in words; `None` at the end.
+    /// The next message, in words; `None` at the end of the stream.
     fn next(&mut self) -> Option<String> {
         loop {
             if let Some(length) = protocol::frame(&self.bytes, usize::MAX).unwrap() {
@@ -162,9 +162,9 @@ fn bundles_arrive_whole_and_wrong_ones_after_their_time() {
     };
     check(&bundle(1, 100), 1);
     check(&bundle(101, 7), 101);
-    // More announced than come: what is there arrives when its time is over.
+    // More responses announced than sent: those present arrive when their time is over.
     check(&bundle(201, 5_000), 201);
-    // Writes answer from another thread.
+    // Writes are answered from another thread.
     client.send(&[
         say::announce(301, 4, None),
         say::delete(302),
@@ -217,8 +217,9 @@ fn many_clients_share_few_threads() {
 fn what_comes_at_once_on_many_connections_does_not_mix() {
     let world = World::new(|it| it.threads.serving = 1);
     let mut clients: Vec<_> = (0..200).map(|_| world.connect()).collect();
-    // Answers of all kinds and lengths, one of more than is sent at once; whoever shares a round
-    // with junk, with a parked search or with a client that has ended is served like all others.
+    // Responses of all kinds and lengths, one longer than is sent at once. A connection that shares
+    // a round with malformed input, with a parked search or with a client that has ended is served
+    // like any other.
     let mut junk = world.connect();
     let mut ended = world.connect();
     let mut long = world.connect();
@@ -334,7 +335,7 @@ fn a_strangers_message_comes_in_time_not_byte_by_byte() {
     let world = World::new(|it| it.connections.message_timeout = Duration::from_millis(1000));
     let mut client = world.connect();
     assert_eq!(client.ask(say::compare(1)), "compare 1 compareTrue");
-    // The beginning of a message of 256 KiB, and a byte now and then.
+    // The beginning of a message of 256 KiB, then single bytes.
     client.stream.write_all(&[0x30, 0x83, 4, 0, 0]).unwrap();
     let now_and_then = Some(Duration::from_millis(50));
     client.stream.set_read_timeout(now_and_then).unwrap();
@@ -481,7 +482,7 @@ fn stopping_does_not_wait_for_ever() {
 fn unix_sockets_tell_who_connects() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ldapi");
-    // A file that a killed process left.
+    // A file left by a killed process.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let world = World::new(|it| it.listen = vec![Listen::Unix(path.clone())]);
     let stream = UnixStream::connect(&path).unwrap();

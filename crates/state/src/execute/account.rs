@@ -1,5 +1,5 @@
-//! What execution keeps of accounts (draft-behera-ldap-password-policy): attempts on a password,
-//! and what a change of the password does to the state. Times come with the record.
+//! Account state in execution (draft-behera-ldap-password-policy): password attempts, and effects
+//! of a password change. Times come from the record.
 
 use super::Execution;
 use super::draft::Draft;
@@ -14,15 +14,15 @@ use schema::{AttributeNumber, Description, TypeId};
 use std::borrow::Cow;
 use store::EntryView;
 
-/// The syntax under which pwdHistory keeps former values: octet strings.
+/// Syntax in which pwdHistory stores former values: octet strings.
 const HISTORY_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.40";
 
-/// The numbers of the attributes of a state.
+/// Numbers of the attributes of an account state.
 pub(super) type Numbers = Vec<(TypeId, AttributeNumber)>;
 
 impl Execution<'_, '_> {
-    /// Notes attempts on the password of an entry. The entry's modifiersName and modifyTimestamp
-    /// stay: nobody changed it.
+    /// Records password attempts in an entry. Its modifiersName and modifyTimestamp stay, because
+    /// no user changed it.
     pub(super) fn note_attempts(
         &mut self,
         write: &Write,
@@ -62,7 +62,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The numbers of a state's attributes, if a change of these ones concerns an account.
+    /// The numbers of the account state's attributes, if a change of these attributes concerns an
+    /// account; else `None`.
     pub(super) fn account_concerned(
         &mut self,
         changed: &[AttributeNumber],
@@ -79,8 +80,8 @@ impl Execution<'_, '_> {
         self.account_numbers().map(Some)
     }
 
-    /// Brings the state of an account up to date with a change of its password or lock (§8.2.7).
-    /// What the change gives itself stays as given. Without numbers no account is concerned.
+    /// Updates the account state after a change of password or lock (§8.2.7). State attributes in
+    /// the change itself are kept as given. Does nothing without `numbers`.
     pub(super) fn follow_change(
         &self,
         write: &Write,
@@ -108,7 +109,7 @@ impl Execution<'_, '_> {
         let types = &policing.types;
         let is_given =
             |type_id| number_in(numbers, type_id).is_some_and(|it| changed.contains(&it));
-        // Another server has made of it what there is to make, and says so.
+        // The write comes from another server, which has updated the state and sends it.
         let told = [types.changed, types.history, types.failures, types.reset];
         if write.has(|options| options.relaxed) && told.into_iter().any(is_given) {
             return Ok(());
@@ -123,7 +124,7 @@ impl Execution<'_, '_> {
                 self.keep_former(view, &policy, draft, numbers);
             }
         } else if state.locked.is_none() {
-            // Unlocked by hand: the failures that locked it must not do so again.
+            // Unlocked by an administrator: the recorded failures must not lock the account again.
             state.failures_us.clear();
         }
         if is_given(types.changed) {
@@ -149,8 +150,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Refuses more values of userPassword, with options or without, than an entry may have. One
-    /// that has more may lose some.
+    /// Refuses more values of userPassword, options included, than an entry may have. A change that
+    /// only removes values is allowed.
     fn refuse_many_passwords(
         &self,
         write: &Write,
@@ -174,9 +175,9 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Whether a change of userPassword brings a value that was not there: taking others away makes
-    /// no password newer. Refuses a second value beside a new one: age, history and the duty to
-    /// change are of one password (§8.2).
+    /// Whether a change of userPassword adds a value that was not there; removing others makes no
+    /// password newer. Refuses a second value beside a new one, because age, history and the duty
+    /// to change apply to one password (§8.2).
     fn is_new_password(
         &self,
         write: &Write,
@@ -220,7 +221,7 @@ impl Execution<'_, '_> {
         state.last_success_s = None;
     }
 
-    /// Adds the former password to pwdHistory; the oldest make room.
+    /// Adds the former password to pwdHistory, and removes the oldest ones beyond the limit.
     fn keep_former(
         &self,
         before: &EntryView<'_>,
@@ -235,14 +236,14 @@ impl Execution<'_, '_> {
         let Some(former) = former.filter(|_| policy.in_history > 0) else {
             return;
         };
-        // Exact: passwords may follow each other within a second.
+        // To the microsecond, because a password may change several times within a second.
         let time = time::exact_time(self.time_us);
         let kept = draft.values_mut(&self.schema, history);
         for value in former.values() {
             let head = format!("{time}#{HISTORY_SYNTAX}#{}#", value.len());
             kept.push(Cow::Owned([head.as_bytes(), value].concat()));
         }
-        // Each begins with its time.
+        // Each value begins with its time.
         kept.sort();
         let most = usize::try_from(policy.in_history).unwrap_or(usize::MAX);
         let excess = kept.len().saturating_sub(most);
@@ -260,7 +261,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The numbers of a state's attributes, assigned when this is their first use.
+    /// The numbers of the account state's attributes, assigned at their first use.
     pub(super) fn account_numbers(&mut self) -> Result<Numbers, Stop> {
         let types = &self.catalog.policing.types;
         let all = [

@@ -51,11 +51,11 @@ impl Execution<'_, '_> {
         self.refuse_held(write.name(), &draft, None)?;
         let end = self.end_of(&draft);
         if let Some(options) = &write.options {
-            // With all values in the row: there are no sets to look into yet.
+            // All values are in the row: the entry has no sets yet.
             let bytes = draft.encode(&self.schema, self.position);
             self.require_of_new(write, options, &bytes)?;
         }
-        // The last refusal is behind: what is noticed stays.
+        // No refusal is possible from here on, so classes are recorded for good.
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -66,8 +66,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Stores a new entry that nothing refuses any more, and gives it its place in groups that name
-    /// it already. Returns its id.
+    /// Stores a new entry after all checks, and gives it the place of texts in groups that name it.
+    /// Returns its id.
     fn store_new(&mut self, write: &Write, mut draft: Draft<'_>) -> Result<EntryId, Stop> {
         draft.link_values(&Given {
             snapshot: &self.batch.snapshot(),
@@ -87,7 +87,7 @@ impl Execution<'_, '_> {
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
         self.history.added(id);
-        // It may name itself.
+        // The entry may be a member of itself.
         self.take_place(id, write.name())?;
         if let Some(text) = text
             && text != self.spelled_name(id)?.as_bytes()
@@ -97,7 +97,7 @@ impl Execution<'_, '_> {
         Ok(id)
     }
 
-    /// The entry above the new one; 0 for a naming context. Refuses when the entry exists.
+    /// Id of the entry above the new one; 0 for a naming context. Refuses if the entry exists.
     fn parent_of(&self, write: &Write) -> Result<EntryId, Stop> {
         let snapshot = self.batch.snapshot();
         let (matched, depth) = match snapshot.find(write.name())? {
@@ -124,7 +124,7 @@ impl Execution<'_, '_> {
         Err(self.no_such_object(write, matched)?)
     }
 
-    /// RFC 4511 §4.7: values of the RDN need not be in the attribute list; they are added.
+    /// Adds the RDN's values that are missing in the attribute list (RFC 4511 §4.7).
     fn add_naming_values<'e>(
         &mut self,
         addition: &'e Addition,

@@ -1,8 +1,7 @@
-//! Execution of a delete: of one entry, or of an entry with everything below it.
+//! Execution of a delete: of one entry, or of a whole subtree.
 //!
-//! A large subtree, and an entry in many groups, is detached: out of sight at once, whatever its
-//! size. Its entries leave their groups and are reclaimed in later writes, which the writer makes
-//! for as long as there are any.
+//! A large subtree, or an entry in many groups, is detached: invisible at once, whatever its size.
+//! Its entries leave their groups and are reclaimed by later writes of the writer.
 
 use super::Execution;
 use super::draft::Draft;
@@ -17,14 +16,14 @@ use store::EntryId;
 /// Links that are cleared away in the time that an entry takes.
 const LINKS_FOR_ENTRY: u64 = 10;
 
-/// Entries that are looked at, on the way to groups, in the time that the removal of one takes.
+/// Number of entries looked up for groups in the time that removing an entry takes.
 const LOOKS_FOR_ENTRY: u32 = 8;
 
-/// An entry that is going to be deleted.
+/// An entry to be deleted.
 struct Doomed {
     id: EntryId,
     parent: EntryId,
-    /// Its name below the parent, normalised.
+    /// Key of its row in the names table: its RDN, normalised, below the parent.
     row: Vec<u8>,
 }
 
@@ -58,14 +57,13 @@ impl Execution<'_, '_> {
             write.name().leaf().unwrap_or(&[])
         };
         self.refuse_members(id, children > 0)?;
-        // The configuration is never detached: what it was made of must be gone when it is read
-        // again.
+        // The configuration is never detached: when it is read again, deleted entries must be gone.
         let bounded = !write.name().is_within(&self.catalog.config);
         if children > 0 {
             let Some(below) = self.below(id, bounded)? else {
                 return self.detach(id, (parent, row));
             };
-            // From the last one found to the first: nothing is deleted before what is below it.
+            // In reverse order, so that no entry is deleted before those below it.
             for doomed in below.iter().rev() {
                 self.remove(doomed.id, doomed.parent, &doomed.row)?;
             }
@@ -91,7 +89,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Takes an entry with everything below it out of sight.
+    /// Detaches an entry with everything below it.
     fn detach(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
         let bytes = {
@@ -111,9 +109,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Does what former writes have left: takes detached entries out of groups and removes them,
-    /// at most so many of both together; then removes links of detached sets, then changes groups
-    /// whose members have other names.
+    /// Does work left by earlier writes: takes detached entries out of groups and removes them, at
+    /// most `most` of both together; then removes links of detached sets; then changes groups whose
+    /// members were renamed.
     pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
         let doomed = self.batch.snapshot().next_detached(most as usize)?;
         let mut left = most as usize;
@@ -134,7 +132,7 @@ impl Execution<'_, '_> {
             self.noticed.changed += 1;
             self.noticed.reclaimed += 1;
         }
-        // A link is two rows, an entry some twenty.
+        // A link has two rows, an entry some twenty.
         let links = match left {
             0 => 0,
             left => self.batch.reclaim_links(left as u64 * LINKS_FOR_ENTRY)?,
@@ -148,8 +146,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// What is told of an entry that goes: its UUID, zero in an entry that was imported with
-    /// something else in its place, and its name as spelled.
+    /// UUID and spelled name of an entry to be removed, for the history. The UUID is zero in an
+    /// entry imported with an invalid one.
     fn remains(&self, id: EntryId) -> Result<([u8; 16], String), Stop> {
         let snapshot = self.batch.snapshot();
         let Some(view) = snapshot.stored_entry(id)? else {
@@ -163,9 +161,8 @@ impl Execution<'_, '_> {
         Ok((uuid.unwrap_or_default(), name))
     }
 
-    /// Everything below an entry, superiors first; `None` when that is too much to be removed at
-    /// once: there are very many, or they are in very many groups. Naming contexts of their own are
-    /// not below it.
+    /// All entries below an entry, superiors first, except naming contexts of their own. `None` if
+    /// removing them takes too long for one write: they are too many, or are in too many groups.
     fn below(&self, top: EntryId, bounded: bool) -> Result<Option<Vec<Doomed>>, Stop> {
         let snapshot = self.batch.snapshot();
         let mut found: Vec<Doomed> = Vec::new();

@@ -1,4 +1,4 @@
-//! An entry being changed: untouched attributes stay the bytes they were.
+//! An entry being changed, in which untouched attributes keep their stored bytes.
 
 use super::Execution;
 use super::links::Edit;
@@ -8,12 +8,12 @@ use schema::{AttributeNumber, EntryShape, Schema, Structure, TypeId};
 use std::borrow::Cow;
 use store::{EntryBuilder, EntryId, EntryView, StoredAttribute};
 
-/// An entry as it will be stored.
+/// An entry to be stored.
 pub(super) struct Draft<'e> {
     pub parent: EntryId,
     pub rdn: Cow<'e, str>,
     pub attributes: Vec<DraftAttribute<'e>>,
-    /// Values that are links.
+    /// Changes of values that are links.
     pub links: Vec<Edit>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct DraftAttribute<'e> {
     pub values: DraftValues<'e>,
 }
 
-/// Its values: as stored, or changed.
+/// Values of an attribute: as stored, or changed.
 pub(super) enum DraftValues<'e> {
     Stored(StoredAttribute<'e>),
     Owned(Vec<Cow<'e, [u8]>>),
@@ -41,7 +41,7 @@ impl<'e> Draft<'e> {
         }
     }
 
-    /// A draft of an entry as it is, without its links.
+    /// A draft of an unchanged entry, without its links.
     pub fn of(view: &EntryView<'e>, schema: &Schema) -> Draft<'e> {
         let mut draft = Draft::new(view.parent(), view.rdn());
         for stored in view.attributes() {
@@ -62,7 +62,7 @@ impl<'e> Draft<'e> {
         self.attributes.iter().find(|it| it.number == number)
     }
 
-    /// The values of an attribute, to be changed; created empty if it is not there.
+    /// The values of an attribute for changing; creates the attribute if it is missing.
     pub fn values_mut(
         &mut self,
         schema: &Schema,
@@ -84,14 +84,14 @@ impl<'e> Draft<'e> {
         self.attributes[at].values.owned()
     }
 
-    /// Sets a single value of an operational attribute.
+    /// Sets an operational attribute to a single value.
     pub fn stamp(&mut self, schema: &Schema, number: AttributeNumber, value: Vec<u8>) {
         let values = self.values_mut(schema, number);
         values.clear();
         values.push(Cow::Owned(value));
     }
 
-    /// Drops attributes that have no values left.
+    /// Removes attributes without values.
     pub fn drop_empty(&mut self) {
         self.attributes.retain(|it| match &it.values {
             DraftValues::Stored(_) => true,
@@ -99,8 +99,8 @@ impl<'e> Draft<'e> {
         });
     }
 
-    /// Checks the entry against its object classes (RFC 4512 §2.4), under relaxed rules without
-    /// content rules.
+    /// Checks the entry against its object classes (RFC 4512 §2.4); under relaxed rules DIT content
+    /// rules are ignored.
     pub fn check(
         &self,
         schema: &Schema,
@@ -134,7 +134,7 @@ impl<'e> Draft<'e> {
         checked.map_err(|broken| super::violation(&broken))
     }
 
-    /// The bytes to store: user attributes in their order, then operational ones.
+    /// The encoded entry: user attributes in their order, then operational ones.
     pub fn encode(&self, schema: &Schema, position: u64) -> Vec<u8> {
         let mut builder = EntryBuilder::new(self.parent, &self.rdn, position);
         builder.set_links(self.links.iter().any(|it| it.count() > 0));
@@ -173,7 +173,7 @@ impl<'e> DraftValues<'e> {
         }
     }
 
-    /// The values as a list that can be changed; the bytes themselves stay where they are.
+    /// The values as a mutable list; the bytes are not copied.
     fn owned(&mut self) -> &mut Vec<Cow<'e, [u8]>> {
         if let DraftValues::Stored(stored) = self {
             let values = stored.values().into_iter().map(Cow::Borrowed).collect();
@@ -186,7 +186,7 @@ impl<'e> DraftValues<'e> {
     }
 }
 
-/// Where a value equal to the given one stands.
+/// Index of a value equal to the given one; `None` if there is none.
 pub(super) fn position_of(
     schema: &Schema,
     type_id: TypeId,
@@ -205,7 +205,7 @@ pub(super) fn position_of(
 }
 
 impl Execution<'_, '_> {
-    /// Sets the operational attributes that every change renews, but those that it gives itself
+    /// Sets the operational attributes that every change updates, except those in the change itself
     /// (under relaxed rules).
     pub(super) fn stamp(&self, draft: &mut Draft<'_>, by: &str, given: &[AttributeNumber]) {
         let known = &self.catalog.known;

@@ -1,5 +1,5 @@
-//! What execution must know of dynamic entries (RFC 2589): who may stand below whom, that an entry
-//! neither becomes dynamic nor stops being so, and when the next one ends.
+//! Rules of dynamic entries in execution (RFC 2589): static entries below dynamic ones are refused,
+//! an entry neither becomes dynamic nor stops being so, and ends are reported to the schedule.
 
 use super::Execution;
 use super::draft::Draft;
@@ -17,14 +17,14 @@ pub fn is_dynamic<'v>(mut classes: impl Iterator<Item = &'v [u8]>) -> bool {
 }
 
 impl Execution<'_, '_> {
-    /// The number of the attribute that says when an entry ends; `None` before the first dynamic
-    /// entry of this database.
+    /// Number of the attribute that holds an entry's end; `None` before the first dynamic entry of
+    /// this database.
     pub(super) fn end_number(&self) -> Option<AttributeNumber> {
         let numbers = self.schema.numbers_of(self.catalog.computed.entry_end);
         numbers.first().copied()
     }
 
-    /// Below a dynamic entry everything is dynamic (RFC 2589 §3).
+    /// Refuses a static entry below a dynamic one (RFC 2589 §3).
     pub(super) fn refuse_static_below_dynamic(
         &self,
         parent: EntryId,
@@ -46,8 +46,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// A change of classes or of the end must leave a static entry static and a dynamic one
-    /// dynamic.
+    /// Refuses a change of classes or end that would make a static entry dynamic or the reverse.
     pub(super) fn refuse_other_lifetime(
         &self,
         before: &EntryView<'_>,
@@ -79,14 +78,14 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Remembers when an entry that was written ends.
+    /// Reports the end of an entry that was written.
     pub(super) fn notice_end(&mut self, id: EntryId, end: Option<Vec<u8>>) {
         if let Some(seconds) = end.and_then(|it| time::seconds_of(&it)) {
             self.noticed.ending.push((seconds, id));
         }
     }
 
-    /// When the entry ends, if one of the attributes that were changed says so.
+    /// The end of the entry; `None` if none of the changed attributes holds it.
     pub(super) fn changed_end(
         &self,
         draft: &Draft<'_>,
@@ -97,7 +96,7 @@ impl Execution<'_, '_> {
             .then(|| self.end_of(draft))?
     }
 
-    /// When the entry ends, if it does.
+    /// The end of the entry; `None` if it is not dynamic.
     pub(super) fn end_of(&self, draft: &Draft<'_>) -> Option<Vec<u8>> {
         let attribute = draft.find(self.end_number()?)?;
         attribute.values.iter().next().map(<[u8]>::to_vec)

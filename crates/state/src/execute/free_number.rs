@@ -1,23 +1,23 @@
-//! The search for a number that nobody holds, in a bounded number of looks.
+//! Finds a number that no entry holds, in a bounded number of lookups.
 //!
-//! It asks nothing but who holds a number, and nothing about indexes beside: so every node that
-//! executes the same write in the same state finds the same one.
+//! The search depends only on the holders of numbers, not on indexes, so every node that executes a
+//! write in the same state finds the same number.
 
 use crate::stop::Stop;
 use std::collections::BinaryHeap;
 
-/// Numbers that are tried one after the other, so that few holes are left behind.
+/// Number of numbers tried one after the other, so that few gaps are left.
 const ONE_BY_ONE: u128 = 256;
-/// Looks into the middle of what lies between numbers that are held, when the last number of a
-/// range is held as well. Together with the others that is a thousand looks: milliseconds.
+/// Maximum number of lookups in the middle of gaps, if the last number of a range is held too. All
+/// lookups together are about a thousand, which takes milliseconds.
 const MIDDLES_MAX: usize = 512;
 
 /// Whether an entry holds a number.
 pub(super) type IsHeld<'h> = dyn FnMut(u128) -> Result<bool, Stop> + 'h;
 
-/// A number from `first` to `last` that nobody holds: the next one as a rule, and behind the first
-/// 256 that are held the end of a piece in which all are. `None`: there is none, or so few that
-/// they are not found.
+/// A number from `first` to `last` that no entry holds: usually the next one; after 256 held ones
+/// the end of a run of held numbers. `None` if there is none, or so few that the search misses
+/// them.
 pub(super) fn free_number(
     first: u128,
     last: u128,
@@ -32,7 +32,7 @@ pub(super) fn free_number(
             return Ok(Some(number));
         }
     }
-    // From here on in steps of twice the length: a million that are held are twelve of them.
+    // From here on the step doubles: a million held numbers take twelve steps.
     let mut gaps = BinaryHeap::new();
     let (mut held, mut step) = (near, ONE_BY_ONE);
     while held < last {
@@ -46,8 +46,8 @@ pub(super) fn free_number(
     in_gaps(gaps, is_held)
 }
 
-/// Looks into the middles between numbers that are held, of the widest gap first. A gap is its
-/// width and where it begins.
+/// Tries the middles of gaps between held numbers, widest gap first. A gap is its width and its
+/// start.
 fn in_gaps(
     mut gaps: BinaryHeap<(u128, u128)>,
     is_held: &mut IsHeld<'_>,
@@ -67,7 +67,7 @@ fn in_gaps(
     Ok(None)
 }
 
-/// A free number right behind one that is held, between the two.
+/// A free number directly behind a held one, between the two given.
 fn end_of_held(mut held: u128, mut free: u128, is_held: &mut IsHeld<'_>) -> Result<u128, Stop> {
     while free - held > 1 {
         let middle = held + (free - held) / 2;
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
     use std::ops::RangeInclusive;
 
-    /// Looks that a search may take.
+    /// Maximum number of lookups of a search.
     const LOOKS_MAX: usize = 1_024;
 
-    /// What is found where these are held.
+    /// The result if these numbers are held.
     fn found(first: u128, last: u128, held: &[RangeInclusive<u128>]) -> Option<u128> {
         let mut looks = 0;
         let found = free_number(first, last, &mut |number| {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(found(10_000, u128::MAX, &[10_000..=last]), Some(last + 1));
         assert_eq!(found(10_000, last + 1, &[10_000..=last]), Some(last + 1));
         assert_eq!(found(10_000, last, &[10_000..=last]), None);
-        // Also to the very end.
+        // Up to the greatest number.
         let far = u128::MAX - 1;
         assert_eq!(found(0, u128::MAX, &[0..=far]), Some(u128::MAX));
         assert_eq!(found(0, u128::MAX, &[0..=u128::MAX]), None);

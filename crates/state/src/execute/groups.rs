@@ -1,9 +1,8 @@
-//! Groups are changed when their members get other names or go: they show other values then, though
-//! only the member was written. Each gets the stamps of a change and a place in the history.
+//! Changes groups whose members were renamed or deleted: their values differ, although only the
+//! member was written. Each gets the stamps of a change and a row in the history.
 //!
-//! A rename looks at as many groups and entries below it as other writes may wait for. What is left
-//! is stored as a [`Tour`] and done by later writes, which the writer makes for as long as there is
-//! one (docs/adr/0046).
+//! A rename processes as many groups and entries below it as other writes may wait for. The rest is
+//! stored as a [`Tour`] and done by later writes of the writer (docs/adr/0046).
 
 use super::Execution;
 use super::draft::Draft;
@@ -13,22 +12,22 @@ use store::{EntryId, EntryView, Holder, SetId, Snapshot, TreeWalk};
 
 /// Entries that are looked at in the time that the change of a group takes.
 const LOOKS_FOR_CHANGE: u32 = 8;
-/// The names of stored tours begin so; then come the position of the rename's record and the number
-/// of changes before it in its record, big-endian.
+/// Prefix of the keys of stored tours; the position of the rename's record follows, and the number
+/// of changes before it in that record, both big-endian.
 pub const META_TOURS: &[u8] = b"tour/";
 
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + 5 * 8;
 
-/// The way to all groups that have an entry, or an entry below it, as a member.
+/// Progress of changing all groups of an entry and the entries below it.
 #[derive(Debug, Clone)]
 struct Tour {
-    /// The record of the rename: groups that a later one has changed show the new names already.
+    /// Position of the rename's record: groups changed later show the new names already.
     position: u64,
     time_us: u64,
-    /// The entry that was renamed. Its own groups come first.
+    /// The renamed entry. Its own groups are changed first.
     top: EntryId,
-    /// The member whose groups are being looked at, and the last of its sets that was.
+    /// The member whose groups are being changed, and the last of its sets that is done.
     member: Option<EntryId>,
     after: SetId,
     walk: TreeWalk,
@@ -46,7 +45,7 @@ impl Tour {
         }
     }
 
-    /// Encoding as docs/formats/database.md describes it.
+    /// The tour encoded as in docs/formats/database.md.
     fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         let member = self.member.unwrap_or(EntryId::ROOT);
@@ -63,7 +62,7 @@ impl Tour {
         out
     }
 
-    /// `None` if the bytes are not of a tour.
+    /// Decodes a tour; `None` if the bytes are no tour.
     fn decode(bytes: &[u8]) -> Option<Tour> {
         let (header, walk) = bytes.split_at_checked(HEADER_BYTES)?;
         let (version, numbers) = header.split_first()?;
@@ -82,8 +81,8 @@ impl Tour {
         })
     }
 
-    /// The next holders of links to a member, at most so many; `None` at the end. It may be none of
-    /// them for one member.
+    /// The next holders of links to a member, at most `most`; empty if one member has none left,
+    /// `None` at the end of the tour.
     fn next(&mut self, snapshot: &Snapshot<'_>, most: usize) -> Result<Option<Vec<Holder>>, Stop> {
         if self.member.is_none() {
             match self.walk.next(snapshot)? {
@@ -105,8 +104,8 @@ impl Tour {
 }
 
 impl Execution<'_, '_> {
-    /// The groups of an entry that the write has stamped, and of everything below it, show another
-    /// name from now on.
+    /// Changes the groups of a renamed entry, which the write has stamped, and of the entries below
+    /// it.
     pub(super) fn change_groups_of(&mut self, top: EntryId) -> Result<(), Stop> {
         let mut tour = Tour::of(top, self.position, self.time_us);
         let mut budget = self.catalog.bounds.renamed_entries;
@@ -117,12 +116,12 @@ impl Execution<'_, '_> {
             self.batch.put_meta(&key, &tour.encode())?;
             self.noticed.left_work = true;
         }
-        // It may be a member of itself.
+        // The entry may be a member of itself.
         self.changed_groups.remove(&top);
         Ok(())
     }
 
-    /// Goes on with stored tours for as long as a budget lasts; whether there was one.
+    /// Continues stored tours within a budget; returns whether there was one.
     pub(super) fn go_on_with_tours(&mut self, mut budget: u32) -> Result<bool, Stop> {
         let mut was_one = false;
         while budget > 0 {
@@ -140,7 +139,7 @@ impl Execution<'_, '_> {
         Ok(was_one)
     }
 
-    /// Goes on for as long as a budget lasts; whether something is left.
+    /// Continues a tour within a budget; returns whether work is left.
     fn go_on(&mut self, tour: &mut Tour, budget: &mut u32) -> Result<bool, Stop> {
         while *budget > 0 {
             let most = budget.div_ceil(LOOKS_FOR_CHANGE);
@@ -159,8 +158,8 @@ impl Execution<'_, '_> {
         Ok(true)
     }
 
-    /// Whether the last change of a group is from before the rename, or was executed with it: who
-    /// read the group then has read old names.
+    /// Whether a group was last changed before the rename, or in the same record, so that readers
+    /// of that version have seen old names.
     fn shows_old(&self, group: EntryId, tour: &Tour) -> Result<bool, Stop> {
         let snapshot = self.batch.snapshot();
         let Some(view) = snapshot.entry(group)? else {
@@ -171,14 +170,14 @@ impl Execution<'_, '_> {
             let first = it.values().into_iter().next()?;
             Moment::from_csn(std::str::from_utf8(first).ok()?)
         });
-        // Both: somebody may have given the group an entryCSN of the future, and counting failed
-        // binds writes an entry without changing it.
+        // Both conditions: somebody may have given the group an entryCSN in the future, and
+        // recording failed binds writes an entry without changing it.
         let later =
             view.position() > tour.position && csn.is_some_and(|it| it.time_us > tour.time_us);
         Ok(!later)
     }
 
-    /// Gives the groups that the write has changed their stamps.
+    /// Stores the stamps of the groups that the write has changed.
     pub(super) fn stamp_groups(&mut self) -> Result<(), Stop> {
         for group in std::mem::take(&mut self.changed_groups) {
             let bytes = {
@@ -195,7 +194,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// A group as it is, with the stamps of a change by nobody: `modifiersName` stays.
+    /// The unchanged group with the stamps of a change; `modifiersName` stays.
     fn stamped(
         &self,
         group: EntryId,

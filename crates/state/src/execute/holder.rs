@@ -1,4 +1,4 @@
-//! Who holds a value: a look into the directory as it is at this place of the order.
+//! Finds the holder of a value in the state at this position of the order.
 
 use super::Execution;
 use crate::stop::Stop;
@@ -8,7 +8,7 @@ use schema::{Filter, Truth};
 use store::{EntryId, Region, RegionScope};
 
 impl Execution<'_, '_> {
-    /// See [`other_match`]. Everything counts, whoever may see it.
+    /// As [`other_match`], without access rules.
     pub(super) fn other_match(
         &self,
         filter: &Filter,
@@ -22,7 +22,8 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Another entry that the filter matches, at or below one of the bases.
+/// An entry other than this one that matches the filter, at or below one of the bases; `None` if
+/// there is none.
 pub fn other_match(
     context: &View<'_>,
     filter: &Filter,

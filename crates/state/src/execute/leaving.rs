@@ -1,5 +1,5 @@
-//! What becomes of values that name an entry which is deleted: as its id, or as a text that it came
-//! to be named by when something above it was moved.
+//! Handles values that name a deleted entry: members with its id, and texts that became its name
+//! when an entry above it was moved.
 
 use super::Execution;
 use crate::stop::{Refusal, Stop};
@@ -11,7 +11,7 @@ use store::{EntryId, SetId};
 const FIRST: SetId = SetId(EntryId::ROOT);
 
 impl Execution<'_, '_> {
-    /// Whether entries are in more sets of groups, taken together, than one write may change.
+    /// Whether entries are, together, in more sets of groups than one write may change.
     pub(super) fn are_in_many_groups(
         &self,
         ids: impl Iterator<Item = EntryId>,
@@ -30,8 +30,8 @@ impl Execution<'_, '_> {
         Ok(false)
     }
 
-    /// Takes a deleted entry out of groups, at most so many, or leaves its name there. Returns how
-    /// many they were, and whether it may be in more.
+    /// Removes a deleted entry from groups, at most `most` of them, or leaves its name there.
+    /// Returns their number, and whether the entry may be in more.
     pub(super) fn leave_groups(
         &mut self,
         id: EntryId,
@@ -49,15 +49,15 @@ impl Execution<'_, '_> {
         Ok((holders.len(), more))
     }
 
-    /// The member that takes the place of a deleted entry in the next of its groups, as the setting
-    /// says; `None` if none of them is anybody's.
+    /// The member that replaces a deleted entry in the next of its groups, depending on the
+    /// setting; `None` if it is just removed.
     fn heir(&mut self, id: EntryId, spelled: &str, most: usize) -> Result<Option<EntryId>, Stop> {
         let (holders, _) = self.batch.snapshot().holders_after(id, FIRST, most)?;
         if holders.is_empty() {
             return Ok(None);
         }
         let form = self.member_name(spelled);
-        // An entry may bear the name again when a detached one is cleared away.
+        // While a detached entry is reclaimed, another entry may have its name.
         let mut named = self.batch.snapshot().members_named(&form)?;
         Ok(Some(match named.find(|it| *it != id) {
             Some(known) => known,
@@ -65,8 +65,8 @@ impl Execution<'_, '_> {
         }))
     }
 
-    /// Takes out of groups the text that the name of an entry is, which is deleted now: the entry
-    /// came to be named by it when something above it was moved.
+    /// Removes from groups the text that equals a deleted entry's name, which the entry got when
+    /// one above it was moved.
     pub(super) fn leave_texts(&mut self, spelled: &str) -> Result<(), Stop> {
         if self.catalog.deleted_members == DeletedMembers::Keep {
             return Ok(());
@@ -80,8 +80,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Refuses to delete an entry, or something below it, that groups beside it name, if the
-    /// setting says so.
+    /// Refuses, if the setting says so, to delete an entry or one below it that is a member of
+    /// another group.
     pub(super) fn refuse_members(&self, top: EntryId, tree: bool) -> Result<(), Stop> {
         if self.catalog.deleted_members != DeletedMembers::Refuse {
             return Ok(());
@@ -119,7 +119,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Refuses to delete an entry that a group names which is not deleted with it.
+    /// Refuses to delete an entry that is a member of a group which is not deleted with it.
     fn refuse_member_of(&self, group: EntryId, id: EntryId, top: EntryId) -> Result<(), Stop> {
         let snapshot = self.batch.snapshot();
         let Some(view) = snapshot.entry(group)? else {
@@ -137,7 +137,7 @@ impl Execution<'_, '_> {
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
     }
 
-    /// The form under which an entry of this name is a member.
+    /// The normal form of an entry's name as a member.
     fn member_name(&self, spelled: &str) -> Vec<u8> {
         let mut form = Vec::new();
         let member = self.catalog.computed.member;
@@ -146,14 +146,14 @@ impl Execution<'_, '_> {
     }
 }
 
-/// What becomes of values that name an entry which is deleted: `pandoDeletedMember`.
+/// Treatment of values that name a deleted entry: `pandoDeletedMember`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeletedMembers {
-    /// They go with it.
+    /// They are removed.
     #[default]
     Remove,
-    /// They stay, as text.
+    /// They stay, as texts.
     Keep,
-    /// The entry is not deleted.
+    /// Deleting the entry is refused.
     Refuse,
 }

@@ -1,8 +1,8 @@
 //! Execution on links: values of `member` and `uniqueMember`, and many of `memberUid`, which are
 //! ids in sets outside the entry (docs/adr/0021, docs/adr/0026).
 //!
-//! A change is worked out first, on an [`Edit`], and carried out when nothing can be refused any
-//! more: what a client gave becomes the id of the entry it names, or of a text.
+//! A change is computed first, on an [`Edit`], and stored when no refusal is possible any more:
+//! each value becomes the id of the entry it names, or of a text.
 
 use super::Execution;
 use super::draft::{Draft, DraftValues};
@@ -15,25 +15,25 @@ use schema::{AttributeNumber, Name, Schema, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use store::{EntryId, EntryView, LinkedSet, SetId, Snapshot, becomes_links, is_linked_type};
 
-/// The set of one attribute, being changed.
+/// Changes of one attribute's set.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
     pub number: AttributeNumber,
     pub type_id: TypeId,
-    /// The set as it is, unless it is being replaced.
+    /// The stored set; `None` if it is replaced.
     base: Option<SetId>,
-    /// There was a set, which goes.
+    /// Whether a stored set is removed.
     replaces: bool,
-    /// Members with ids: whether they are in the set afterwards.
+    /// Members that have ids: whether they are in the set afterwards.
     members: BTreeMap<EntryId, bool>,
-    /// Texts that have no id yet, by normal form.
+    /// New texts, which have no ids yet, by normal form.
     texts: HashMap<Vec<u8>, Vec<u8>>,
-    /// How many members there are afterwards.
+    /// Number of members afterwards.
     count: u64,
 }
 
 impl Edit {
-    /// A set as it is.
+    /// An edit without changes of a set.
     pub fn of(set: &LinkedSet, type_id: TypeId) -> Edit {
         Edit {
             base: Some(set.set),
@@ -54,7 +54,7 @@ impl Edit {
         }
     }
 
-    /// How many members there are afterwards.
+    /// Number of members afterwards.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -66,7 +66,7 @@ impl Edit {
         self.count = 0;
     }
 
-    /// Makes a value a member; false if it was one.
+    /// Adds a value as a member; false if it was one.
     fn add(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         for id in &ids {
@@ -85,7 +85,7 @@ impl Edit {
         Ok(true)
     }
 
-    /// Takes a value out; false if it was not in. It may be in as an entry and as a text.
+    /// Removes a value; false if it was no member. It may be one as an entry and as a text.
     fn remove(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         let mut removed = u64::from(self.texts.remove(&form).is_some());
@@ -115,7 +115,7 @@ pub(super) struct Given<'g, 'a> {
 }
 
 impl Given<'_, '_> {
-    /// The normal form of a value, and the ids it may be a member under.
+    /// The normal form of a value, and the ids under which it may be a member.
     fn resolve(&self, type_id: TypeId, value: &[u8]) -> Result<(Vec<u8>, Vec<EntryId>), Stop> {
         let mut form = Vec::new();
         member_form(self.schema, type_id, value, &mut form);
@@ -124,7 +124,7 @@ impl Given<'_, '_> {
     }
 }
 
-/// Whether values of a description may be kept as links in an entry of this name.
+/// Whether values of an attribute may be stored as links in an entry with this RDN.
 fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
     let Some(known) = schema.known(number) else {
         return false;
@@ -134,7 +134,7 @@ fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
         && !is_naming(schema, rdn, known.type_id)
 }
 
-/// Whether a type has a value in a name's first RDN: such values stand in the row.
+/// Whether an RDN has a value of the type; such values are stored in the row.
 fn is_naming(schema: &Schema, rdn: &str, type_id: TypeId) -> bool {
     let Ok(name) = parse_name(rdn) else {
         return false;
@@ -147,7 +147,7 @@ fn is_naming(schema: &Schema, rdn: &str, type_id: TypeId) -> bool {
 }
 
 impl<'e> Draft<'e> {
-    /// A draft of an entry as it is, with its sets.
+    /// A draft of an unchanged entry, with its sets.
     pub fn whole(
         id: EntryId,
         view: &EntryView<'e>,
@@ -165,9 +165,9 @@ impl<'e> Draft<'e> {
         Ok(draft)
     }
 
-    /// The set of an attribute whose values are links in this entry, to be changed: with the values
-    /// that the row has of it, from before there were links or while there were few. `more` values
-    /// are about to be added.
+    /// The set of an attribute whose values are links in this entry, for changing. Values in the
+    /// row, from before links or while they were few, are moved into it. `more` values are about to
+    /// be added.
     fn edit(
         &mut self,
         given: &Given<'_, '_>,
@@ -198,7 +198,7 @@ impl<'e> Draft<'e> {
         Ok(self.links.last_mut())
     }
 
-    /// The attributes that have links, by number.
+    /// Numbers of the attributes with links.
     pub fn linked_types(&self) -> Vec<AttributeNumber> {
         let linked = self.links.iter().filter(|it| it.count() > 0);
         linked.map(|it| it.number).collect()
@@ -211,7 +211,7 @@ impl<'e> Draft<'e> {
             .any(|it| it.number == number && it.count() > 0)
     }
 
-    /// Makes links of all values that are to be links. Nothing is refused.
+    /// Moves all values that must be links from the row into sets. Refuses nothing.
     pub fn link_values(&mut self, given: &Given<'_, '_>) -> Result<(), Stop> {
         let changed = self.attributes.iter().filter(|it| match it.values {
             DraftValues::Owned(_) => is_linked(given.schema, it.number, &self.rdn),
@@ -225,7 +225,7 @@ impl<'e> Draft<'e> {
     }
 }
 
-/// Applies a change, if it is one of links; false if it is not.
+/// Applies a change to links; false if the attribute has none.
 pub(super) fn apply(
     given: &Given<'_, '_>,
     draft: &mut Draft<'_>,
@@ -276,8 +276,8 @@ pub(super) fn apply(
 }
 
 impl Execution<'_, '_> {
-    /// Carries changes of links out, once the entry is stored. What comes is stored first: a text
-    /// goes with the last set it is in, and may move from one attribute to another.
+    /// Stores changes of links after the entry. Added members are stored first: a text is removed
+    /// with its last set, and may move from one attribute to another.
     pub(super) fn store_links(&mut self, id: EntryId, edits: Vec<Edit>) -> Result<(), Stop> {
         let (mut leaving, mut replaced) = (Vec::new(), Vec::new());
         for edit in edits {
@@ -287,7 +287,7 @@ impl Execution<'_, '_> {
             let members = edit.members.into_iter();
             let (mut comes, goes): (Vec<_>, Vec<_>) = members.partition(|(_, present)| *present);
             let mut texts: Vec<(Vec<u8>, Vec<u8>)> = edit.texts.into_iter().collect();
-            // In an order that is the same everywhere, since ids are given.
+            // Sorted, because ids are assigned and must be equal on every node.
             texts.sort_unstable();
             for (form, text) in texts {
                 comes.push((self.batch.text_member(&text, &form)?, true));
@@ -306,8 +306,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The id of a new entry: that of the text which groups have of its name, so that they have the
-    /// entry from now on, however many they are. Also the text, if there was one.
+    /// The id of a new entry. If groups have its name as a text, this is the text's id, so that
+    /// they have the entry as a member from now on, however many they are. Also returns the text.
     pub(super) fn id_of_new(&mut self, name: &Name) -> Result<(EntryId, Option<Vec<u8>>), Stop> {
         Ok(match self.batch.take_text(name.bytes())? {
             Some((id, text)) => (id, Some(text)),
@@ -315,7 +315,7 @@ impl Execution<'_, '_> {
         })
     }
 
-    /// Gives an entry its place in groups that have its name as a text.
+    /// Replaces texts in groups that equal an entry's name by the entry.
     pub(super) fn take_place(&mut self, id: EntryId, name: &Name) -> Result<(), Stop> {
         if let Some(text) = self.batch.snapshot().text_id(name.bytes())? {
             self.batch.replace_member(text, Some(id), usize::MAX)?;
@@ -323,7 +323,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Refuses what unique values forbid among values that become links.
+    /// Refuses values that would become links and that unique rules forbid.
     pub(super) fn refuse_held_links(
         &self,
         name: &Name,

@@ -1,6 +1,5 @@
-//! Attributes that one request changes very often, each time by a few values: their values are
-//! kept by the form under which they are compared, so that each change takes the time of what it
-//! brings, not of what is there.
+//! Attributes that one request changes many times, each time by a few values. Their values are kept
+//! by normal form, so that each change takes time in proportion to its own values, not to all.
 
 use super::draft::Draft;
 use super::modify::{exists_already, form, no_such};
@@ -13,27 +12,27 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use store::is_linked_type;
 
-/// From this many changes of one attribute on its values are kept so.
+/// Minimum number of changes of one attribute for keeping its values this way.
 const CHANGES_FROM: usize = 32;
 
-/// The attributes of one request that are changed so often, in the order of their numbers.
+/// The attributes of one request with so many changes, ordered by number.
 pub(super) struct Many<'e> {
     attributes: BTreeMap<AttributeNumber, Option<Values<'e>>>,
 }
 
-/// Values by their forms.
+/// Values by normal form.
 struct Values<'e> {
     type_id: TypeId,
-    /// In their order; those that were deleted leave their places.
+    /// The values in order; deleted ones leave `None`.
     places: Vec<Option<Cow<'e, [u8]>>>,
     count: usize,
-    /// Places of the values of a form: one, but for values that were stored unchecked.
+    /// Indexes of the values of a form: one, except for values that were imported unchecked.
     forms: HashMap<Vec<u8>, SmallVec<[usize; 1]>>,
 }
 
 impl<'e> Many<'e> {
-    /// Counts changes by attribute. Links have sets of their own, and numbers to be incremented
-    /// are changed as a whole.
+    /// Selects attributes by their number of changes. Links have sets of their own, and attributes
+    /// to be incremented are changed as a whole.
     pub fn of(schema: &Schema, changes: &[Modification], numbers: &[AttributeNumber]) -> Many<'e> {
         let mut counts: BTreeMap<AttributeNumber, usize> = BTreeMap::new();
         for (change, number) in changes.iter().zip(numbers) {
@@ -46,7 +45,7 @@ impl<'e> Many<'e> {
         }
     }
 
-    /// Applies a change of such an attribute; `false` for one of another.
+    /// Applies a change; `false` if the attribute is not one of these.
     pub fn apply(
         &mut self,
         schema: &Schema,
@@ -66,7 +65,7 @@ impl<'e> Many<'e> {
         Ok(true)
     }
 
-    /// Gives the draft its values back.
+    /// Stores the values in the draft.
     pub fn finish(self, schema: &Schema, draft: &mut Draft<'e>) {
         for (number, values) in self.attributes {
             put_back(schema, draft, number, values);
@@ -150,8 +149,8 @@ impl<'e> Values<'e> {
         Ok(())
     }
 
-    /// Removes the value that is spelled so, else the first one of the form; false if there is
-    /// none.
+    /// Removes the value spelled like `wanted`, or else the first one of the form; false if there
+    /// is none.
     fn remove(&mut self, form: &[u8], wanted: &[u8]) -> bool {
         let Some(places) = self.forms.get_mut(form) else {
             return false;

@@ -1,4 +1,4 @@
-//! Execution: the only code that changes entries. A pure function of the state and the record.
+//! Execution: the only code that changes entries, as a function of state and record alone.
 
 mod account;
 mod add;
@@ -49,36 +49,38 @@ pub struct Execution<'x, 'b> {
     schema: Schema,
     position: u64,
     time_us: u64,
-    /// The record's time as operational attributes carry it.
+    /// The record's time in the form of operational attributes.
     timestamp: String,
-    /// The changes executed so far; their number is the counter of change sequence numbers.
+    /// The changes so far; their number is the counter of change sequence numbers.
     history: Recorder,
     noticed: Noticed,
-    /// What the unit being executed was given so far.
+    /// Numbers given by rules to entries of the current unit.
     given: Vec<GivenNumber>,
-    /// The attributes for which the write being executed needs numbers.
+    /// Attribute numbers that the current write assigned.
     numbered: Numbered,
-    /// Groups that show other members since the write being executed.
+    /// Groups whose members were changed by the current write.
     changed_groups: BTreeSet<EntryId>,
 }
 
-/// Attribute numbers that a write was given. They are kept when it succeeds: one that is refused
-/// must leave nothing behind, whatever else is in its record.
+/// Attribute numbers assigned by a write. They are kept if it succeeds; a refused write must leave
+/// none behind, whatever else is in its record.
 #[derive(Default)]
 struct Numbered {
     rows: Vec<DictionaryRow>,
-    /// The schema before the first of them, and whether there was new knowledge already.
+    /// The schema before the first of them, and whether `new_knowledge` was set already.
     before: Option<(Schema, bool)>,
 }
 
-/// What the record did that others must know before it becomes visible.
+/// Effects of a record that must be known before it becomes visible.
 #[derive(Debug, Clone)]
 pub struct Noticed {
-    /// The schema with every attribute number that is now in use.
+    /// The schema with every attribute number in use.
     pub schema: Schema,
-    /// Writes that changed something; what a write of many entries does counts for each of them.
+    /// Number of writes that changed something; a write that changes many entries counts once for
+    /// each.
     pub changed: u32,
-    /// Attribute numbers were assigned, or the first alias, referral or subentry was stored.
+    /// Whether attribute numbers were assigned, or the first alias, referral or subentry was
+    /// stored.
     pub new_knowledge: bool,
     /// An alias was added.
     pub aliases: bool,
@@ -90,25 +92,25 @@ pub struct Noticed {
     pub collective: bool,
     /// A subentry was added.
     pub subentries: bool,
-    /// An entry below `cn=config` changed.
+    /// Whether an entry below `cn=config` changed.
     pub configuration: bool,
-    /// An entry was deleted or renamed, or its password or lock was changed.
+    /// Whether an entry was deleted or renamed, or a password or lock was changed.
     pub accounts: bool,
-    /// Dynamic entries that were written, with the second since 1970 in which each ends.
+    /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
-    /// Something was left to later writes: a subtree or links to remove, or groups to change.
+    /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
     pub left_work: bool,
-    /// Entries of detached subtrees that were removed.
+    /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
 
-/// Meta keys of this layer.
+/// Meta key: some entry is or was an alias.
 pub const META_ALIASES: &[u8] = b"aliases";
-/// Some entry is or was a referral object.
+/// Meta key: some entry is or was a referral object.
 pub const META_REFERRALS: &[u8] = b"referrals";
-/// Some entry is or was a subentry.
+/// Meta key: some entry is or was a subentry.
 pub const META_SUBENTRIES: &[u8] = b"subentries";
-/// The time of the last record, microseconds since 1970, big-endian.
+/// Meta key: time of the last record in microseconds since 1970, big-endian.
 pub const META_TIME: &[u8] = b"time";
 
 impl<'x, 'b> Execution<'x, 'b> {
@@ -143,8 +145,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
     }
 
-    /// Executes one write, and returns the response controls it asked for. A refusal has changed
-    /// nothing.
+    /// Executes one write and returns its response controls. A refused write changes nothing.
     pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
         let done = self.change(write);
         let numbered = std::mem::take(&mut self.numbered);
@@ -185,7 +186,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(controls)
     }
 
-    /// Whether a change may end what connections of an account may do.
+    /// Whether a change may end the rights of an account's connections.
     fn concerns_accounts(&self, change: &Change) -> bool {
         let password = self.catalog.known.user_password.type_id;
         let lock = self.catalog.policing.types.locked;
@@ -199,7 +200,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
     }
 
-    /// Stores what belongs to the record as a whole.
+    /// Stores the rows that belong to the whole record.
     pub fn finish(mut self) -> Result<Noticed, Failure> {
         if self.noticed.changed > 0 {
             self.batch.set_position(self.position);
@@ -220,14 +221,15 @@ impl<'x, 'b> Execution<'x, 'b> {
         time::change_sequence_number(self.time_us, self.history.count(), 0)
     }
 
-    /// The number of a description; assigned now, for as long as the write is not refused, if this
-    /// is its first use in this database.
+    /// The number of an attribute description. If this is its first use in this database, assigns
+    /// one, which is kept if the write succeeds.
     fn number(&mut self, description: &Description) -> Result<AttributeNumber, Stop> {
         if let Some(number) = self.schema.number(description) {
             return Ok(number);
         }
-        // Without a copy in the batch the dictionary is extended in its place: a copy for each new
-        // number of a write would be quadratic. The write's first number makes one copy.
+        // The batch's copy of the schema is replaced, so that the dictionary is extended in place:
+        // copying it for each new number would take quadratic time. The first number of a write
+        // makes one copy.
         self.batch.set_schema(self.catalog.schema.clone());
         if self.numbered.before.is_none() {
             self.numbered.before = Some((self.schema.clone(), self.noticed.new_knowledge));
@@ -246,7 +248,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(number)
     }
 
-    /// The entry a write is about.
+    /// The entry that a write names; refuses if there is none.
     fn locate(&self, write: &Write) -> Result<EntryId, Stop> {
         match self.batch.snapshot().find(write.name())? {
             Lookup::Found(id) => {
@@ -283,8 +285,8 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(values.any(|it| it.eq_ignore_ascii_case(name)))
     }
 
-    /// Refuses with `referral` when the entry is a referral object (RFC 3296 §5). `depth` is how
-    /// many RDNs of the write's name lead to it when it is not the entry itself.
+    /// Refuses with `referral` if the entry is a referral object (RFC 3296 §5). `depth` is the
+    /// number of RDNs of the write's name that lead to it, if it is not the named entry itself.
     fn refuse_if_referral(
         &self,
         id: EntryId,
@@ -310,7 +312,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         let below = depth.map_or("", |depth| referral::leading_rdns(&write.spelled, depth));
         let url = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
-            // What follows a space is a label (RFC 3296 §2.1).
+            // Text behind a space is a label (RFC 3296 §2.1).
             referral::with_name(text.split(' ').next().unwrap_or(""), &matched, below, None)
         };
         let urls = view
@@ -325,8 +327,8 @@ impl<'x, 'b> Execution<'x, 'b> {
         }))
     }
 
-    /// `noSuchObject` with the name of the deepest entry that exists, if the write's subject may
-    /// learn of it.
+    /// The refusal `noSuchObject` with the deepest existing entry as matched name, if the write's
+    /// subject may learn of it.
     fn no_such_object(&self, write: &Write, matched: EntryId) -> Result<Stop, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
         if matched.0 != 0 && self.may_learn_of(write, matched)? {
@@ -344,7 +346,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// Remembers for good that there are aliases, referrals or subentries, from the first one on.
+    /// Records permanently that there are aliases, referrals or subentries.
     fn notice_classes<'v>(&mut self, classes: impl Iterator<Item = &'v [u8]>) -> Result<(), Stop> {
         for class in classes {
             if class.eq_ignore_ascii_case(COLLECTIVE_CLASS.as_bytes())
@@ -387,7 +389,7 @@ fn is_referral(view: &EntryView<'_>, object_class: AttributeNumber) -> bool {
     })
 }
 
-/// A name leads to an entry that is not there.
+/// The failure for a name that leads to an entry without a row.
 fn missing_row(id: EntryId) -> Stop {
     let detail = format!("entry {id:?} has a name but no row");
     store::Error::Corrupt {
@@ -397,7 +399,7 @@ fn missing_row(id: EntryId) -> Stop {
     .into()
 }
 
-/// The refusal for an entry that would break its object classes.
+/// The refusal for an entry that would violate its object classes.
 fn violation(violation: &Violation) -> Stop {
     Stop::Refused(Refusal::new(violation.result_code(), violation.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Execution of a modify (RFC 4511 §4.6): all of its changes, in their order, or none.
+//! Execution of a modify (RFC 4511 §4.6): all of its changes in order, or none.
 
 use super::Execution;
 use super::draft::{Draft, DraftValues, position_of};
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use store::{EntryId, EntryView};
 
-/// From this many values on, values to add are looked up in a set instead of one by one.
+/// Minimum number of values for looking values up in a set instead of one by one.
 const SET_FROM: usize = 32;
 
 impl Execution<'_, '_> {
@@ -47,7 +47,7 @@ impl Execution<'_, '_> {
             let types_before = draft.attributes.len();
             apply_all(&given, &mut draft, (changes, &numbers), permissive)?;
             draft.drop_empty();
-            // Each once: they are gone through, and looked for in each other, from here on.
+            // Without duplicates, because they are iterated and looked up in each other below.
             let mut met = HashSet::with_capacity(numbers.len());
             numbers.retain(|it| met.insert(*it));
             let gets_class = numbers.contains(&object_class);
@@ -98,8 +98,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The classes must still be obeyed, and the structural class cannot change. An auxiliary class
-    /// that takes the place of a structural one gives it up for the first one that the entry gets.
+    /// Checks the entry against its classes; the structural class must not change, except that an
+    /// auxiliary class that took the place of a structural one yields to the first structural class
+    /// added.
     fn check_classes(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let known = &self.catalog.known;
         let structure = draft.check(&self.schema, known.object_class.number, &[], false)?;
@@ -127,8 +128,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Under relaxed rules the structural class may change, and an entry that obeyed no classes
-    /// before need not afterwards (draft-zeilenga-ldap-relax-03 §3.1 and §3.5).
+    /// Like `check_classes` under relaxed rules: the structural class may change, and an entry that
+    /// violated its classes before may do so afterwards (draft-zeilenga-ldap-relax-03 §3.1 and
+    /// §3.5).
     fn check_classes_relaxed(
         &self,
         id: EntryId,
@@ -152,7 +154,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// RFC 4511 §4.6: the values that make up the RDN cannot be removed.
+    /// Refuses to remove a value of the RDN (RFC 4511 §4.6).
     fn refuse_without_rdn(&self, draft: &Draft<'_>) -> Result<(), Stop> {
         let Ok(name) = parse_name(&draft.rdn) else {
             return Ok(());
@@ -168,7 +170,7 @@ impl Execution<'_, '_> {
                 continue;
             };
             let present = draft.find(number).is_some_and(|it| match &it.values {
-                // Untouched: it held the value before, and still does.
+                // Untouched attributes held the RDN's value before, and still do.
                 DraftValues::Stored(_) => true,
                 DraftValues::Owned(values) => {
                     position_of(&self.schema, description.type_id, values, &naming.value).is_some()
@@ -188,7 +190,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Applies changes to the draft, in their order; the numbers are those of their attributes.
+/// Applies changes to the draft in order; `numbers` are those of their attributes.
 fn apply_all<'e>(
     given: &Given<'_, '_>,
     draft: &mut Draft<'e>,
@@ -261,8 +263,8 @@ fn apply<'e>(
     Ok(())
 }
 
-/// Removes these values, each as spelled if it stands there so, else one that is equal to it.
-/// Returns whether all of them were there. The work is linear in both numbers of values.
+/// Removes these values, each as spelled if such a value is stored, or else one equal to it.
+/// Returns whether all were there. Takes time linear in both numbers of values.
 fn remove_values(
     schema: &Schema,
     type_id: TypeId,
@@ -297,7 +299,7 @@ pub(super) fn no_such<T>(text: String) -> Result<T, Stop> {
     Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
 }
 
-/// Adds the values that the attribute does not hold yet.
+/// Adds the values that the attribute does not have yet.
 fn add_missing<'e>(
     schema: &Schema,
     type_id: TypeId,
@@ -308,7 +310,7 @@ fn add_missing<'e>(
     values.extend(given.filter(|it| held.insert(form(schema, type_id, it))));
 }
 
-/// The form under which values are compared.
+/// The normal form by which values are compared.
 pub(super) fn form(schema: &Schema, type_id: TypeId, value: &[u8]) -> Vec<u8> {
     let mut form = Vec::new();
     normal(schema, type_id, value, &mut form);
@@ -320,7 +322,7 @@ pub(super) fn exists_already<T>(attribute: &str) -> Result<T, Stop> {
     Stop::refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text)
 }
 
-/// Refuses values that the attribute holds already.
+/// Refuses values that the attribute has already.
 fn refuse_present(
     schema: &Schema,
     type_id: TypeId,
@@ -348,7 +350,7 @@ fn refuse_present(
     }
 }
 
-/// RFC 4525 §2: adds to every value of an attribute of the syntax INTEGER.
+/// Adds an integer to every value of an INTEGER attribute (RFC 4525 §2).
 fn increment(
     schema: &Schema,
     draft: &mut Draft<'_>,
@@ -356,7 +358,7 @@ fn increment(
     number: AttributeNumber,
 ) -> Result<(), Stop> {
     let text = schema.spelled(&change.given.description);
-    // A change before this one may have left it without values.
+    // An earlier change of the request may have removed all values.
     let held = draft.find(number);
     let Some(attribute) = held.filter(|it| it.values.iter().next().is_some()) else {
         return no_such(format!("the entry has no {text}"));
@@ -388,7 +390,7 @@ fn increment(
     Ok(())
 }
 
-/// Refuses several values of changed attributes that may have one.
+/// Refuses several values of changed single-valued attributes.
 fn refuse_several(
     schema: &Schema,
     draft: &Draft<'_>,

@@ -1,5 +1,5 @@
-//! Numbers for new entries (`uidNumber`, `gidNumber` …), given in the order of execution: no two
-//! entries ever get the same, also when the first is gone.
+//! Numbers for new entries (`uidNumber`, `gidNumber` …), given in the order of execution: no number
+//! is given twice, even if its first holder is deleted.
 
 use super::Execution;
 use super::draft::Draft;
@@ -13,17 +13,17 @@ use protocol::{Filter, ResultCode};
 use schema::{AttributeNumber, Name, Schema, TypeId};
 use store::EntryId;
 
-/// A rule that an entry falls under, with the number of its attribute.
+/// A rule that applies to an entry, with the number of its attribute.
 pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
 
-/// A type, and the entries at or below which values of it are looked for.
+/// An attribute type, and the bases below which holders of its values are looked for.
 type Look = (TypeId, Vec<EntryId>);
 
-/// How far a range is given away, to be kept when the write succeeds.
+/// Counter of a range, stored if the write succeeds.
 pub(super) struct Counter {
     key: Vec<u8>,
     last: u128,
-    /// The attribute that got the last one, unless the range was only passed over.
+    /// The attribute that got the last number; `None` if the range was only skipped.
     given: Option<String>,
     number: AttributeNumber,
 }
@@ -35,19 +35,19 @@ impl Counter {
     }
 }
 
-/// A number that an entry was given, which the request does not say.
+/// A number given to an entry by a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenNumber {
-    /// Which write of its unit, or of the whole record, gave it.
+    /// Index of the write in its unit, or in the whole record.
     pub write: usize,
-    /// The attribute by its name.
+    /// Name of the attribute.
     pub attribute: String,
-    /// In digits.
+    /// The number in digits.
     pub value: String,
 }
 
 impl<'x> Execution<'x, '_> {
-    /// The rules for entries of this name.
+    /// The rules that apply to entries of this name.
     pub(super) fn numbers_due(&mut self, name: &Name) -> Result<Vec<Due<'x>>, Stop> {
         let rules = &self.catalog.rules.numbers;
         let mut due = Vec::new();
@@ -61,8 +61,8 @@ impl<'x> Execution<'x, '_> {
         Ok(due)
     }
 
-    /// Gives a draft the numbers it asks for, with the rule's request or, when `missing` says so,
-    /// by having none.
+    /// Gives a draft the numbers it requests by the rule's request value or, if `missing` is true,
+    /// by lacking the attribute.
     pub(super) fn give_numbers(
         &self,
         due: &[Due<'x>],
@@ -88,7 +88,7 @@ impl<'x> Execution<'x, '_> {
         Ok(counters)
     }
 
-    /// Remembers what was given, with the write that it was given to.
+    /// Stores counters, and records the given numbers with the current write.
     pub(super) fn keep(&mut self, counters: &[Counter]) -> Result<(), Stop> {
         for counter in counters {
             self.batch
@@ -114,8 +114,8 @@ impl<'x> Execution<'x, '_> {
         })
     }
 
-    /// The next number of the ranges that was never given and that no entry holds, with what is to
-    /// be kept with it: how far its range is given away, and that those before it are.
+    /// The next number in the rule's ranges that was never given and that no entry holds, with the
+    /// counters to store: that of its range, and those of used-up ranges before it.
     fn next_number(
         &self,
         (rule, number): Due<'_>,
@@ -150,7 +150,7 @@ impl<'x> Execution<'x, '_> {
                 None => range.low,
             };
             let found = free_number(first, range.high, &mut is_held)?;
-            // What has nothing left is not searched again by each write that comes.
+            // A used-up range is marked, so that later writes do not search it again.
             let last = found.unwrap_or(range.high);
             let given = found.map(|_| attribute.to_owned());
             counters.push(Counter {
@@ -169,8 +169,8 @@ impl<'x> Execution<'x, '_> {
         )
     }
 
-    /// Where a number for an entry of this name must not be found: in the attribute itself,
-    /// anywhere, and in those that share their values with it. Or it would be refused once given.
+    /// Where a number for an entry of this name must not be in use: in the attribute itself
+    /// anywhere, and in attributes that share unique values with it, whose rule would refuse it.
     fn looks_for(&self, rule: &Numbers, name: &Name) -> Result<Vec<Look>, Stop> {
         let mut looks = vec![(rule.type_id, vec![EntryId::ROOT])];
         let shared = self.catalog.rules.unique.iter().filter(|it| {
@@ -185,7 +185,7 @@ impl<'x> Execution<'x, '_> {
     }
 }
 
-/// Says that a rule has nothing left to give.
+/// Text of the refusal if a rule has no number left.
 pub fn exhausted(schema: &Schema, rule: &Numbers) -> String {
     let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
     format!(
@@ -196,8 +196,8 @@ pub fn exhausted(schema: &Schema, rule: &Numbers) -> String {
     )
 }
 
-/// Where the last number given out of a range is kept. The upper end is not part of it, so that a
-/// range can be made longer.
+/// Meta key of a range's counter. It does not include the upper end, so that a range can be
+/// extended.
 pub fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
     format!("number {} {}", attribute.to_ascii_lowercase(), range.low).into_bytes()
 }

@@ -1,9 +1,9 @@
-//! What controls ask of a write beside its change: conditions before it, copies of the entry.
+//! Controls of a write in execution: conditions before it, and copies of the entry.
 //!
-//! Conditions are decided by the record and the state: the subject is made again from the write,
-//! and filters are resolved under the schema as it stands at this place of the order. Copies are
-//! for the client, and nothing depends on them: what they show of computed attributes, and whether
-//! they can be made, is each node's own affair.
+//! Conditions depend on record and state alone: the subject is made from the write, and filters are
+//! resolved under the schema at this position of the order. Copies are for the client and have no
+//! effect on the state, so they may differ between nodes in computed attributes and in whether they
+//! can be made.
 
 use super::Execution;
 use crate::catalog::Catalog;
@@ -18,8 +18,8 @@ use std::borrow::Cow;
 use store::{EntryId, EntryView, Lookup};
 
 impl Execution<'_, '_> {
-    /// What must be so before the change, and a copy of the entry as it still is. An add has no
-    /// entry yet: [`Execution::require_of_new`] looks at the one it makes.
+    /// Checks the conditions before the change, and copies the entry for pre-read. An add has no
+    /// entry yet; [`Execution::require_of_new`] checks the new one.
     pub(super) fn before(
         &self,
         write: &Write,
@@ -45,12 +45,12 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The time of the record, in seconds of Unix time: the same wherever it is executed.
+    /// Time of the record in seconds of Unix time, equal wherever it is executed.
     fn second(&self) -> i64 {
         (self.time_us / 1_000_000) as i64
     }
 
-    /// Holds the entry that an add would make against the add's assertion.
+    /// Checks the assertion of an add against the entry to be added.
     pub(super) fn require_of_new(
         &self,
         write: &Write,
@@ -69,7 +69,7 @@ impl Execution<'_, '_> {
         assertion::require_of(&context, &entry, condition, &|| self.second())
     }
 
-    /// A copy of the entry as it is after the change.
+    /// Copies the entry after the change, for post-read.
     pub(super) fn after(
         &self,
         write: &Write,
@@ -90,8 +90,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Whether an entry that a write was led to may be named in its refusal. A write without
-    /// options does not say that the administrator asked: then the name does, which is no entry's.
+    /// Whether a refusal may name the entry that a write leads to. A write without options does not
+    /// tell that its subject is the administrator; then the subject's name does, which is that of
+    /// no entry.
     pub(super) fn may_learn_of(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
         let is_administrator = || {
             let kept = self.catalog.administrator.as_ref();
@@ -105,7 +106,7 @@ impl Execution<'_, '_> {
         Ok(context.entry(id)?.is_some())
     }
 
-    /// Who asked, as far as access rules want to know.
+    /// The subject for access rules.
     fn subject(&self, write: &Write, administrator: bool) -> Subject {
         let nobody = Subject::anonymous(None, true);
         let by = self.schema.resolve_name(write.by());
@@ -122,7 +123,8 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The rules at this place of the order: attributes that this record numbered are known.
+    /// The catalog at this position of the order, with the attribute numbers that this record
+    /// assigned.
     pub(super) fn catalog_now(&self) -> Cow<'_, Catalog> {
         if !self.noticed.new_knowledge {
             return Cow::Borrowed(self.catalog);
@@ -131,8 +133,8 @@ impl Execution<'_, '_> {
     }
 }
 
-/// A copy of an entry. None when it costs more than a response may: the write is done all the same,
-/// as it is wherever the record is executed again.
+/// Response control with a copy of an entry; `None` if it exceeds the limits of a response. The
+/// write is done nevertheless, as it is on every other copy.
 fn copy(
     context: &View<'_>,
     id: EntryId,
@@ -149,7 +151,7 @@ fn copy(
     }
 }
 
-/// The name the entry has once the write is executed.
+/// Name of the entry after the write.
 pub fn name_afterwards(write: &Write) -> Name {
     match &write.change {
         Change::Rename(renaming) => {

@@ -1,5 +1,5 @@
-//! What relaxed rules still ask (draft-zeilenga-ldap-relax-03): the state that results must make
-//! sense, so values that the server keeps may be given, but neither taken away nor made up freely.
+//! Restrictions under relaxed rules (draft-zeilenga-ldap-relax-03): operational attributes may be
+//! given but not removed, and must be consistent.
 
 use super::Execution;
 use super::draft::Draft;
@@ -9,9 +9,9 @@ use schema::{AttributeNumber, TypeId};
 use store::EntryId;
 
 impl Execution<'_, '_> {
-    /// Checks what an administrator gave in place of the server: every entry keeps a unique
-    /// entryUUID, its makers, and times that are in order and not in the future. `own` is the
-    /// entry when it exists already.
+    /// Checks operational attributes given by an administrator: every entry has a unique entryUUID,
+    /// creator and modifier, and times that are in order and not in the future. `own` is the entry
+    /// if it exists already.
     pub(super) fn check_given(
         &self,
         draft: &Draft<'_>,
@@ -46,7 +46,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// createTimestamp, modifyTimestamp and the time of the record, in this order.
+    /// Checks that createTimestamp, modifyTimestamp and the record's time are in this order.
     fn check_times(&self, draft: &Draft<'_>) -> Result<(), Stop> {
         let known = &self.catalog.known;
         let moment = |number: AttributeNumber, type_id: TypeId| {
@@ -71,7 +71,7 @@ impl Execution<'_, '_> {
         )
     }
 
-    /// A form of a time that sorts.
+    /// A time in a form that sorts; `None` if it is no time.
     fn moment(&self, type_id: TypeId, value: &[u8]) -> Option<Vec<u8>> {
         let mut form = Vec::new();
         let ordered = self.schema.normalise_ordering(type_id, value, &mut form);

@@ -1,4 +1,5 @@
-//! Execution of a modify DN: one name row and one entry, whatever the size of the subtree.
+//! Execution of a modify DN, which writes one name row and one entry, whatever the size of the
+//! subtree.
 
 use super::Execution;
 use super::draft::{Draft, position_of};
@@ -34,7 +35,7 @@ impl Execution<'_, '_> {
             .leaf()
             .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
-        // Texts that it came to be named by, with a superior, are it and follow it.
+        // Texts that equal the new name are replaced by the entry.
         self.take_place(id, write.name())?;
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
@@ -47,7 +48,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The entry under its new name, encoded, and the entry it was below.
+    /// The encoded entry under its new name, and the id of its former superior.
     fn renamed(
         &self,
         id: EntryId,
@@ -97,8 +98,8 @@ impl Execution<'_, '_> {
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
 
-    /// Removes the values of the old RDN (RFC 4511 §4.9). Those that the new one has come back as
-    /// it spells them.
+    /// Removes the values of the old RDN (RFC 4511 §4.9). Values that are in the new RDN too are
+    /// added again as spelled there.
     fn delete_old_values(&self, old_rdn: &str, draft: &mut Draft<'_>) {
         let Ok(old) = parse_name(old_rdn) else { return };
         for rdn in &old.rdns {

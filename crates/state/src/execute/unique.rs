@@ -1,8 +1,8 @@
-//! Values that no two entries may share, decided in the order of execution: two writes that come
-//! at once are one after the other here, so only one of them gets the value.
+//! Unique values, checked in the order of execution: of two writes received at the same time one is
+//! executed first, so only one of them gets the value.
 //!
-//! Holders are looked up by an index where it is complete, and among all entries where it is not:
-//! that takes longer and finds the same.
+//! Holders are looked up in a complete index, or else among all entries, which takes longer and
+//! finds the same ones.
 
 use super::Execution;
 use super::draft::Draft;
@@ -15,34 +15,34 @@ use schema::{AttributeNumber, Name, TypeId};
 use std::ops::ControlFlow;
 use store::{EntryId, EntryView};
 
-/// Entries, with members of groups, that one move may bring under a rule: each of their values has
-/// to be looked up.
+/// Maximum number of entries and group members that one move may bring under a rule, because each
+/// of their values is looked up.
 const MOVED_MAX: usize = 10_000;
 
-/// An entry that a write changes.
+/// The entry that a write changes.
 #[derive(Clone, Copy)]
 pub(super) struct Own<'v> {
     id: EntryId,
-    /// As it was, with the attributes that the write is about: values that it has already are not
-    /// looked up, so that an entry from before the rule can be changed in other ways. Without, all
-    /// values are.
+    /// The entry before the write, and the attributes that the write changes. Values it had already
+    /// are not looked up, so that an entry from before the rule can be changed in other ways.
+    /// `None` looks up all values.
     before: Option<(&'v EntryView<'v>, &'v [AttributeNumber])>,
 }
 
 impl<'v> Own<'v> {
-    /// Values of these attributes are added.
+    /// An entry to which values of these attributes are added.
     pub fn changed(id: EntryId, view: &'v EntryView<'v>, numbers: &'v [AttributeNumber]) -> Self {
         let before = Some((view, numbers));
         Own { id, before }
     }
 
-    /// Whether the write is about an attribute.
+    /// Whether the write changes an attribute.
     fn changes(&self, number: AttributeNumber) -> bool {
         self.before
             .is_none_or(|(_, changed)| changed.contains(&number))
     }
 
-    /// Whether the entry had a value, spelled like this.
+    /// Whether the entry had a value with this spelling.
     fn had(&self, number: AttributeNumber, value: &[u8]) -> bool {
         let stored = self.before.and_then(|(view, _)| view.attribute(number));
         stored.is_some_and(|it| it.values().into_iter().any(|it| it == value))
@@ -50,7 +50,7 @@ impl<'v> Own<'v> {
 }
 
 impl Execution<'_, '_> {
-    /// Refuses values that another entry holds. `own` is the entry itself if it exists.
+    /// Refuses values that another entry holds. `own` is the entry itself, if it exists.
     pub(super) fn refuse_held(
         &self,
         name: &Name,
@@ -88,7 +88,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The same for an entry that gets another name, and for what is below it.
+    /// Like [`refuse_held`](Self::refuse_held), for a renamed entry and the entries below it.
     pub(super) fn refuse_held_after_move(
         &self,
         own: Own<'_>,
@@ -115,7 +115,7 @@ impl Execution<'_, '_> {
                 self.refuse_held_by(rule, &bases, draft, Some(own))?;
                 continue;
             }
-            // All of it comes under the rule.
+            // The whole subtree comes under the rule.
             bases.push(own.id);
             self.refuse_held_by(rule, &bases, draft, Some(all))?;
             let mut links = 0;
@@ -152,7 +152,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Looks up the values of an entry that are links, and counts them.
+    /// Looks up the values of an entry that are links; returns their number.
     fn refuse_held_of_links(
         &self,
         rule: &Unique,
@@ -228,7 +228,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Refuses to look up more than a move may.
+/// Refuses to look up more values than a move may.
 fn refuse_many(count: usize) -> Result<(), Stop> {
     if count <= MOVED_MAX {
         return Ok(());
@@ -242,7 +242,7 @@ fn refuse_many(count: usize) -> Result<(), Stop> {
     )
 }
 
-/// Says who has the value.
+/// Text of the refusal that names the holder of a value.
 pub fn held(attribute: &str, value: &[u8], holder: &str) -> String {
     let value = String::from_utf8_lossy(value);
     format!(

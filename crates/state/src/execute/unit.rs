@@ -1,8 +1,8 @@
-//! Execution of a unit: one write, or the writes of a transaction, wholly or not at all.
+//! Execution of a unit: one write, or the writes of a transaction, all or none.
 //!
-//! One write needs no savepoint, because a refusal has changed nothing. In a transaction a write
-//! sees what those before it did, so that it cannot be judged before they are applied: they are
-//! applied below a savepoint, which is rolled back when one of them is refused.
+//! One write needs no savepoint, because a refused write changes nothing. In a transaction a write
+//! depends on those before it and cannot be checked before they are applied, so they are applied
+//! below a savepoint, which is rolled back if one is refused.
 
 use super::{Execution, GivenNumber};
 use crate::stop::Stop;
@@ -30,13 +30,13 @@ impl From<LdapResult> for Outcome {
 /// How a unit ended.
 #[derive(Debug, Clone)]
 pub struct Done {
-    /// The result, and the response controls of a write that is alone.
+    /// The result, and the response controls of a single write.
     pub outcome: Outcome,
-    /// Which of the writes was refused, if it was one of them.
+    /// Index of the refused write; `None` if none was refused.
     pub at: Option<usize>,
-    /// The response controls of each write of a transaction.
+    /// Response controls of each write of a transaction.
     pub controls: Vec<Vec<OwnedControl>>,
-    /// Numbers that its entries were given.
+    /// Numbers given to its entries.
     pub given: Vec<GivenNumber>,
 }
 
@@ -51,21 +51,21 @@ impl From<LdapResult> for Done {
     }
 }
 
-/// Why a unit was not applied.
+/// Failure of a unit.
 #[derive(Debug)]
 pub struct Broken {
-    /// Which of its writes stopped it.
+    /// Index of the write that failed.
     pub at: usize,
     /// The refusal or the failure.
     pub stop: Stop,
 }
 
 impl Execution<'_, '_> {
-    /// Executes a unit. When a write of it is refused nothing has changed; after a failure the
-    /// batch can only be dropped.
+    /// Executes a unit. If a write is refused, nothing is changed; after a failure the batch can
+    /// only be aborted.
     pub fn execute_unit(&mut self, unit: Unit<'_>) -> Result<Done, Broken> {
         let mut done = Done::from(LdapResult::success());
-        // What a unit that was refused had been given.
+        // Drops numbers given in a refused unit.
         self.given.clear();
         match unit {
             [write] => match self.execute(write) {

@@ -3,7 +3,7 @@
 use super::{Change, Changes, Detail, Recorder};
 use protocol::control::ChangeType;
 
-/// What a row says is recorded to a row that says the same.
+/// Recording the decoded changes of a row makes a row with equal changes.
 pub fn row(bytes: &[u8]) {
     let Some((changes, row)) = recorded(bytes) else {
         return;

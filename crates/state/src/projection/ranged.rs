@@ -1,7 +1,7 @@
-//! Values by their place: `member;range=0-1499` (draft-kashi-incremental, as in Active Directory).
+//! Ranges of values: `member;range=0-1499` (draft-kashi-incremental, as in Active Directory).
 //!
-//! The answer says which values it has, `member;range=1500-*` when there are none behind them.
-//! Members have their places in the order of ids.
+//! The response names the range it contains, `member;range=1500-*` if that reaches the end. Members
+//! are ordered by id.
 
 use super::{Projection, Ranges};
 use crate::catalog::Catalog;
@@ -10,19 +10,19 @@ use crate::view::VisibleEntry;
 use protocol::ber;
 use schema::{AttributeNumber, ValueRange};
 
-/// Values in one answer at most.
+/// Maximum number of values in one response.
 const VALUES_MAX: u64 = 5_000;
 
-/// Some values of an attribute.
+/// Values of one range.
 struct Part {
     values: Vec<Vec<u8>>,
-    /// How many places they take, and whether that is up to the end.
+    /// Number of values counted, and whether they reach the end.
     places: u64,
     to_end: bool,
 }
 
 impl Projection {
-    /// Appends the ranges that were asked for.
+    /// Appends the selected ranges.
     pub(super) fn write_ranged(
         &self,
         catalog: &Catalog,
@@ -53,7 +53,7 @@ impl Projection {
     }
 }
 
-/// The values of a range; `None` if there is none.
+/// The values of a range; `None` if there are none.
 fn part(
     entry: &VisibleEntry<'_, '_>,
     number: AttributeNumber,

@@ -1,4 +1,4 @@
-//! Records that were encoded, cut, and damaged.
+//! Tests records that are encoded, cut, and damaged.
 
 use super::*;
 use proptest::prelude::*;
@@ -161,7 +161,7 @@ proptest! {
         prop_assert_eq!(decoded.position, 0x0102_0304_0506);
         prop_assert_eq!(decoded.time_us, 1_795_251_723_000_042);
         prop_assert_eq!(decoded.digest, u128::MAX - 5);
-        // `Debug` shows every field there is, also those that come to be after this test.
+        // `Debug` prints every field, also ones added after this test was written.
         prop_assert_eq!(format!("{:?}", decoded.writes), format!("{writes:?}"));
     }
 
@@ -187,7 +187,7 @@ proptest! {
         prop_assert!(decode(&bytes[..end], &schema()).is_err());
     }
 
-    /// The fuzz body: any bytes may come.
+    /// The fuzz body on arbitrary bytes.
     #[test]
     fn junk_is_an_error_or_decodes_to_something_that_encodes(
         writes in proptest::collection::vec(write(), 1..3),
@@ -242,7 +242,7 @@ fn units_that_are_none_are_refused() {
     let name = schema.resolve_name("cn=a,dc=b").expect("a name");
     let record = |together: &[Option<usize>]| {
         let mut out = encoded(&[]);
-        // The count of writes is the last byte.
+        // The last byte is the number of writes.
         out.pop();
         put_count(&mut out, together.len());
         for length in together {

@@ -1,5 +1,5 @@
-//! Proof that no two entries share a value that a rule says is unique. Writes see to that, imports
-//! and entries from before the rule do not.
+//! Checks that no two entries share a unique value. Writes ensure it; imports without checks and
+//! entries from before the rule may not.
 
 use super::{RULES_NAME, Unique};
 use crate::catalog::Catalog;
@@ -11,7 +11,7 @@ use protocol::Filter;
 use schema::KnownAttribute;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
-/// Looks up every value of every rule and says which ones have two holders, to `problem`.
+/// Looks up every value of every rule, and reports those with two holders to `problem`.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -26,7 +26,7 @@ pub fn check(
         let bases = rule.bases(snapshot)?;
         for row in snapshot.entries_after(EntryId::ROOT) {
             let (id, view) = match row {
-                // That the entry is damaged is told where rows are compared.
+                // The comparison of rows reports damaged entries.
                 Err(store::Error::DamagedEntry { .. }) => continue,
                 row => row?,
             };
@@ -106,7 +106,7 @@ fn shared(
     Ok(pairs)
 }
 
-/// Nobody is there who could be refused anything.
+/// A refusal as a failure, because there is no client.
 fn failure(stop: Stop) -> Failure {
     match stop {
         Stop::Failed(failure) => failure,
@@ -115,7 +115,7 @@ fn failure(stop: Stop) -> Failure {
 }
 
 impl Unique {
-    /// The entries at the top of the rule's subtrees, those that exist.
+    /// Ids of the existing entries at the top of the rule's subtrees.
     pub fn bases(&self, snapshot: &Snapshot<'_>) -> Result<Vec<EntryId>, store::Error> {
         if self.place.0.is_empty() {
             return Ok(vec![EntryId::ROOT]);

@@ -1,9 +1,9 @@
-//! Ranges of numbers, as `10000-19999`; `10000-` has no end.
+//! Ranges of numbers: `10000-19999`, or `10000-` without an end.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// Numbers from `low` up to and with `high`.
+/// The numbers from `low` to `high`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NumberRange {
     /// The first number.
@@ -39,7 +39,7 @@ impl Display for NumberRange {
     }
 }
 
-/// The ranges in ascending order, unless two of them share a number.
+/// The ranges in ascending order; an error if two of them share a number.
 pub(super) fn disjoint(mut ranges: Vec<NumberRange>) -> Result<Vec<NumberRange>, String> {
     ranges.sort_unstable();
     for pair in ranges.windows(2) {

@@ -1,8 +1,8 @@
-//! Whether the indexes that rules need are complete on this node.
+//! Checks that the indexes needed by rules are complete on this node.
 //!
-//! How far an index is built is each node's own affair: neither the order nor the digest knows of
-//! it. So it is asked before a write has its place in the order, by the node that takes it, and
-//! never by execution, which looks at all entries where an index is not complete.
+//! The progress of an index differs between nodes; neither order nor digest depend on it. So the
+//! node that accepts a write checks it before the order, and execution never does: where an index
+//! is incomplete it reads all entries.
 
 use super::{Numbers, RULES_NAME, Rules, Unique};
 use crate::catalog::Catalog;
@@ -13,8 +13,8 @@ use protocol::{ChangeOperation, ResultCode};
 use schema::{Schema, TypeId};
 use store::{IndexKind, IndexSet};
 
-/// Refuses a write that would have all entries looked at, because an index that a rule needs is
-/// not complete here.
+/// Refuses a write whose execution would read all entries, because an index that a rule needs is
+/// incomplete here.
 pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> {
     let (schema, rules) = (&catalog.schema, &catalog.rules);
     if rules.unique.is_empty() && rules.numbers.is_empty() {
@@ -24,7 +24,7 @@ pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> 
     for rule in &rules.unique {
         let covered = given.iter().map(|it| it.0);
         let covered: Vec<TypeId> = covered.filter(|it| rule.covers(schema, *it)).collect();
-        // Wherever its entry is: once a subtype is in use, values are looked for there, too.
+        // Regardless of the entry's place: once a subtype is in use, its values are looked up too.
         let is_new = |it: &TypeId| !rule.types.contains(it) && schema.numbers_of(*it).is_empty();
         let asks = rule.asks(write) && (!covered.is_empty() || rule.gets_subtree(write));
         for type_id in &covered {
@@ -43,8 +43,8 @@ pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Refuses a configuration with rules that need an index which is not complete here: unless they
-/// waited for it before, it is the rule that comes too early, or the index that cannot go.
+/// Refuses a configuration with rules that need an index which is incomplete here, unless they
+/// waited for it before: the rule comes too early, or the index cannot be dropped.
 pub fn require_indexes_of(before: &Catalog, next: &Catalog) -> Result<(), Refusal> {
     let name = |catalog: &Catalog, it| catalog.schema.type_of(it).name().to_owned();
     let waited = before.rules.types();
@@ -57,14 +57,14 @@ pub fn require_indexes_of(before: &Catalog, next: &Catalog) -> Result<(), Refusa
     })
 }
 
-/// Refuses when values of a type cannot be looked up by indexes that are complete.
+/// Refuses if values of a type cannot be looked up by complete indexes.
 fn require(catalog: &Catalog, of: TypeId) -> Result<(), Refusal> {
     let Some(unready) = unready(&catalog.indexes, of) else {
         return Ok(());
     };
     let name = catalog.schema.type_of(unready).name();
     let mut definitions = catalog.indexes.definitions.iter();
-    // What a rule names has a definition, also while old rows of it are still being removed.
+    // A rule's index has a definition, even while old rows of it are being removed.
     let is_defined = catalog.rules.types().any(|it| it == unready)
         || definitions.any(|it| it.type_id == unready && it.kinds.contains(IndexKind::Equality));
     Err(match is_defined {
@@ -85,7 +85,8 @@ fn require(catalog: &Catalog, of: TypeId) -> Result<(), Refusal> {
     })
 }
 
-/// A type whose values are values of `of`, and whose equality index is not complete here.
+/// A subtype of `of`, or `of` itself, whose equality index is incomplete here; `None` if there is
+/// none.
 fn unready(indexes: &IndexSet, of: TypeId) -> Option<TypeId> {
     let schema = &indexes.schema;
     let numbers = schema.numbers_of(of).iter();
@@ -94,7 +95,7 @@ fn unready(indexes: &IndexSet, of: TypeId) -> Option<TypeId> {
     all.find(|it| !indexes.is_ready(*it, IndexKind::Equality))
 }
 
-/// The types that a write gives values of, with these.
+/// The types of a write's values, with the values.
 fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
     fn of(given: &Given) -> (TypeId, &[Vec<u8>]) {
         (given.description.type_id, &given.values)
@@ -121,38 +122,38 @@ fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
 }
 
 impl Rules {
-    /// The types that values are looked up by.
+    /// The types in which values are looked up.
     fn types(&self) -> impl Iterator<Item = TypeId> + '_ {
         let unique = self.unique.iter().flat_map(|it| it.types.iter().copied());
         unique.chain(self.numbers.iter().map(|it| it.type_id))
     }
 
-    /// Whether executing a write may take a look at all entries.
+    /// Whether executing a write may read all entries.
     pub fn wait_for(&self, indexes: &IndexSet) -> bool {
         self.types().any(|it| unready(indexes, it).is_some())
     }
 }
 
 impl Unique {
-    /// Whether values of a type are among those that the rule is about.
+    /// Whether the rule applies to values of a type.
     pub fn covers(&self, schema: &Schema, type_id: TypeId) -> bool {
         self.types.iter().any(|it| schema.is_subtype(type_id, *it))
     }
 
-    /// Whether the rule is for the entry as it is after the write.
+    /// Whether the rule applies to the entry after the write.
     fn asks(&self, write: &Write) -> bool {
         self.place.covers(&name_afterwards(write))
     }
 
-    /// Whether the write brings an entry, and what is below it, under the rule.
+    /// Whether the write brings an entry and its subtree under the rule.
     fn gets_subtree(&self, write: &Write) -> bool {
         matches!(write.change, Change::Rename(_)) && !self.place.covers(write.name())
     }
 }
 
 impl Numbers {
-    /// Whether the write may ask for a number. Of an entry that exists only what is given is looked
-    /// at: should it get one all the same, execution is slow, and as right.
+    /// Whether the write may request a number. For an existing entry only the given values are
+    /// checked; if it gets a number nevertheless, execution is slow but correct.
     fn asks(&self, schema: &Schema, write: &Write) -> bool {
         if !self.place.covers(write.name()) {
             return false;

@@ -1,4 +1,4 @@
-//! Entries as accounts: what the server itself knows of them, whoever asks.
+//! Entries as accounts: attributes that the server itself reads, regardless of access rules.
 
 use super::{Served, View};
 use crate::account::Account;
@@ -7,22 +7,23 @@ use policy::Subject;
 use store::EntryId;
 
 impl View<'_> {
-    /// Microseconds since 1970; 0 where no client is served.
+    /// Microseconds since 1970; 0 if no client is served.
     pub fn now_us(&self) -> u64 {
         self.served.map_or(0, Served::now_us)
     }
 
-    /// The same view for the server itself, to find out whom a client means.
+    /// The context of the server itself on the same snapshot, for finding the entry that a client
+    /// names.
     pub fn of_server<'s>(&'s self, server: &'s Subject) -> View<'s> {
         View::new(self.snapshot, self.catalog, server)
     }
 
-    /// Place in the order of all writes of the last one that is seen here.
+    /// Log position of the last write in this snapshot.
     pub fn position(&self) -> Result<u64, Stop> {
         Ok(self.snapshot.position()?)
     }
 
-    /// The former passwords of an entry, as they were stored (pwdHistory).
+    /// The former passwords of an entry (`pwdHistory`), as stored.
     pub fn former_passwords(&self, id: EntryId) -> Result<Vec<Vec<u8>>, Stop> {
         let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
         match self.snapshot.entry(id)? {
@@ -31,7 +32,7 @@ impl View<'_> {
         }
     }
 
-    /// The account an entry is; `None` when no password policy is for it.
+    /// The entry as an account; `None` if no password policy applies to it.
     pub fn account(&self, id: EntryId) -> Result<Option<Account>, Stop> {
         let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
         if policing.is_idle(schema) {

@@ -1,5 +1,5 @@
-//! Walks up: from an entry or a name to those who name it, and on to those who name these. Each is
-//! met once: circles end, and depth has no limit of its own.
+//! Walks up: from an entry or a name to its holders, and on to the holders of these. Each entry is
+//! visited once, so circles end and depth needs no limit.
 
 use super::View;
 use super::membership::{Followed, Group, Reach, refuse_too_many};
@@ -12,36 +12,37 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use store::{Candidates, EntryId, EntryView, Region, RegionScope};
 
-/// Groups one walk may find. Their names are kept: some hundred megabytes.
+/// Maximum number of groups that one walk may find; their names take some hundred megabytes.
 const GROUPS_MAX: u64 = 1 << 20;
 
-/// A walk up.
+/// Progress of a walk up.
 #[derive(Debug)]
 pub(super) struct Climb {
     followed: Followed,
-    /// For which groups of an entry; `None` for a chain of links, whoever may know of them.
+    /// Which groups of an entry are wanted; `None` for a chain of links, which ignores access to
+    /// groups.
     reach: Option<Reach>,
     met: HashSet<EntryId>,
     found: Vec<Group>,
-    /// Which of those found is asked next.
+    /// Index in `found` of the next entry whose holders are looked for.
     next: usize,
-    /// Who is being asked.
+    /// The entry or name whose holders are being looked for.
     asked: Option<Box<Asked>>,
     looked: u64,
 }
 
-/// Somebody whose holders are looked for, and how far that has come.
+/// An entry or name whose holders are looked for, and the progress of that.
 #[derive(Debug)]
 struct Asked {
-    /// The entry of the name, where that matters.
+    /// The entry of the name; the root where only the name matters.
     id: EntryId,
     name: Name,
     spelled: String,
-    /// Which attribute is looked at.
+    /// Index of the followed attribute being searched.
     attribute: usize,
     candidates: Option<Candidates>,
     after: EntryId,
-    /// Dynamic groups that were looked at.
+    /// Number of dynamic groups already tested.
     described: usize,
 }
 
@@ -58,18 +59,18 @@ impl Climb {
         }
     }
 
-    /// To those from whom links of these attributes lead to a name.
+    /// A walk to all entries from which links of these attributes lead to a name.
     pub fn to_name(followed: Followed, target: &Name) -> Climb {
         let asked = Asked::new(EntryId::ROOT, target.clone(), String::new());
         Climb::new(followed, None, Some(asked))
     }
 
-    /// The groups that were found, nearest first.
+    /// The groups found, nearest first.
     pub fn into_groups(self) -> Rc<[Group]> {
         self.found.into()
     }
 
-    /// Everything that was found.
+    /// Ids of all entries found.
     pub fn ids(&self) -> RoaringTreemap {
         self.found.iter().map(|it| it.id.0).collect()
     }
@@ -90,7 +91,7 @@ impl Asked {
 }
 
 impl View<'_> {
-    /// To the groups of an entry.
+    /// A walk to the groups of an entry.
     pub(super) fn climb_from(&self, id: EntryId, reach: Reach) -> Result<Climb, Stop> {
         let followed = self.member_attributes();
         Ok(Climb::new(followed, Some(reach), self.asking(id)?))
@@ -102,7 +103,7 @@ impl View<'_> {
         Ok(name.ok().map(|name| Asked::new(id, name, spelled)))
     }
 
-    /// Goes on to the end of a walk, or of the slice.
+    /// Continues a walk until it or the slice ends.
     pub(super) fn climb(&self, climb: &mut Climb) -> Result<(), Stop> {
         loop {
             if let Some(mut asked) = climb.asked.take() {
@@ -123,7 +124,7 @@ impl View<'_> {
         }
     }
 
-    /// Finds who names somebody.
+    /// Finds the holders of `asked`.
     fn ask(&self, climb: &mut Climb, asked: &mut Asked) -> Result<(), Stop> {
         while let Some(selector) = climb.followed.get(asked.attribute).cloned() {
             let candidates = match asked.candidates.take() {
@@ -165,8 +166,8 @@ impl View<'_> {
             normal: name.bytes().into(),
             alternatives: Vec::new(),
         });
-        // Who names one entry is listed in one piece, at about half a microsecond for each: of an
-        // entry in a hundred thousand groups that takes some 50 ms.
+        // The holders of one name are listed in one piece, at about half a microsecond each: 50 ms
+        // for an entry in a hundred thousand groups.
         let plan = self.plan(&filter, &everywhere)?;
         self.candidates(&plan, EntryId::ROOT)
     }
@@ -185,7 +186,8 @@ impl View<'_> {
             self.look(1)?;
             let holds = self.holds_link(id, &view, selector, &named)?
                 || self.holds(&view, selector, &asked.name, &asked.spelled);
-            // What execution refuses must not depend on whether an index found the candidates.
+            // Which entries execution refuses must not depend on whether an index found the
+            // candidates.
             if holds || !self.executes {
                 climb.looked += 1;
                 self.require_short(climb.looked)?;
@@ -198,7 +200,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Whether an entry holds one of these as a link.
+    /// Whether an entry holds one of `named` as a link.
     fn holds_link(
         &self,
         id: EntryId,
@@ -222,8 +224,8 @@ impl View<'_> {
         Ok(false)
     }
 
-    /// Whether an entry holds a name. Most are spelled as the entry they name is, so a comparison
-    /// of octets comes before the one of normal forms, which costs forty times as much.
+    /// Whether an entry holds a name as a value. Most values are spelled like the entry they name,
+    /// so octets are compared first; comparing normal forms costs forty times as much.
     fn holds(&self, view: &EntryView<'_>, selector: &Selector, name: &Name, spelled: &str) -> bool {
         let any = |test: &mut dyn FnMut(&[u8]) -> bool| {
             let mut numbers = selector.numbers.iter();

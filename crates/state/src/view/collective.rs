@@ -1,5 +1,5 @@
 //! Collective attributes (RFC 3671): values that a subentry lends to the entries of its subtree.
-//! Never stored with them; worked out when a database has such subentries.
+//! They are never stored with those entries, but computed if the database has such subentries.
 
 use super::{View, VisibleEntry};
 use crate::knowledge::class_filter;
@@ -8,7 +8,7 @@ use schema::{AttributeNumber, Filter, Name, SubtreeSpecification, Truth, TypeId}
 use std::borrow::Cow;
 use store::{EntryId, Region, RegionScope, StoredAttribute};
 
-/// The class of such subentries.
+/// Object class of the subentries that lend attributes.
 pub const COLLECTIVE_CLASS: &str = "collectiveAttributeSubentry";
 /// A value of `collectiveExclusions` that excludes all (RFC 3671 §2.2).
 const EXCLUDE_ALL: [&str; 2] = ["2.5.18.0", "excludeallcollectiveattributes"];
@@ -31,7 +31,7 @@ struct Lent {
 }
 
 impl View<'_> {
-    /// Every lender, read once per operation.
+    /// All subentries that lend attributes, read once per operation.
     fn lenders(&self) -> Result<&[Lender], Stop> {
         if let Some(lenders) = self.lenders.get() {
             return Ok(lenders);
@@ -91,8 +91,9 @@ impl View<'_> {
         Ok(lenders)
     }
 
-    /// A plan for a filter that may be true because of lent values. No index has these: where a
-    /// lender's values make an assertion true, the entries of its subtree are candidates too.
+    /// The filter to plan with, for assertions that lent values may satisfy. No index holds lent
+    /// values, so if a lender's values satisfy an assertion, the entries of its subtree become
+    /// candidates.
     #[inline]
     pub(super) fn with_lent<'f>(&self, filter: &'f Filter) -> Result<Cow<'f, Filter>, Stop> {
         if !self.catalog.has_collective {
@@ -152,7 +153,7 @@ impl View<'_> {
 }
 
 impl<'c> VisibleEntry<'c, '_> {
-    /// The lenders whose subtree holds this entry.
+    /// The subentries that lend attributes to this entry.
     fn lenders(&self) -> Result<Vec<&'c Lender>, Stop> {
         let all = self.context.lenders()?;
         if all.is_empty() || self.has_class("subentry") {
@@ -176,7 +177,7 @@ impl<'c> VisibleEntry<'c, '_> {
         Ok(all.iter().filter(holds).collect())
     }
 
-    /// Whether the entry wants no values of a type (`collectiveExclusions`).
+    /// Whether `collectiveExclusions` of the entry excludes an attribute type.
     fn excludes(&self, type_id: TypeId) -> bool {
         let catalog = self.context.catalog;
         let exclusions = catalog.computed.collective_exclusions;
@@ -193,8 +194,8 @@ impl<'c> VisibleEntry<'c, '_> {
         })
     }
 
-    /// The attributes lent to this entry that the subject may see. One attribute may come from
-    /// several lenders.
+    /// The attributes lent to this entry that the subject may see. Several lenders may lend one
+    /// attribute, which is then listed several times.
     pub fn lent(&self) -> Result<Vec<StoredAttribute<'c>>, Stop> {
         if !self.context.catalog.has_collective {
             return Ok(Vec::new());
@@ -223,7 +224,7 @@ impl<'c> VisibleEntry<'c, '_> {
         Ok(lenders.into_iter().map(|it| it.spelled.as_str()).collect())
     }
 
-    /// Values of one lent attribute, as [`ValueSource::any_value`].
+    /// Calls `test` for the values of one lent attribute, as [`ValueSource::any_value`] does.
     pub(super) fn any_lent(
         &self,
         number: AttributeNumber,

@@ -1,4 +1,4 @@
-//! Attributes of an entry that are not stored: they are computed when somebody asks for them.
+//! Attributes that are not stored but computed from the entry when they are read.
 
 use super::{Described, VisibleEntry};
 use crate::index_progress;
@@ -13,9 +13,9 @@ use store::EntryId;
 const ETAG_DIGITS: usize = 16;
 
 impl VisibleEntry<'_, '_> {
-    /// Calls `test` on the values of a computed attribute until it returns true. `None`: the
-    /// entry has no such attribute. Whether the subject may see it is for the caller to ask; of
-    /// filters see [`View::narrow`](super::View::narrow).
+    /// Calls `test` for the values of a computed attribute until it returns true. `None` if the
+    /// entry has no such attribute. The caller checks access; filters are checked by
+    /// [`View::narrow`](super::View::narrow).
     pub fn computed_values(
         &self,
         type_id: TypeId,
@@ -40,7 +40,7 @@ impl VisibleEntry<'_, '_> {
         Ok(Some(groups.iter().any(|it| test(it.spelled.as_bytes()))))
     }
 
-    /// The same for a response, in which a dynamic group also shows its members.
+    /// Like `computed_values`, for a response: a dynamic group also shows its members.
     pub fn shown_values(
         &self,
         type_id: TypeId,
@@ -52,7 +52,8 @@ impl VisibleEntry<'_, '_> {
         if type_id != self.context.catalog.computed.member {
             self.computed_values(type_id, test)?;
         } else if let Some(mut described) = self.description()? {
-            // In one piece, so not for very many: a search gets them in slices, as `Large`.
+            // Runs in one piece, so only for few members; a search returns many in slices, as
+            // `Large`.
             let (mut looked, over) = (0, Cell::new(false));
             let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
                 looked += 1;
@@ -70,7 +71,7 @@ impl VisibleEntry<'_, '_> {
         Ok(())
     }
 
-    /// The way through the members of a dynamic group.
+    /// An iterator over the members of a dynamic group; `None` if the entry is no such group.
     pub fn description(&self) -> Result<Option<Described>, Stop> {
         match self.id.is_entry() && self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
             true => self.context.described_by(self.id),
@@ -78,7 +79,7 @@ impl VisibleEntry<'_, '_> {
         }
     }
 
-    /// All of them.
+    /// All values that [`shown_values`](Self::shown_values) yields.
     pub fn all_shown_values(&self, type_id: TypeId) -> Result<Vec<Vec<u8>>, Stop> {
         let mut values = Vec::new();
         self.shown_values(type_id, &mut |value| {
@@ -88,7 +89,7 @@ impl VisibleEntry<'_, '_> {
         Ok(values)
     }
 
-    /// The value of a computed attribute that has one.
+    /// The value of a single-valued computed attribute; `None` if the entry has none.
     fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
         let computed = &self.context.catalog.computed;
         if type_id == computed.entry_dn {
@@ -118,7 +119,8 @@ impl VisibleEntry<'_, '_> {
         }
     }
 
-    /// For how many seconds more the entry stays, if it is dynamic (RFC 2589 §5).
+    /// Remaining lifetime of a dynamic entry in seconds (RFC 2589 §5); `None` if the entry is not
+    /// dynamic.
     fn time_to_live(&self) -> Option<Vec<u8>> {
         let catalog = self.context.catalog;
         let number = catalog
@@ -127,13 +129,14 @@ impl VisibleEntry<'_, '_> {
             .first()?;
         let end = self.internal(*number)?.values().into_iter().next()?;
         let end_us = time::seconds_of(end)?.saturating_mul(1_000_000);
-        // Whole seconds: the end was rounded up to one, so that the wish is what is read at once.
+        // Whole seconds: the end was rounded up to one, so that the requested time is read back at
+        // once.
         let left_us = end_us.saturating_sub(self.context.served?.now_us());
         Some((left_us / 1_000_000).to_string().into_bytes())
     }
 
-    /// The entryCSN in short, which no two changes share. Not the entry's digest, which would tell
-    /// whether a guess at what is hidden is right.
+    /// A short form of `entryCSN`, which differs for any two changes. The entry's digest is not
+    /// used because it would confirm guesses about hidden values.
     fn etag(&self) -> Option<Vec<u8>> {
         let number = self.context.catalog.known.entry_csn.number;
         let csn = self.internal(number)?.values().into_iter().next()?;
@@ -144,7 +147,7 @@ impl VisibleEntry<'_, '_> {
         )
     }
 
-    /// How far the index is built, if this entry defines one.
+    /// Progress of the index that this entry defines; `None` if it defines none.
     fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
         let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
         else {
@@ -153,7 +156,7 @@ impl VisibleEntry<'_, '_> {
         let Some(attribute) = attribute.values().into_iter().next() else {
             return Ok(None);
         };
-        // It may be given by another of its names, or its OID.
+        // The definition may use another name of the attribute type, or its OID.
         let schema = &self.context.catalog.schema;
         let given = std::str::from_utf8(attribute).unwrap_or_default();
         let known = schema.attribute_type(given);

@@ -1,4 +1,4 @@
-//! Walks down: from a group to its members, and on to theirs. Each is met once.
+//! Walks down: from a group to its members, and on to their members. Each entry is visited once.
 
 use super::View;
 use super::dynamic::Described;
@@ -10,39 +10,39 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use store::{EntryId, EntryView, Lookup, SetId};
 
-/// A walk down.
+/// Progress of a walk down.
 #[derive(Debug)]
 pub(super) struct Descent {
     top: EntryId,
     reach: Reach,
     followed: Followed,
     found: RoaringTreemap,
-    /// Those found that may have members, and have not been asked.
+    /// Members found that may have members themselves and are not expanded yet.
     groups: Vec<EntryId>,
-    /// Who is being asked.
+    /// The group being expanded.
     asked: Option<Box<Asked>>,
     looked: u64,
 }
 
-/// A group whose members are looked at, and how far that has come.
+/// A group being expanded, and the progress of that.
 #[derive(Debug)]
 struct Asked {
     group: EntryId,
-    /// Whether the subject may know its members, once that has been worked out.
+    /// Whether the subject may know the group's members; `None` until that is computed.
     known: Option<bool>,
-    /// Values of its row that were looked at.
+    /// Number of values in the entry's row already looked at.
     values: usize,
-    /// The sets that were gone through.
+    /// The sets already read.
     sets: SmallVec<[SetId; 2]>,
-    /// The set at hand, and its last member.
+    /// The set being read, and the last member read.
     set: Option<(SetId, EntryId)>,
     described: Option<Box<Described>>,
 }
 
-/// What came of asking a group.
+/// Result of expanding a group.
 enum Answer {
     All,
-    /// All its members were exchanged meanwhile.
+    /// All members were replaced between two slices.
     Exchanged,
 }
 
@@ -59,7 +59,7 @@ impl Descent {
         }
     }
 
-    /// Everything that was found.
+    /// Takes the ids of all members found.
     pub fn found(&mut self) -> RoaringTreemap {
         std::mem::take(&mut self.found)
     }
@@ -79,14 +79,14 @@ impl Asked {
 }
 
 impl View<'_> {
-    /// Goes on to the end of a walk, or of the slice.
+    /// Continues a walk until it or the slice ends.
     pub(super) fn descend(&self, descent: &mut Descent) -> Result<(), Stop> {
         loop {
             if let Some(mut asked) = descent.asked.take() {
                 match self.ask_members(descent, &mut asked) {
                     Ok(Answer::All) => {}
                     Ok(Answer::Exchanged) => {
-                        // Nobody gets some of the old members and some of the new ones.
+                        // Starts again, so that the result never mixes old and new members.
                         let followed = std::mem::take(&mut descent.followed);
                         *descent = Descent::new(descent.top, descent.reach, followed);
                         continue;
@@ -124,7 +124,7 @@ impl View<'_> {
         Ok(Answer::All)
     }
 
-    /// Values in the row; false when the subject may not know them.
+    /// Adds the members stored in the entry's row; false if the subject may not know them.
     fn ask_row(
         &self,
         descent: &mut Descent,
@@ -163,7 +163,7 @@ impl View<'_> {
         Ok(true)
     }
 
-    /// Links; `None` when the subject may not know them.
+    /// Adds the members that are links; `None` if the subject may not know them.
     fn ask_sets(&self, descent: &mut Descent, asked: &mut Asked) -> Result<Option<Answer>, Stop> {
         let followed = descent.followed.clone();
         let mut sets = self.snapshot.linked_sets(asked.group)?;
@@ -200,7 +200,7 @@ impl View<'_> {
         Ok(Some(Answer::All))
     }
 
-    /// Those whom the searches of a dynamic group find.
+    /// Adds the entries that the searches of a dynamic group find.
     fn ask_description(&self, descent: &mut Descent, asked: &mut Asked) -> Result<(), Stop> {
         let mut described = match asked.described.take() {
             Some(described) => described,
@@ -223,7 +223,7 @@ impl View<'_> {
             let done = self.walk_described(&mut described, each);
             match done {
                 Ok(true) => return Ok(()),
-                // A slice was used up before the first was found.
+                // A whole slice of candidates was collected without a match.
                 Ok(false) if self.divides_walks() => {
                     asked.described = Some(described);
                     return Err(Stop::unfinished());
@@ -264,7 +264,7 @@ impl View<'_> {
             || (descent.reach == Reach::Everything && self.has_description(&view)))
     }
 
-    /// As [`View::may_know_members`], worked out once for a group.
+    /// Like [`View::may_know_members`], computed once for each group.
     fn knows_members_of(&self, group: EntryId, known: &mut Option<bool>) -> Result<bool, Stop> {
         if let Some(known) = known {
             return Ok(*known);
@@ -275,8 +275,8 @@ impl View<'_> {
     }
 }
 
-/// The name in the normal form of a name with an optional bit string (RFC 4517 §3.3.21), which
-/// stands behind `00 03`.
+/// Cuts the bit string off the normal form of a name with optional UID (RFC 4517 §3.3.21), where it
+/// follows the octets `00 03`.
 fn without_uid(normal: &[u8]) -> &[u8] {
     let mut at = 0;
     while at + 1 < normal.len() {

@@ -1,6 +1,6 @@
-//! Dynamic groups: entries of the class `groupOfURLs`, whose members a search finds
-//! (`memberURL`). Their filters see what is stored in an entry, so that no group can depend on
-//! itself; of secret attributes they see nothing.
+//! Dynamic groups: entries of the class `groupOfURLs`, whose members are the entries that the
+//! searches in `memberURL` find. Their filters test stored attributes alone, so that no group
+//! depends on itself, and never secret ones.
 
 use super::View;
 use super::served::Permit;
@@ -16,7 +16,7 @@ use schema::{Filter, Truth};
 use std::ops::ControlFlow;
 use store::{Candidates, EntryId, EntryView, Lookup, Region, RegionScope};
 
-/// Depth of a filter in a `memberURL`.
+/// Maximum depth of a filter in a `memberURL`.
 const FILTER_DEPTH_MAX: u8 = 32;
 
 /// A dynamic group.
@@ -26,7 +26,7 @@ pub(super) struct DynamicGroup {
     searches: Vec<(Region, Filter)>,
 }
 
-/// Reading all of them, and how far that has come.
+/// Progress of reading all dynamic groups.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     candidates: Option<Candidates>,
@@ -40,23 +40,23 @@ impl Reading {
     }
 }
 
-/// A way through the entries that the searches of a dynamic group find, each once. It owns nothing
-/// of a snapshot.
+/// Iterator over the entries that the searches of a dynamic group find, each once. It keeps no
+/// reference to a snapshot.
 #[derive(Debug)]
 pub struct Described {
     searches: Vec<(Region, Filter)>,
-    /// Which of them is being made.
+    /// Index of the search being run.
     at: usize,
     candidates: Option<Candidates>,
     after: EntryId,
-    /// What was found, where there are several that may find the same.
+    /// Entries found so far, if several searches may find the same entry.
     met: RoaringTreemap,
     looked: u64,
     permit: Option<Box<dyn Permit>>,
 }
 
 impl Described {
-    /// Begins once more.
+    /// Goes back to the first search.
     pub fn begin_anew(&mut self) {
         (self.at, self.candidates, self.after) = (0, None, EntryId::ROOT);
         self.met.clear();
@@ -64,7 +64,7 @@ impl Described {
 }
 
 impl View<'_> {
-    /// Goes on reading every dynamic group, to the end or to that of the slice.
+    /// Reads dynamic groups until all are read or the slice ends.
     pub(super) fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
         let schema = &self.catalog.schema;
         let everywhere = Region {
@@ -105,7 +105,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The searches of an entry that is a dynamic group.
+    /// The searches that the `memberURL` values of an entry describe.
     fn searches_of(&self, view: &EntryView<'_>) -> Result<Vec<(Region, Filter)>, Stop> {
         let schema = &self.catalog.schema;
         let mut searches = Vec::new();
@@ -120,7 +120,7 @@ impl View<'_> {
         Ok(searches)
     }
 
-    /// The dynamic group that an entry is.
+    /// The entry as a dynamic group; `None` if it is none.
     fn dynamic_group(&self, id: EntryId) -> Result<Option<DynamicGroup>, Stop> {
         let Some(view) = self.snapshot.entry(id)? else {
             return Ok(None);
@@ -143,10 +143,11 @@ impl View<'_> {
         self.catalog.has_dynamic_groups && numbers.iter().any(|it| view.attribute(*it).is_some())
     }
 
-    /// What a `memberURL` searches; `None` when it names another server, or nothing here.
+    /// The search that a `memberURL` describes; `None` if it names another server or no entry of
+    /// this one.
     fn search_of_url(&self, url: &[u8]) -> Result<Option<(Region, Filter)>, Stop> {
         let schema = &self.catalog.schema;
-        // What follows a space is a label (RFC 2079).
+        // Text behind a space is a label (RFC 2079).
         let text = String::from_utf8_lossy(url);
         let text = text.split(' ').next().unwrap_or("");
         let Ok(url) = LdapUrl::parse(text) else {
@@ -176,7 +177,7 @@ impl View<'_> {
             Scope::Subordinate => RegionScope::Subordinates,
         };
         let mut filter = schema.resolve_filter(&filter);
-        // Members are the same whoever asks, so for everybody nothing is known of secrets.
+        // Members are the same for every subject, so secret attributes are undefined for all.
         self.catalog.access.secrets().conceal(schema, &mut filter);
         Ok(Some((Region { base, scope }, filter)))
     }
@@ -199,7 +200,7 @@ impl View<'_> {
         Ok(false)
     }
 
-    /// Whether the filter of a dynamic group is true of an entry as it is stored.
+    /// Whether an entry as stored matches the filter of a dynamic group.
     fn is_found(
         &self,
         filter: &Filter,
@@ -213,7 +214,7 @@ impl View<'_> {
         self.evaluated(truth == Truth::True)
     }
 
-    /// Whether a dynamic group's search finds an entry.
+    /// Whether an entry is a member of a dynamic group.
     pub fn is_dynamic_member(&self, group: EntryId, id: EntryId) -> Result<bool, Stop> {
         let Some(group) = self.dynamic_group(group)? else {
             return Ok(false);
@@ -224,7 +225,7 @@ impl View<'_> {
         }
     }
 
-    /// The way through the members of a dynamic group; `None` when the entry is no such group.
+    /// Iterator over the members of a dynamic group; `None` if the entry is no such group.
     pub fn described_by(&self, group: EntryId) -> Result<Option<Described>, Stop> {
         let group = self.dynamic_group(group)?;
         Ok(group.map(|it| Described {
@@ -238,9 +239,10 @@ impl View<'_> {
         }))
     }
 
-    /// Goes on: shows `each` what every entry that is looked at is, a member that was not shown
-    /// before, or none. True: that was the last one. False: `each` had enough, or a slice's worth
-    /// of candidates was collected. After an error of its own `each` is shown the same entry again.
+    /// Continues the iteration: calls `each` for every candidate, with its id if it is a member not
+    /// shown before, else with `None`. Returns true after the last candidate; false when `each`
+    /// stops or one slice of candidates was collected. If `each` fails, the next call repeats the
+    /// same candidate.
     pub fn walk_described(
         &self,
         walk: &mut Described,

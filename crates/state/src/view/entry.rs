@@ -1,4 +1,5 @@
-//! An entry as one subject sees it: its name, what is stored in it, and what a filter finds there.
+//! An entry as one subject sees it: its name, its stored attributes, and the values that a filter
+//! tests.
 
 use super::{Place, Reach, View};
 use crate::catalog::Catalog;
@@ -32,25 +33,25 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// The DN, resolved.
+    /// The resolved DN; `None` if it cannot be resolved.
     pub fn name(&self) -> Option<Name> {
         let spelled = self.spelled_name().ok()?;
         self.context.catalog.schema.resolve_name(&spelled).ok()
     }
 
-    /// The entry's UUID, which tells it from all others for good.
+    /// The entryUUID; `None` if the entry has none.
     pub fn uuid(&self) -> Option<[u8; 16]> {
         let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
         time::parse_uuid(uuid.values().into_iter().next()?)
     }
 
-    /// When it was changed last, if that was on a server of this kind.
+    /// Moment of the last change; `None` if a server of another kind made it.
     pub fn changed_at(&self) -> Option<Moment> {
         let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
         Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
     }
 
-    /// Whether it takes more bytes than this as it is stored.
+    /// Whether the stored row is longer than `bytes`.
     #[inline]
     pub fn is_longer_than(&self, bytes: usize) -> bool {
         self.view.bytes().len() > bytes
@@ -86,7 +87,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         self.view.write_user_attributes(self.context.hidden, out);
     }
 
-    /// The stored attributes the subject may see.
+    /// The stored attributes that the subject may see.
     pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
         self.view
             .attributes()
@@ -126,7 +127,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         )
     }
 
-    /// How many entries are directly below this one.
+    /// Number of entries directly below this one.
     pub fn child_count(&self) -> Result<u64, Stop> {
         Ok(self.context.snapshot.child_count(self.id)?)
     }
@@ -208,13 +209,14 @@ impl ValueSource for VisibleEntry<'_, '_> {
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
         let snapshot = self.context.snapshot;
-        // Whichever set it has now: all members may have been exchanged since the search began.
+        // Reads the current set: all members may have been replaced since the search began.
         match snapshot
             .linked_set(EntryId(group.group), group.number)
             .ok()?
         {
             Some(set) if snapshot.has_member(set.set, self.id).ok()? => Some(true),
-            // A text may name it, since it came to its name with a superior.
+            // The set may hold the entry's name as a text, if the entry moved to that name with its
+            // superior.
             Some(set) => {
                 let text = snapshot.text_id(self.name()?.bytes()).ok()?;
                 text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())

@@ -1,9 +1,10 @@
-//! Values that are links: the sets of an entry as values, by name or as texts.
+//! Values that are links: members of a set as attribute values, either names of entries or texts
+//! (names without an entry).
 //!
-//! Members that are detached, and so deleted for everybody, are left out, unless deleted members
-//! leave their names behind: then they are shown by these until they are texts. A text whose entry
-//! is in the set as well is left out, too: an entry that comes to a name with a superior does not
-//! take the places of texts, since nobody goes through what is below when something is moved.
+//! Detached members are deleted for every reader and are left out. With `pandoDeletedMember: keep`
+//! their former names are returned until reclaiming turns them into texts. A text whose entry is
+//! also in the set is left out too: an entry that moves to a name together with its superior does
+//! not replace texts, because a move does not touch the entries below.
 
 use super::{View, VisibleEntry};
 use crate::catalog::Catalog;
@@ -15,14 +16,15 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use store::{EntryId, LinkedSet, Lookup, Members, SetId, Snapshot};
 
-/// Members from which on a group is not listed to tell who is one.
+/// Number of members from which on a group is not listed to test membership.
 const LARGE_FROM: u64 = 4_096;
 
-/// Is shown a member and the value that it is, if it is one, and says whether to go on.
+/// Callback for each member and its value (`None` if the member has no value to show); decides
+/// whether to go on.
 pub type EachMember<'e> = dyn FnMut(EntryId, Option<&[u8]>) -> ControlFlow<()> + 'e;
 
-/// Appends the value that a member of a set is: the name of an entry, or a text. False: it is none,
-/// or one that another member is.
+/// Appends the value of a member: the name of an entry, or a text. Returns false if the member has
+/// no value, or repeats the value of another member.
 pub fn write_member(
     snapshot: &Snapshot<'_>,
     catalog: &Catalog,
@@ -46,8 +48,8 @@ pub fn write_member(
     Ok(true)
 }
 
-/// Appends the name that a detached member had, which it leaves behind as a text when it is
-/// reclaimed; unless the set has what bears the name by now.
+/// Appends the former name of a detached member, which becomes a text when the member is reclaimed.
+/// Returns false if the set has another member with that name.
 fn write_former(
     snapshot: &Snapshot<'_>,
     catalog: &Catalog,
@@ -76,8 +78,8 @@ fn write_former(
 }
 
 impl View<'_> {
-    /// The group of this name and the one set that has all its members, if these are very many and
-    /// the subject may know them.
+    /// The group of this name and its single set of members; `None` unless it has at least
+    /// `LARGE_FROM` members and the subject may know them.
     pub fn large_group(&self, name: &Name) -> Result<Option<(EntryId, LinkedSet)>, Stop> {
         let Lookup::Found(id) = self.snapshot.find(name)? else {
             return Ok(None);
@@ -88,7 +90,7 @@ impl View<'_> {
         };
         let followed = self.member_attributes();
         let numbers = || followed.iter().flat_map(|it| it.numbers.iter());
-        // A database from before may have members in the row.
+        // Databases from before links may hold members in the row.
         if numbers().any(|it| view.attribute(*it).is_some()) {
             return Ok(None);
         }
@@ -100,8 +102,8 @@ impl View<'_> {
         })
     }
 
-    /// Goes through the values of a set whose members have greater ids, until `each` is true, and
-    /// notes the last member.
+    /// Calls `each` for the values of members with ids greater than `last` until it returns true,
+    /// and updates `last` to the last member done.
     pub(super) fn walk_values(
         &self,
         set: SetId,
@@ -124,8 +126,8 @@ impl View<'_> {
         Ok(false)
     }
 
-    /// Goes through the members of a set with greater ids, until `each` breaks: with the values
-    /// that they are, if they are some.
+    /// Calls `each` for the members with ids greater than `after`, with their values (`None` if a
+    /// member has none), until it breaks.
     pub fn members_after(
         &self,
         set: SetId,
@@ -144,7 +146,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The values of a set, until `each` breaks, in one piece.
+    /// Calls `each` for all values of a set until it breaks, in one piece.
     pub(super) fn each_value(
         &self,
         set: SetId,
@@ -156,7 +158,7 @@ impl View<'_> {
         })
     }
 
-    /// The member of a set that has this normal form.
+    /// The member of a set with this normal form; `None` if there is none.
     pub(super) fn member_of_form(
         &self,
         set: &LinkedSet,
@@ -183,7 +185,7 @@ impl VisibleEntry<'_, '_> {
         self.view.has_links() && self.id.is_entry()
     }
 
-    /// The sets that the subject may see.
+    /// The sets of links that the subject may see.
     pub fn linked_sets(&self) -> Result<SmallVec<[LinkedSet; 2]>, Stop> {
         if !self.has_links() {
             return Ok(SmallVec::new());
@@ -193,7 +195,7 @@ impl VisibleEntry<'_, '_> {
         Ok(sets)
     }
 
-    /// The set of an attribute, if its values are links.
+    /// The set of an attribute; `None` if its values are not links.
     pub fn linked_set(&self, number: AttributeNumber) -> Result<Option<LinkedSet>, Stop> {
         if !self.has_links() || !self.shows(number) {
             return Ok(None);
@@ -201,7 +203,7 @@ impl VisibleEntry<'_, '_> {
         Ok(self.context.snapshot.linked_set(self.id, number)?)
     }
 
-    /// The values of a set, until `each` breaks.
+    /// Calls `each` for the values of a set until it breaks.
     pub fn linked_values(
         &self,
         set: SetId,
@@ -210,12 +212,12 @@ impl VisibleEntry<'_, '_> {
         self.context.each_value(set, each)
     }
 
-    /// The members of a set without so many at the beginning, by id.
+    /// The members of a set by id, without the first `skip`.
     pub fn members_from(&self, set: SetId, skip: u64) -> Result<Members<'_>, Stop> {
         Ok(self.context.snapshot.members_from(set, skip)?)
     }
 
-    /// As [`write_member`].
+    /// Appends the value of a member, as the function [`write_member`].
     pub fn write_member(
         &self,
         set: SetId,
@@ -232,12 +234,12 @@ impl VisibleEntry<'_, '_> {
         Ok(self.member_of_form(set, normal)?.is_some())
     }
 
-    /// The member of a set that has this normal form.
+    /// The member of a set with this normal form; `None` if there is none.
     pub fn member_of_form(&self, set: &LinkedSet, normal: &[u8]) -> Result<Option<EntryId>, Stop> {
         self.context.member_of_form(set, normal)
     }
 
-    /// As [`schema::ValueSource::any_value`], of links.
+    /// Calls `test` for values that are links, as [`schema::ValueSource::any_value`] does.
     #[inline(never)]
     pub(super) fn any_linked(
         &self,

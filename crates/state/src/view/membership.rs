@@ -1,7 +1,7 @@
-//! Membership: the groups of an entry and the members of a group, worked out from the equality
-//! indexes of `member` and `uniqueMember`. Nothing is stored twice, so nothing is ever stale.
+//! Membership: the groups of an entry and the members of a group, computed from the equality
+//! indexes of `member` and `uniqueMember`. No result is stored, so none is stale.
 //!
-//! Every walk over groups visits each group once: circles end, and depth has no limit of its own.
+//! Every walk over groups visits each group once: circles end, and depth needs no limit.
 
 use super::View;
 use super::climb::Climb;
@@ -17,17 +17,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use store::{EntryId, Lookup};
 
-/// Entries one walk may meet before it is refused: their ids take 100 MB at most.
+/// Maximum number of entries that one walk may visit; their ids take 100 MB at most.
 pub(super) const MET_MAX: u64 = 32 << 20;
 
-/// Which memberships count.
+/// Kinds of membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reach {
-    /// Groups that name the entry themselves: `memberOf`.
+    /// Groups that hold the entry's name: `memberOf`.
     Direct,
-    /// Also groups that name such groups: `memberOf` in chain.
+    /// Also groups that hold the names of such groups: `memberOf` in chain.
     Nested,
-    /// Also groups that describe their members by a search: `isMemberOf`.
+    /// Also groups whose `memberURL` finds the entry: `isMemberOf`.
     Everything,
 }
 
@@ -38,11 +38,12 @@ pub struct Group {
     pub spelled: String,
 }
 
-/// The attributes that are followed, each with everything it covers.
+/// The attributes that a walk follows, each with the attribute numbers it covers (subtypes and
+/// options).
 pub type Followed = SmallVec<[Selector; 2]>;
 
 impl View<'_> {
-    /// The attributes static groups name their members with, as far as this database has them.
+    /// The attributes in which static groups hold their members, as far as this database has them.
     pub(super) fn member_attributes(&self) -> Followed {
         let computed = &self.catalog.computed;
         let schema = &self.catalog.schema;
@@ -53,7 +54,8 @@ impl View<'_> {
             .collect()
     }
 
-    /// Whether holders of values of these attributes are found by an index, or have to be found.
+    /// Whether an index finds the holders of these attributes' values, or execution must find them
+    /// without.
     pub fn can_follow(&self, followed: &[Selector]) -> bool {
         if self.executes {
             return true;
@@ -65,12 +67,12 @@ impl View<'_> {
             .all(|known| indexes.is_ready(known.type_id, store::IndexKind::Equality))
     }
 
-    /// Whether the groups of entries can be told.
+    /// Whether the groups of entries can be computed.
     pub fn knows_groups(&self) -> bool {
         self.can_follow(&self.member_attributes())
     }
 
-    /// Refuses to walk links that no index leads along.
+    /// Refuses to walk along links that no index covers.
     pub fn require_follow(&self, followed: &[Selector], wanted: &str) -> Result<(), Stop> {
         if self.can_follow(followed) {
             return Ok(());
@@ -85,12 +87,12 @@ impl View<'_> {
         )
     }
 
-    /// Refuses to tell groups when no index leads to them.
+    /// Refuses to compute groups if no index leads to them.
     pub fn require_groups(&self, wanted: &str) -> Result<(), Stop> {
         self.require_follow(&self.member_attributes(), wanted)
     }
 
-    /// What a membership type means.
+    /// The kind of membership that a computed attribute type stands for; `None` for other types.
     pub fn reach_of(&self, type_id: TypeId) -> Option<Reach> {
         let computed = &self.catalog.computed;
         if type_id == computed.member_of {
@@ -102,12 +104,12 @@ impl View<'_> {
         }
     }
 
-    /// The groups an entry belongs to, nearest first, that the subject may know of.
+    /// The groups of an entry that the subject may know of, nearest first.
     pub fn groups_of(&self, id: EntryId, reach: Reach) -> Result<Rc<[Group]>, Stop> {
         self.groups_once((id, reach), || self.climb_from(id, reach))
     }
 
-    /// The group, unless the subject may not know its members.
+    /// The group; `None` if the subject may not know its members.
     pub(super) fn known_group(&self, id: EntryId) -> Result<Option<Group>, Stop> {
         let spelled = self.spelled_name(id)?;
         let name = self.catalog.schema.resolve_name(&spelled);
@@ -124,7 +126,7 @@ impl View<'_> {
     }
 
     /// The entries from which links of the attributes lead to a name, directly or through others;
-    /// worked out once for an operation.
+    /// computed once per operation.
     pub fn chain_to(
         &self,
         followed: &[Selector],
@@ -154,7 +156,7 @@ impl View<'_> {
     }
 }
 
-/// Refuses a walk that has met more than it may keep.
+/// Refuses a walk that has visited more than `max` entries.
 pub(super) fn refuse_too_many(met: u64, max: u64) -> Result<(), Stop> {
     if met <= max {
         return Ok(());

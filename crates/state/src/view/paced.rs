@@ -1,8 +1,9 @@
-//! Evaluating a filter on an entry in slices: thousands of assertions, or thousands of values.
+//! Evaluates a filter on an entry in slices, for filters of thousands of assertions or entries of
+//! thousands of values.
 //!
-//! Between slices the truth of each assertion that is done is kept, in the order of evaluation,
-//! which never differs, and the number of values that the next assertion has been tested with. An
-//! evaluation that goes on reads the truths again and skips the values, some nanoseconds for each.
+//! Between slices two things are kept: the truth of each finished assertion, in the order of
+//! evaluation, which never differs, and the number of values that the next assertion has tested.
+//! The next slice reads the truths again and skips the values, at some nanoseconds each.
 
 use super::{View, VisibleEntry};
 use crate::stop::Stop;
@@ -12,10 +13,10 @@ use schema::{
 use std::cell::{Cell, RefCell};
 use store::EntryId;
 
-/// An entry of so many bytes for each assertion of a filter is evaluated in one piece: that takes
-/// a sixth of a millisecond, if each assertion looks at all of them.
+/// An entry is evaluated in one piece if its row has at most this many bytes for each assertion of
+/// the filter: that takes a sixth of a millisecond even if each assertion tests all of them.
 const WHOLE_BYTES: usize = 16 * 1024;
-/// Work between two looks at the clock, in units of a tested value of 64 octets, which takes some
+/// Work between two looks at the clock. The unit is the test of one value of 64 octets, some
 /// hundred nanoseconds.
 const UNITS: u32 = 64;
 const OCTETS_PER_UNIT: usize = 64;
@@ -25,42 +26,42 @@ pub const SLICE_US: u64 = 150;
 /// Units of one evaluation that cannot be divided: some 50 ms.
 const UNDIVIDED_UNITS_MAX: u32 = 262_144;
 
-/// An evaluation between two slices.
+/// State of an evaluation between two slices.
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     entry: EntryId,
-    /// The log position of the entry's last change: after another one, evaluation begins anew.
+    /// Log position of the entry's last change; if the entry changes, evaluation starts again.
     position: u64,
-    /// The truth of each assertion that is done, in their order.
+    /// The truth of each finished assertion, in order of evaluation.
     known: Vec<Truth>,
-    /// Values that the next one has been tested with.
+    /// Number of values that the next assertion has tested.
     tested: usize,
 }
 
-/// An entry with a filter that is evaluated on it in slices.
+/// An entry with the progress of evaluating a filter on it.
 struct Paced<'p, 'c, 'a> {
     entry: &'p VisibleEntry<'c, 'a>,
     known: RefCell<Vec<Truth>>,
-    /// Which assertion comes next.
+    /// Index of the next assertion.
     next: Cell<usize>,
-    /// Values that the next assertion has shown, and how many of them it need not test.
+    /// Values that the next assertion has shown, and how many of them it may skip.
     shown: Cell<usize>,
     skipped: Cell<usize>,
     units: Cell<u32>,
     units_looked: Cell<u32>,
 }
 
-/// The most bytes of an entry on which a filter of this weight is evaluated in one piece.
+/// Maximum length of an entry, in bytes, for evaluating a filter of this weight in one piece.
 pub fn whole_bytes_max(weight: usize) -> usize {
     WHOLE_BYTES / weight.max(1)
 }
 
 impl View<'_> {
-    /// The truth of a filter for an entry, found in slices if that is allowed.
+    /// The truth of a filter for an entry, computed in slices where that is allowed.
     ///
     /// # Errors
-    /// [Unfinished](Stop::is_unfinished) when the slice is over, a refusal when it takes too much
-    /// where it cannot be divided, and what keeps an assertion from being tested.
+    /// [Unfinished](Stop::is_unfinished) when the slice is over; a refusal if the work exceeds the
+    /// limit and cannot be divided, or if an assertion cannot be tested.
     #[cold]
     pub fn evaluate_paced(
         &self,
@@ -92,7 +93,7 @@ impl View<'_> {
         self.evaluated(truth)
     }
 
-    /// Whether the work of this slice has taken its time; it begins with the first question.
+    /// Whether this slice's time is used up; the time begins with the first call.
     fn is_late(&self) -> bool {
         let Some(served) = self.served else {
             return false;
@@ -145,7 +146,7 @@ impl ValueSource for Paced<'_, '_, '_> {
             return None;
         }
         let Some(stored) = self.entry.attribute(number) else {
-            // Values of links are gone through in slices of their own.
+            // Values that are links are walked in slices of their own.
             return self.entry.any_value(number, test);
         };
         let mut left = false;
@@ -209,7 +210,7 @@ impl ValueSource for Paced<'_, '_, '_> {
             self.next.set(next + 1);
             return Some(*known);
         }
-        // An assertion costs something also on an entry without such values.
+        // An assertion costs one unit even on an entry without such values.
         (!self.spend(1)).then_some(Truth::Undefined)
     }
 

@@ -1,6 +1,6 @@
-//! An entry as it is stored, values that are links included: what the searches of dynamic groups
-//! look at. Nothing of it is computed, and nothing is hidden, whoever asks: secret attributes have
-//! been taken out of the filters.
+//! An entry as stored, including values that are links: what the filters of dynamic groups test. No
+//! attribute is computed and none is hidden; assertions about secret attributes were taken out of
+//! the filters.
 
 use super::View;
 use schema::{AttributeNumber, ValueSource};
@@ -15,7 +15,7 @@ pub(super) struct StoredEntry<'s, 'v> {
 }
 
 impl StoredEntry<'_, '_> {
-    // Not where usual searches look into rows: there it is inlined.
+    // Separate from the row lookup of ordinary searches, which is inlined there.
     #[inline(never)]
     fn in_row(&self, number: AttributeNumber, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         self.view.any_value(number, test)

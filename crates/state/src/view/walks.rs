@@ -1,7 +1,7 @@
-//! Walks over groups and their values, in slices. A walk that is not done when its slice is over
-//! stops the operation as unfinished, and stays here with everything that others have found. The
-//! next slice does once more what this one was doing, the request if nothing had been done, or the
-//! entry that was looked at, and goes on from here.
+//! Walks over groups and their values, in slices. A walk that is not done when its slice ends stops
+//! the operation with [`Stop::unfinished`]; its state stays here with the results of finished
+//! walks. The next slice repeats what the last one was doing (the request, or the entry being
+//! tested) and finds those results here.
 
 use super::View;
 use super::climb::Climb;
@@ -19,48 +19,48 @@ use std::rc::Rc;
 use std::sync::Arc;
 use store::{EntryId, SetId};
 
-/// Looks that all walks of one slice take together. One costs about a microsecond: two
+/// Maximum looks of all walks in one slice. One look takes about a microsecond, a slice two
 /// milliseconds.
 const LOOKS: u32 = 2_048;
-/// What it costs to find the holders of a name, in looks.
+/// Looks that finding the holders of one name costs.
 pub(super) const LOOKS_PER_NAME: u32 = 4;
-/// Looks of one walk for a client where it cannot be divided: less than a tenth of a second.
+/// Maximum looks of one undivided walk for a client: less than a tenth of a second.
 const UNDIVIDED_MAX: u64 = 65_536;
-/// The same where no client is served: in the order of writes, and beside the server. It must not
-/// become less: a log may hold writes that were executed under it.
+/// Maximum looks of one undivided walk without a client: during execution, import and check. It
+/// must never be lowered: a log may hold writes that were executed under it.
 const UNSERVED_MAX: u64 = 4 << 20;
 
-/// What one operation knows of its walks, and what it has met.
+/// State of the walks of one operation.
 #[derive(Default)]
 pub(super) struct Pace {
     walks: RefCell<Option<Box<Walks>>>,
     /// Looks taken in this slice.
     looks: Cell<u32>,
-    /// Walks may go on in another slice.
+    /// Whether walks may continue in another slice.
     divided: Cell<bool>,
-    /// There is a reason why the filter cannot be evaluated.
+    /// Whether something keeps the current filter from being evaluated.
     stopped: Cell<bool>,
-    /// When this slice's first look at the clock was (microseconds); `None` before it.
+    /// Time of the first look at the clock in this slice; `None` before it.
     pub(super) began_us: Cell<Option<u64>>,
 }
 
-/// Walks between two slices. They own nothing of a snapshot.
+/// Walks between two slices. They hold no reference to a snapshot.
 #[derive(Debug, Default)]
 pub struct Walks {
-    /// The request, where it has to begin once more.
+    /// The encoded request, if it must be repeated from its beginning.
     pub request: Option<Box<[u8]>>,
-    /// When that began (microseconds).
+    /// Start of the repeated request, in microseconds of Unix time.
     pub began_us: Option<u64>,
     stop: Option<Stop>,
-    /// Counts slices.
+    /// Number of the current slice.
     slice: u32,
-    /// The slice was over before what it was doing was done, with this entry.
+    /// Whether the slice ended inside the entry (or request) named by `entry`.
     unfinished: bool,
     entry: EntryId,
     groups: HashMap<(EntryId, Reach), Found>,
     climb: Option<((EntryId, Reach), Climb)>,
     entries: Vec<(Goal, Arc<RoaringTreemap>)>,
-    /// The memory of these, in bytes, and what is counted of it.
+    /// Memory of `entries` in bytes; `memory` is its share of the budget.
     entries_bytes: u64,
     memory: Option<Box<dyn Room>>,
     chain: Option<(Goal, Climb)>,
@@ -71,58 +71,58 @@ pub struct Walks {
     pub(super) evaluation: Evaluation,
 }
 
-/// Groups of an entry, and the slice in which they were found.
+/// Groups of an entry, and the slice that found them.
 #[derive(Debug)]
 struct Found {
     slice: u32,
     groups: Rc<[Group]>,
 }
 
-/// What a walk for all entries looks for.
+/// Goal of a walk whose result holds for all entries of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// The members of the group of this name.
+    /// The members of the group with this normalised name.
     Members(Box<[u8]>, Reach),
-    /// The entries from which links of these attributes lead to this name.
+    /// The entries from which links of these attributes lead to this normalised name.
     Chain(Box<[u8]>, Followed),
 }
 
-/// Walks through the values of one entry's sets, in the order in which its filter asks for them.
+/// Walks through the values of one entry's sets, in the order in which the filter tests them.
 #[derive(Debug, Default)]
 struct Values {
     entry: EntryId,
-    /// Which of them comes next.
+    /// Index of the next walk.
     next: usize,
     done: Vec<bool>,
-    /// The set that is being walked through, and the last member.
+    /// The set being walked, and the last member done.
     at: Option<(SetId, EntryId)>,
 }
 
 impl View<'_> {
-    /// Lets walks go on in another slice, or no more. Whoever allows it must go on where an
-    /// operation stops as [unfinished](Stop::is_unfinished).
+    /// Allows or forbids walks to continue in another slice. A caller that allows it must repeat
+    /// operations that stop as [unfinished](Stop::is_unfinished).
     #[inline]
     pub fn divide_walks(&self, divided: bool) {
         self.pace.divided.set(divided);
     }
 
-    /// Whether walks may go on in another slice.
+    /// Whether walks may continue in another slice.
     pub(super) fn divides_walks(&self) -> bool {
         self.pace.divided.get()
     }
 
-    /// Whether walks have taken a slice's worth.
+    /// Whether walks have used up this slice.
     #[inline]
     pub fn is_tired(&self) -> bool {
         self.pace.looks.get() >= LOOKS
     }
 
-    /// Enough was done otherwise: the slice is over.
+    /// Ends the slice for walks, because other work has used it up.
     pub(super) fn tire(&self) {
         self.pace.looks.set(LOOKS);
     }
 
-    /// Goes on with the walks of the slice before.
+    /// Continues with the walks of the last slice.
     pub fn take_up(&self, walks: Option<Box<Walks>>) {
         if let Some(mut walks) = walks {
             walks.slice = walks.slice.wrapping_add(1);
@@ -132,12 +132,12 @@ impl View<'_> {
         }
     }
 
-    /// Notes that the slice is over before this entry is done; the root stands for the request.
+    /// Records that the slice ended before this entry was done; the root stands for the request.
     #[cold]
     pub fn leave_unfinished(&self, entry: EntryId) {
         let mut walks = self.walks();
         if walks.entry != entry {
-            // What earlier slices have found was for others.
+            // Results of earlier slices belong to entries that are done.
             let slice = walks.slice;
             walks.groups.retain(|_, it| it.slice == slice);
             walks.entry = entry;
@@ -145,7 +145,7 @@ impl View<'_> {
         walks.unfinished = true;
     }
 
-    /// What the next slice needs.
+    /// The state that the next slice needs; `None` if there are no walks.
     pub fn walks_for_later(&self) -> Option<Box<Walks>> {
         let mut walks = self.pace.walks.borrow_mut().take()?;
         if !walks.unfinished {
@@ -161,7 +161,7 @@ impl View<'_> {
         RefMut::map(walks, |it| &mut **it.get_or_insert_default())
     }
 
-    /// Takes looks, if the slice has some left.
+    /// Takes `looks` from the slice; [`Stop::unfinished`] if none are left and walks are divided.
     pub fn look(&self, looks: u32) -> Result<(), Stop> {
         let taken = self.pace.looks.get();
         if taken >= LOOKS && self.pace.divided.get() {
@@ -171,14 +171,14 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Counts a look of something that is short, so that the slice is over in time.
+    /// Takes one look without stopping, for short work.
     #[inline]
     pub(super) fn note_look(&self) {
         let taken = self.pace.looks.get();
         self.pace.looks.set(taken.saturating_add(1));
     }
 
-    /// How many looks one walk may take.
+    /// Maximum looks of one walk.
     pub(super) fn looks_max(&self) -> u64 {
         match self.pace.divided.get() {
             true => MET_MAX,
@@ -193,7 +193,7 @@ impl View<'_> {
         }
     }
 
-    /// Refuses a walk that has taken so many looks where it is not divided.
+    /// Refuses an undivided walk that has taken too many looks.
     pub(super) fn require_short(&self, looked: u64) -> Result<(), Stop> {
         match self.pace.divided.get() {
             true => Ok(()),
@@ -201,7 +201,7 @@ impl View<'_> {
         }
     }
 
-    /// Refuses a walk in one piece that has taken so many looks.
+    /// Refuses a walk in one piece that has taken too many looks.
     pub(super) fn require_whole(&self, looked: u64) -> Result<(), Stop> {
         let most = self.undivided_max();
         if looked <= most {
@@ -216,7 +216,7 @@ impl View<'_> {
         )
     }
 
-    /// Keeps the first reason why an assertion can be neither true nor false.
+    /// Records the first reason why an assertion is neither true nor false.
     #[cold]
     pub(super) fn stop_filter(&self, stop: Stop) {
         if !self.pace.stopped.replace(true) {
@@ -224,8 +224,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether the filter that is being evaluated has not been stopped. If it has, its other
-    /// assertions need no walks, and must not take the place of the one that goes on.
+    /// Stops if the current filter was stopped. Its other assertions then need no walks, and must
+    /// not overwrite the state of the unfinished one.
     fn require_going(&self) -> Result<(), Stop> {
         match self.pace.stopped.get() {
             false => Ok(()),
@@ -233,7 +233,7 @@ impl View<'_> {
         }
     }
 
-    /// The result of a filter that was evaluated, unless something kept it from being so.
+    /// Returns `result`, or the reason why the filter could not be evaluated.
     #[inline]
     pub fn evaluated<T>(&self, result: T) -> Result<T, Stop> {
         match self.pace.stopped.get() {
@@ -242,13 +242,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether there is a reason why the filter that is being evaluated cannot be.
+    /// Whether a reason is recorded why the current filter cannot be evaluated.
     #[inline]
     pub(super) fn is_stopped(&self) -> bool {
         self.pace.stopped.get()
     }
 
-    /// The assertion whose values were walked through is done, and will not be asked again.
+    /// Clears the finished value walks: their assertion is done and will not be asked again.
     pub(super) fn forget_values(&self) {
         if let Some(walks) = self.pace.walks.borrow_mut().as_deref_mut() {
             walks.values.done.clear();
@@ -256,7 +256,7 @@ impl View<'_> {
         }
     }
 
-    /// Refuses the evaluation of a filter for a client that takes more units of work than this.
+    /// Refuses, for clients, the evaluation of a filter that takes more than `most` units of work.
     pub(super) fn require_light(&self, units: u32, most: u32) -> Result<(), Stop> {
         if units <= most || !self.is_served() {
             return Ok(());
@@ -275,7 +275,7 @@ impl View<'_> {
         stop.unwrap_or_else(Stop::unfinished)
     }
 
-    /// The groups of an entry: those that are known, or what `climb` finds.
+    /// The groups of an entry: kept ones, or those that the walk from `begin` finds.
     pub(super) fn groups_once(
         &self,
         key: (EntryId, Reach),
@@ -309,7 +309,7 @@ impl View<'_> {
         Ok(groups)
     }
 
-    /// The entries that a goal is about, worked out once for an operation.
+    /// The entries that a walk up finds for a goal, computed once per operation.
     pub(super) fn chain_once(
         &self,
         goal: Goal,
@@ -330,7 +330,7 @@ impl View<'_> {
         }
     }
 
-    /// The same for members.
+    /// The members that a walk down finds for a goal, computed once per operation.
     pub(super) fn members_once(
         &self,
         goal: Goal,
@@ -357,7 +357,7 @@ impl View<'_> {
         known.map(|(_, ids)| Arc::clone(ids))
     }
 
-    /// Keeps the entries that a goal is about for the operation, within the budget of memory.
+    /// Keeps the result for a goal until the operation ends, within the memory budget.
     fn keep_entries(&self, goal: Goal, ids: RoaringTreemap) -> Result<Arc<RoaringTreemap>, Stop> {
         let mut walks = self.walks();
         let bytes = walks.entries_bytes + ids.serialized_size() as u64;
@@ -371,7 +371,7 @@ impl View<'_> {
         Ok(ids)
     }
 
-    /// Every dynamic group, read once for an operation.
+    /// All dynamic groups, read once per operation.
     pub(super) fn dynamic_once(&self) -> Result<Rc<[DynamicGroup]>, Stop> {
         if let Some(groups) = &self.walks().dynamic {
             return Ok(Rc::clone(groups));
@@ -386,8 +386,8 @@ impl View<'_> {
         Ok(groups)
     }
 
-    /// Walks through the values of an entry's set, of which its filter asks `each`, until that is
-    /// true of one.
+    /// Calls `each` for the values of one of an entry's sets until it returns true. Returns whether
+    /// it did.
     pub(super) fn values_once(
         &self,
         entry: EntryId,
@@ -423,7 +423,7 @@ impl View<'_> {
         }
     }
 
-    /// Behind which member a walk goes on, or what it has found.
+    /// The member after which a walk continues, or (as `Err`) the result of a finished one.
     fn values_so_far(&self, entry: EntryId, set: SetId) -> Result<EntryId, bool> {
         let mut walks = self.walks();
         let values = &mut walks.values;
@@ -443,13 +443,13 @@ impl View<'_> {
 }
 
 impl Stop {
-    /// The slice is over: what stands in [`Walks`] goes on in the next one.
+    /// The slice is over; the state in [`Walks`] continues in the next one.
     #[cold]
     pub fn unfinished() -> Stop {
         Stop::Failed(Failure::Unfinished)
     }
 
-    /// Whether the next slice goes on.
+    /// Whether the operation continues in the next slice.
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Stop::Failed(Failure::Unfinished))
     }

@@ -1,4 +1,4 @@
-//! What the sequencer knows, in a checkpoint and out of it.
+//! Writes the sequencer's state to a checkpoint, and reads it.
 
 use super::{ASIDE_FILE, Replacement, Sequencer};
 use crate::import::aside::Aside;
@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use store::{EntryId, FieldReader, Fields};
 
 impl Sequencer<'_, '_> {
-    /// Makes everything outlive the process: what the sequencer and what the loader have to be
-    /// given to go on.
+    /// Syncs all files. Returns the states of the sequencer and the loader.
     pub fn keep(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
         self.checkpoints += 1;
         let mut fields = Fields::default();
@@ -49,12 +48,12 @@ impl Sequencer<'_, '_> {
         Ok((fields.into_bytes(), self.target.checkpoint()?))
     }
 
-    /// The checkpoint is in force.
+    /// Records that the checkpoint is in force.
     pub fn kept(&mut self) {
         self.target.checkpoint_kept();
     }
 
-    /// Goes on with what was kept; the loader is at the same point already.
+    /// Restores the state; the loader was restored already.
     pub fn resume(&mut self, kept: &[u8]) -> Result<(), Failure> {
         let mut fields = FieldReader::new(kept);
         self.checkpoints = fields.number()?;
@@ -85,7 +84,8 @@ impl Sequencer<'_, '_> {
         self.holders.resume(&holders, &mut fields)
     }
 
-    /// A file of this checkpoint. Those of the one before stay until this one is in force.
+    /// Path of a file of this checkpoint. Those of the previous one are kept until this one is in
+    /// force.
     fn file(&self, what: &str) -> PathBuf {
         self.folder.join(format!("{what}-{}", self.checkpoints % 2))
     }

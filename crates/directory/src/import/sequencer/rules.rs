@@ -1,4 +1,4 @@
-//! Rules for values, in the order of the import: who holds a value, and which numbers are given.
+//! Rules for values, applied in the order of the import: holders of values, and numbers.
 
 use super::{Sequencer, Work};
 use crate::import::aside::Waiting;
@@ -9,7 +9,7 @@ use state::execute::held;
 use state::stop::Failure;
 use store::{EntryBuilder, EntryId, EntryView, Place};
 
-/// A piece whose entries have places, but are not appended yet.
+/// A piece whose entries have places but are not appended yet.
 pub(super) type Unappended<'w> = (&'w Work, &'w [Option<Place>]);
 
 impl<'s> Sequencer<'s, '_> {
@@ -17,7 +17,7 @@ impl<'s> Sequencer<'s, '_> {
         Rulebook::new(self.shared.plan)
     }
 
-    /// The claims of an entry under these rules of unique values.
+    /// The claims of an entry under these unique rules.
     pub(super) fn claims_of(
         &mut self,
         schema: &Schema,
@@ -34,7 +34,7 @@ impl<'s> Sequencer<'s, '_> {
         Ok(claims)
     }
 
-    /// Why an entry is refused, if another one holds a value of it.
+    /// The reason for refusing an entry, if another one holds one of its values; else `None`.
     #[cold]
     pub(super) fn reason(
         &mut self,
@@ -89,8 +89,8 @@ impl<'s> Sequencer<'s, '_> {
         Ok(name)
     }
 
-    /// Puts the numbers that an entry asks for into its row; what is given is to be kept when the
-    /// entry is. An error says why there is none.
+    /// Writes the numbers that an entry requests into its row. The caller records them with the
+    /// entry. An error says why there is no number.
     pub(super) fn give_numbers(
         &mut self,
         schema: &Schema,
@@ -115,7 +115,7 @@ impl<'s> Sequencer<'s, '_> {
     }
 }
 
-/// A row in which an attribute has this value and no other.
+/// The row with an attribute set to this single value.
 fn with_value(
     schema: &Schema,
     row: &[u8],

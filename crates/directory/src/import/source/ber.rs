@@ -5,37 +5,37 @@ use protocol::{AddRequest, DecodeError, DecodeLimits, Message, Request};
 use state::stop::Failure;
 use std::io::Read;
 
-/// A request of more bytes ends its stream, as a record of LDIF does.
+/// Maximum length of a request in bytes; a longer one ends its stream, as a record of LDIF does.
 const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// The tag of an AddRequest, `[APPLICATION 8]`.
 pub(super) const ADD_REQUEST: u8 = 0x68;
 
-/// Whole requests from a stream.
+/// Splits a stream into pieces of whole requests.
 pub(crate) struct BerPieces<R> {
     source: R,
     piece_bytes: usize,
-    /// The tag every element has.
+    /// Tag of every element.
     tag: u8,
     rest: Vec<u8>,
     next: u64,
     offset: u64,
     at_end: bool,
-    /// Why nothing can be read any more.
+    /// Reason why the stream cannot be read on.
     broken: Option<String>,
 }
 
-/// What comes next in a stream.
+/// A piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BerPiece {
     /// Whole elements.
     Requests {
         requests: Vec<u8>,
-        /// The number of the first, from 1, and where it stands in the stream.
+        /// Number of the first element, from 1, and its offset in the stream.
         first: u64,
         offset: u64,
     },
-    /// Where the next request begins cannot be told, for this reason: the stream is over.
+    /// The start of the next request is unknown, for this reason, so the stream ends.
     Broken {
         number: u64,
         offset: u64,
@@ -44,8 +44,7 @@ pub(crate) enum BerPiece {
 }
 
 impl<R: Read> BerPieces<R> {
-    /// Reads LDAPMessages, or requests without them. Pieces have about so many bytes, or one
-    /// request.
+    /// Reads LDAPMessages, or bare requests. Pieces have about `piece_bytes` bytes, or one request.
     pub fn new(source: R, piece_bytes: usize, bare: bool) -> BerPieces<R> {
         BerPieces {
             source,
@@ -109,11 +108,11 @@ impl<R: Read> BerPieces<R> {
     }
 }
 
-/// The whole elements that a piece begins with.
+/// The complete elements at the start of a buffer.
 struct Whole {
     count: u64,
     end: usize,
-    /// What is wrong with what follows them.
+    /// The error in the bytes behind them, if any.
     problem: Option<String>,
 }
 
@@ -141,7 +140,7 @@ fn whole(bytes: &[u8], tag: u8) -> Whole {
     }
 }
 
-/// Bytes of the element that `bytes` begins with; `None` while its header is incomplete.
+/// Length in bytes of the first element; `None` while its header is incomplete.
 fn element_length(bytes: &[u8]) -> Result<Option<usize>, String> {
     let [_, first, rest @ ..] = bytes else {
         return Ok(None);
@@ -167,7 +166,7 @@ fn element_length(bytes: &[u8]) -> Result<Option<usize>, String> {
     Ok(Some(2 + octets + length))
 }
 
-/// What follows the first element of a piece.
+/// The bytes behind the first element.
 pub(crate) fn after_element(bytes: &[u8]) -> &[u8] {
     let length = element_length(bytes).ok().flatten().unwrap_or(bytes.len());
     bytes.get(length..).unwrap_or_default()
@@ -191,7 +190,7 @@ pub(crate) fn read_request(bytes: &[u8], bare: bool) -> Result<(AddRequest<'_>, 
     }
 }
 
-/// An AddRequest without its LDAPMessage.
+/// Decodes a bare AddRequest.
 fn decode_bare(element: &[u8]) -> Result<AddRequest<'_>, DecodeError> {
     let mut parts = Reader::new(element).nested(ADD_REQUEST)?;
     let entry = parts.text(OCTET_STRING)?;
@@ -208,7 +207,7 @@ fn decode_bare(element: &[u8]) -> Result<AddRequest<'_>, DecodeError> {
 mod tests {
     use super::*;
 
-    /// Everything that comes out of a stream, in pieces of this size.
+    /// All bytes of a stream, read in pieces of this size.
     fn pieces(bytes: &[u8], piece_bytes: usize) -> (Vec<u8>, u64, Option<(u64, u64, String)>) {
         let mut stream = BerPieces::new(bytes, piece_bytes, true);
         let (mut all, mut last) = (Vec::new(), 0);

@@ -8,10 +8,10 @@ use state::stop::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Several inputs. Files are read in their order, or so many of them at once, then in turns, so
-/// that the order of the entries depends on the files only. FIFOs, Unix sockets, which are
-/// connected to, and standard input (`-`) are all read at once, as their bytes come. What is
-/// compressed with gzip or zstd is recognised by its first bytes.
+/// Several inputs. Files are read in order, or `at_once` of them in turns, so that the order of the
+/// entries depends on the files only. FIFOs, Unix sockets (which are connected to) and standard
+/// input (`-`) are all read at once, as their bytes arrive. gzip and zstd are recognised by their
+/// first bytes.
 pub struct Files {
     paths: Vec<PathBuf>,
     format: Format,
@@ -20,7 +20,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// These inputs, all of one format unless it is to be detected.
+    /// The inputs at these paths, all of one format unless it is to be detected.
     pub fn new(paths: Vec<PathBuf>, format: Format) -> Files {
         Files {
             paths,
@@ -30,13 +30,13 @@ impl Files {
         }
     }
 
-    /// Reads so many files at once.
+    /// Sets the number of files read at once.
     pub fn at_once(mut self, files: usize) -> Files {
         self.at_once = files.max(1);
         self
     }
 
-    /// What can be seen to be missing is missed now, not after hours.
+    /// Checks at the start that the inputs exist, instead of failing after hours.
     fn start(&self) -> Result<Lanes, Failure> {
         let (mut files, mut streams) = (Vec::new(), Vec::new());
         for path in &self.paths {

@@ -1,4 +1,4 @@
-//! Inputs read side by side, each lane of them by a thread of its own that is a few pieces ahead.
+//! Reads several inputs at once. Each lane has a thread of its own, which reads a few pieces ahead.
 
 use super::open::Input;
 use super::{Format, Piece};
@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pieces a reader may be ahead, and bytes of them.
+/// Maximum number of pieces, and of their bytes, that a reader is ahead.
 const AHEAD_MAX: usize = 4;
 const AHEAD_BYTES_MAX: usize = 32 << 20;
 
-/// How often somebody who waits for input looks whether it is still wanted.
+/// Interval in which a thread waiting for input checks for cancellation.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the readers put and the import takes.
+/// Pieces put by the readers and taken by the import.
 struct Queues {
     state: Mutex<State>,
     changed: Condvar,
@@ -24,19 +24,19 @@ struct Queues {
 
 struct State {
     lanes: Vec<Lane>,
-    /// Nobody takes any more.
+    /// Whether the import has stopped taking.
     abandoned: bool,
 }
 
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Given>,
-    /// Bytes of what waits.
+    /// Bytes of the waiting pieces.
     bytes: usize,
     ended: bool,
 }
 
-/// A piece, and how many bytes of the input were read for it.
+/// A piece, and the number of input bytes read for it.
 type Given = Result<(Piece, u64), Failure>;
 
 impl Lane {
@@ -64,15 +64,16 @@ fn bytes_of(given: &Given) -> usize {
 /// The taking end.
 pub(super) struct Lanes {
     queues: Arc<Queues>,
-    /// The first so many lanes are taken from in turn, the others when they have something.
+    /// Number of lanes that are taken from in turn; later lanes are taken from when they have a
+    /// piece.
     in_turn: usize,
     turn: usize,
-    /// Where to look first among the others.
+    /// The lane to look at first among the later ones.
     next: usize,
 }
 
 impl Lanes {
-    /// Reads these files, those of a lane one after the other.
+    /// Reads these files, those of one lane one after the other.
     pub fn start(in_turn: Vec<Vec<PathBuf>>, streams: Vec<PathBuf>, format: Format) -> Lanes {
         let count = in_turn.len();
         let lanes = in_turn
@@ -91,7 +92,7 @@ impl Lanes {
                 queues: Arc::clone(&queues),
                 lane,
             };
-            // Not waited for: a reader may be in a FIFO that nobody writes to.
+            // Not joined: a reader may be blocked in a FIFO without a writer.
             std::thread::spawn(move || end.read(&paths, format));
         }
         Lanes {
@@ -134,7 +135,7 @@ impl Lanes {
                 return Some(taken);
             }
             if !lane.ended {
-                // It is its turn, whoever else is faster.
+                // Waits for this lane, even if others are ready.
                 break;
             }
         }
@@ -163,7 +164,7 @@ impl Queues {
     }
 }
 
-/// What one reader has.
+/// The putting end of one reader.
 struct PuttingEnd {
     queues: Arc<Queues>,
     lane: usize,
@@ -196,7 +197,7 @@ impl PuttingEnd {
         }
     }
 
-    /// Waits for room; false when nothing more is wanted.
+    /// Puts a piece, waiting for room; false if the import has stopped.
     fn put(&self, given: Given) -> bool {
         let mut state = self.queues.lock();
         while !state.lanes[self.lane].has_room(&given) && !state.abandoned {

@@ -14,15 +14,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of one piece: large enough that handing it over costs nothing, small enough that all
-/// pieces in flight stay in the caches' neighbourhood.
+/// Bytes of a piece: large enough that passing it on costs nothing, small enough that pieces in
+/// flight stay near the caches.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A record of more bytes ends the import: it is no LDIF, most likely. A group of ten million
-/// members is half of that.
+/// Maximum length of a record in bytes; a longer one is probably no LDIF and ends the import. A
+/// group of ten million members takes half of it.
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// Standard input, as a path.
+/// Path that means standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
 type Bytes = Box<dyn Read + Send>;
@@ -31,7 +31,7 @@ type Bytes = Box<dyn Read + Send>;
 pub(super) struct Input {
     origin: Arc<str>,
     pieces: Pieces,
-    /// Bytes taken from it and not accounted for yet.
+    /// Number of bytes read and not reported yet.
     taken: Arc<AtomicU64>,
 }
 
@@ -41,7 +41,7 @@ enum Pieces {
 }
 
 impl Input {
-    /// Opens it, which waits for a writer if it is a FIFO, or connects to it.
+    /// Opens the input: waits for a writer of a FIFO, connects to a socket.
     pub fn open(path: &Path, format: Format) -> Result<Input, Failure> {
         let failed = |error| Failure::file(format!("reading {}", path.display()), error);
         let (name, file): (_, Bytes) = if path == Path::new(STANDARD_INPUT) {
@@ -72,7 +72,7 @@ impl Input {
         })
     }
 
-    /// The next piece, and how many bytes of the input were read for it.
+    /// The next piece, and the number of input bytes read for it; `None` at the end.
     pub fn next(&mut self) -> Result<Option<(Piece, u64)>, Failure> {
         let origin = &self.origin;
         let content = match &mut self.pieces {
@@ -93,7 +93,7 @@ impl Input {
     }
 }
 
-/// A Unix socket cannot be opened: whoever listens there sends the entries and closes.
+/// Connects to a Unix socket, whose listener sends the entries and closes.
 fn open(path: &Path) -> io::Result<Bytes> {
     let is_socket = std::fs::metadata(path)?.file_type().is_socket();
     Ok(match is_socket {
@@ -126,7 +126,7 @@ fn content(piece: BerPiece, bare: bool) -> Content {
     }
 }
 
-/// Counts what is read.
+/// A reader that counts its bytes.
 struct Counted {
     input: Bytes,
     taken: Arc<AtomicU64>,
@@ -140,7 +140,8 @@ impl Read for Counted {
     }
 }
 
-/// The input behind a gzip (RFC 1952) or zstd (RFC 8878) header, or the input itself.
+/// The decompressed input behind a gzip (RFC 1952) or zstd (RFC 8878) header, or else the input
+/// itself.
 fn decompressed(mut input: Counted) -> io::Result<Bytes> {
     let head = head(&mut input, 4)?;
     let kind = (
@@ -158,9 +159,9 @@ fn decompressed(mut input: Counted) -> io::Result<Bytes> {
     })
 }
 
-/// Tells formats by the first byte: no LDIF begins with the tag of an LDAPMessage (`0`) or of an
-/// AddRequest (`h`), since its first line begins with `dn:`, `version:`, `#` or a byte order mark,
-/// or is empty.
+/// Recognises the format by the first byte: LDIF never begins with the tag of an LDAPMessage (`0`)
+/// or AddRequest (`h`), because its first line begins with `dn:`, `version:`, `#` or a byte order
+/// mark, or is empty.
 fn detected(format: Format, mut input: Bytes) -> io::Result<(Format, Bytes)> {
     if format != Format::Detect {
         return Ok((format, input));

@@ -1,4 +1,4 @@
-//! Pieces of input, entry by entry: LDIF, BER, and what is made by the thread that imports it.
+//! Works on pieces of input, entry by entry: LDIF, BER, and made entries.
 
 use super::{Read, Refused, Worker};
 use crate::import::line::Stopped;
@@ -10,7 +10,7 @@ use protocol::ldif::{LdifAttribute, LdifRecord, parse_record, split_records};
 use state::stop::Failure;
 use std::borrow::Cow;
 
-/// Where given entries come from, where their piece begins, and their text.
+/// Origin of a piece's entries, offset of the piece, and its text.
 type GivenWork = (String, Option<u64>, Result<Text, Stopped>);
 
 impl Worker<'_> {
@@ -64,7 +64,7 @@ impl Worker<'_> {
     }
 
     fn ldif(&mut self, text: &[u8], first_line: u64) -> Result<(), Stopped> {
-        // Out of self for as long as records borrow from it.
+        // Taken out of `self` while records borrow from it.
         let mut scratch = std::mem::take(&mut self.scratch);
         for record in split_records(text, first_line) {
             let start = record.text.as_ptr().addr() - text.as_ptr().addr();
@@ -112,7 +112,7 @@ impl Worker<'_> {
             let (request, after) = match read_request(rest, bare) {
                 Ok(read) => read,
                 Err(reason) => {
-                    // The source has found where elements end, so the next one can be tried.
+                    // The source has found the ends of elements, so the next one can be decoded.
                     let after = after_element(rest);
                     self.rejected.push(Rejected {
                         line,
@@ -153,7 +153,7 @@ impl Worker<'_> {
     }
 }
 
-/// The attributes of a request as values, one after the other.
+/// The attributes of a request as single values in order.
 pub(in crate::import) fn values_of<'r>(
     request: &protocol::AddRequest<'r>,
 ) -> Vec<LdifAttribute<'r>> {

@@ -1,4 +1,4 @@
-//! Rules for values: which ones an entry falls under, what it claims, and whether it asks for
+//! Rules for values in a worker: which ones apply to an entry, its claims, and its requests for
 //! numbers.
 
 use super::{Refused, Worker};
@@ -17,8 +17,8 @@ impl<'s> Worker<'s> {
         Rulebook::new(self.shared.plan)
     }
 
-    /// The rules whose number the entry asks for, by having none or with the rule's request. It
-    /// gets a value that keeps the place.
+    /// The rules from which the entry requests a number, by lacking it or by the request value.
+    /// Adds a placeholder value.
     pub(super) fn ask_for_numbers<'e>(
         &mut self,
         resolved: &Resolved<'_>,
@@ -69,7 +69,7 @@ impl<'s> Worker<'s> {
     }
 }
 
-/// What entries claim, and what that takes.
+/// Claims of entries, with the buffers for computing them.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     pub all: Vec<Claim>,
@@ -77,8 +77,8 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// The rules for the entry prepared last, and its claims under them. One that asks for numbers
-    /// is looked at when it has them.
+    /// Adds the rules for the last prepared entry and its claims. An entry that requests numbers is
+    /// added later, when it has them.
     pub fn add(
         &mut self,
         rulebook: Rulebook<'_>,

@@ -1,4 +1,4 @@
-//! The values of an entry, attribute by attribute: those given, and those of its RDN.
+//! The values of an entry by attribute: given values, and those of its RDN.
 
 use super::{Refused, Worker};
 use crate::import::attributes::Role;
@@ -9,7 +9,7 @@ use schema::Schema;
 use std::borrow::Cow;
 
 impl Worker<'_> {
-    /// Puts the values given into groups, one for each attribute.
+    /// Groups the given values by attribute.
     pub(super) fn resolve_attributes(
         &mut self,
         values: &[LdifAttribute<'_>],
@@ -61,8 +61,8 @@ impl Worker<'_> {
         Ok(slot)
     }
 
-    /// RFC 4511 §4.7: values of the RDN need not be among those given; they are added. Values of
-    /// one attribute that stand apart are joined, and those computed here dropped.
+    /// Adds values of the RDN that are missing (RFC 4511 §4.7). Also joins values of one attribute
+    /// that are given separately, and drops computed attributes.
     pub(super) fn add_naming_values<'e>(
         &mut self,
         resolved: &'e Resolved<'_>,

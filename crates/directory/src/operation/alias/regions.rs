@@ -1,8 +1,8 @@
-//! Where a search goes that follows aliases: its own regions, and those that aliases inside them
-//! stand for (RFC 4511 §4.5.1.3).
+//! The regions of a search that follows aliases: its own, and those below the targets of aliases in
+//! them (RFC 4511 §4.5.1.3).
 //!
-//! No entry lies in two of them, so none is returned twice. They are found before anything else
-//! is done, in one turn of the thread: what that may take is limited.
+//! No entry lies in two regions, so none is returned twice. All regions are found before the search
+//! begins, in one turn of the thread, so the work is limited.
 
 use super::{Aliased, Led, aliased, lead};
 use crate::context::{Context, Place};
@@ -16,25 +16,25 @@ use state::stop::Stop;
 use std::collections::HashSet;
 use store::{EntryId, Region, RegionScope};
 
-/// Regions of one search.
+/// Maximum number of regions of one search.
 const REGIONS_MAX: usize = 10_000;
-/// Entries looked at while aliases are followed: some seconds at most.
+/// Maximum number of entries looked at while following aliases; they take some seconds.
 const LOOKED_AT_MAX: u64 = 1 << 20;
-/// Of these, between two looks at the clock.
+/// Number of those entries between two looks at the clock.
 const LOOKED_AT_PER_TIME: u64 = 1_024;
 
-// Page cookies count regions, those of continuation references among them, in 16 bits.
+// Page cookies count regions in 16 bits, with the regions of continuation references among them.
 const _: () = assert!(2 * REGIONS_MAX <= u16::MAX as usize);
 
-/// What a search may take and has taken. To follow aliases is a part of it.
+/// Work done by a search so far, which following aliases adds to, and its limits.
 pub(crate) struct Effort {
     pub limits: SearchLimits,
-    /// When it began (microseconds), if the time has been asked for.
+    /// Start of the search, in microseconds; `None` until the clock was read.
     pub began_us: Option<u64>,
 }
 
 impl Effort {
-    /// Nothing has been done.
+    /// The state of a search that has done no work yet.
     pub fn of(request: &SearchRequest<'_>, needs: &Needs<'_>, paged: bool) -> Effort {
         Effort {
             limits: limits::of_search(request, needs.limits, paged),
@@ -43,10 +43,11 @@ impl Effort {
     }
 }
 
-/// Regions to be searched: nearly always a few.
+/// Regions to search: nearly always one or two.
 pub(crate) type Regions = SmallVec<[Region; 2]>;
 
-/// The regions of a search whose own are these: that of its base, and naming contexts below it.
+/// Adds the targets of aliases to a search's own regions: that of its base, and those of naming
+/// contexts below it.
 pub(crate) fn regions(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -81,25 +82,25 @@ pub(crate) fn regions(
     following.disjoint()
 }
 
-/// Following the aliases of one search.
+/// Progress of following the aliases of one search.
 struct Following<'s, 'c, 'n> {
     context: &'s Context<'c>,
     needs: &'s Needs<'n>,
     effort: &'s mut Effort,
-    /// `(objectClass=alias)`.
+    /// The filter `(objectClass=alias)`.
     filter: Filter,
-    /// The search's own regions. No two have an entry in common.
+    /// The search's own regions, which share no entry.
     own: &'s [Region],
-    /// Whether what is below a target is searched, too.
+    /// Whether entries below a target are searched too.
     goes_deep: bool,
-    /// What aliases lead to and no region found before holds, in the order found.
+    /// Targets of aliases outside all regions found before them, in the order found.
     targets: Vec<EntryId>,
-    /// The same.
+    /// The targets as a set.
     known: HashSet<EntryId>,
 }
 
 impl Following<'_, '_, '_> {
-    /// What is searched of a target.
+    /// The region searched at a target.
     fn region_of(&self, base: EntryId) -> Region {
         let scope = match self.goes_deep {
             true => RegionScope::Subtree,
@@ -108,7 +109,7 @@ impl Following<'_, '_, '_> {
         Region { base, scope }
     }
 
-    /// Takes what the aliases in a region lead to.
+    /// Adds the targets of the aliases in a region.
     fn follow_in(&mut self, region: Region) -> Result<(), Stop> {
         let context = self.context;
         let plan = context.plan(&self.filter, &region)?;
@@ -116,11 +117,11 @@ impl Following<'_, '_, '_> {
         for entry in context.entries(&candidates, EntryId(0)) {
             let entry = entry?;
             self.look()?;
-            // Searching follows the aliases below the base, not the base.
+            // derefInSearching follows the aliases below the base, not the base itself.
             if entry.id == region.base || !context.in_region(&entry, &region)? {
                 continue;
             }
-            // One that leads nowhere is no reason to answer without the others.
+            // An alias that leads nowhere must not end the whole search.
             let Aliased::Name(name) = aliased(&entry) else {
                 continue;
             };
@@ -131,7 +132,7 @@ impl Following<'_, '_, '_> {
         Ok(())
     }
 
-    /// One more entry is looked at.
+    /// Counts one more entry looked at, and checks the limits.
     fn look(&mut self) -> Result<(), Stop> {
         let Effort { limits, began_us } = &mut *self.effort;
         let settings = self.needs.settings;
@@ -154,7 +155,7 @@ impl Following<'_, '_, '_> {
         Ok(())
     }
 
-    /// Takes what an alias leads to, unless it is searched anyway.
+    /// Adds the target of an alias, unless a region already holds it.
     fn take(&mut self, target: EntryId) -> Result<(), Stop> {
         if self.known.contains(&target) {
             return Ok(());
@@ -179,8 +180,8 @@ impl Following<'_, '_, '_> {
         Ok(())
     }
 
-    /// The regions without those that another one holds: what was found late may stand above what
-    /// was found before.
+    /// All regions except those inside another one: a target found later may stand above one found
+    /// earlier.
     fn disjoint(&self) -> Result<Regions, Stop> {
         let found = self.targets.iter().map(|it| self.region_of(*it));
         let mut regions = Regions::new();
@@ -196,7 +197,7 @@ impl Following<'_, '_, '_> {
         if !self.goes_deep {
             return Ok(false);
         }
-        // The base with all that is below it.
+        // The base entry is a target, so its region covers everything below it too.
         if region.scope == RegionScope::Subordinates && self.known.contains(&region.base) {
             return Ok(true);
         }

@@ -1,4 +1,4 @@
-//! The controls that change what a search finds, in which order, and what comes with it.
+//! Controls of searches: which entries are found, in which order, and what is returned with them.
 
 use super::{decoded, once, without_value};
 use protocol::control::{
@@ -11,15 +11,17 @@ use state::stop::Stop;
 /// The decoded search controls of one request.
 #[derive(Debug, Default)]
 pub(crate) struct SearchControls<'a> {
-    /// Account usability (Sun Directory Server): each entry comes with the state of its account.
+    /// Account usability (Sun Directory Server): each entry is returned with the state of its
+    /// account.
     pub account_usability: bool,
     /// Matching entry count (Ping Identity).
     pub count: Option<MatchingEntryCountRequest>,
     /// Get effective rights (Sun Directory Server).
     pub rights: Option<EffectiveRightsRequest<'a>>,
-    /// Explain (ours).
+    /// Explain (Pando's own).
     pub explains: bool,
-    /// Reject unindexed search (Ping Identity), and its contrary, which asks for what is so anyway.
+    /// Reject unindexed search (Ping Identity). Permit unindexed search changes nothing: permission
+    /// is the default.
     pub rejects_unindexed: bool,
     pub permits_unindexed: bool,
     /// Dereference (draft-masarati-ldap-deref-00), and whether it is critical.
@@ -39,7 +41,7 @@ pub(crate) struct SearchControls<'a> {
 }
 
 impl<'a> SearchControls<'a> {
-    /// Whether an OID names one of these.
+    /// Whether an OID names a control of searches.
     pub fn knows(oid: &str) -> bool {
         matches!(
             oid,
@@ -58,7 +60,7 @@ impl<'a> SearchControls<'a> {
         )
     }
 
-    /// Whether the search returns what it would without them.
+    /// Whether none of these controls is set, so that the search returns plain entries.
     pub fn leaves_content(&self) -> bool {
         !self.account_usability
             && self.count.is_none()
@@ -73,7 +75,7 @@ impl<'a> SearchControls<'a> {
             && !self.shows_subentries
     }
 
-    /// Decodes one of these.
+    /// Decodes a control that `knows` accepts.
     pub fn take(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         match control.oid {
             oid::ACCOUNT_USABILITY => {
@@ -139,7 +141,7 @@ impl<'a> SearchControls<'a> {
         Ok(())
     }
 
-    /// The count asked for, which leaves nothing to sort, view or cut into pages.
+    /// The matching entry count, refused together with sorting, views and pages.
     pub fn count_alone(&self, paged: bool) -> Result<Option<MatchingEntryCountRequest>, Stop> {
         if self.count.is_some() && (paged || self.view.is_some()) {
             return Stop::refuse(

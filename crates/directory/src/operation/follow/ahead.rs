@@ -1,22 +1,23 @@
-//! Superiors before what is below them. An entry is told as it is now, under the name that it has
-//! now, and its superior may have got that name by a change which has not had its turn. A client
-//! that met the entry first would have to invent its superior, and could not give the name to the
-//! real one any more: slapd keeps the old name then. So superiors that are still to be told are
-//! told ahead, and once more in their turn.
+//! Sends superiors before the entries below them. An entry is sent in its present state, under its
+//! present name, which may come from a later change of its superior that has not been sent yet. A
+//! client that got the entry first would have to invent the superior, and could not give the name
+//! to the real one afterwards (slapd then keeps the old name). So changed superiors are sent ahead,
+//! and once more at their own change.
 
 use super::*;
 use protocol::control::SyncState;
 use std::collections::HashMap;
 
-/// Entries that are remembered as told: more are forgotten, and perhaps told once more.
+/// Maximum number of entries remembered as sent. Beyond it all are forgotten, which may send some
+/// again.
 const REMEMBERED_MAX: usize = 4_096;
 
-/// Entries that were told, each with the log position of the change as which it was.
+/// Entries that were sent, each with the log position of the change whose state was sent.
 #[derive(Debug, Default)]
 pub(super) struct Ahead(HashMap<EntryId, u64>);
 
 impl Ahead {
-    /// An entry is about to be told as it is.
+    /// Remembers an entry that is about to be sent.
     pub fn note(&mut self, entry: &VisibleEntry<'_, '_>) {
         if self.0.len() >= REMEMBERED_MAX {
             self.0.clear();
@@ -24,7 +25,7 @@ impl Ahead {
         self.0.insert(entry.id, entry.position());
     }
 
-    /// There is nothing to be told any more.
+    /// Forgets all entries, because the client is up to date.
     pub fn forget(&mut self) {
         self.0.clear();
     }
@@ -35,8 +36,8 @@ impl Ahead {
 }
 
 impl Follower {
-    /// Tells the superiors of a changed entry that were changed with it or later. False when one of
-    /// them is sent in parts: the entry comes behind it.
+    /// Sends the superiors of a changed entry that were changed with it or later. Returns false if
+    /// one of them is sent in parts: the entry has to wait for its end.
     pub(super) fn persist_superiors(
         &mut self,
         context: &Context<'_>,
@@ -61,8 +62,8 @@ impl Follower {
         Ok(true)
     }
 
-    /// The same in a refresh: superiors that were changed at that moment or later, and that the
-    /// refresh has not shown yet.
+    /// Like [`persist_superiors`](Self::persist_superiors), during a refresh: sends superiors that
+    /// were changed at `moment` or later and are not in `seen`.
     pub(super) fn delta_superiors(
         &mut self,
         context: &Context<'_>,
@@ -82,7 +83,8 @@ impl Follower {
         Ok(true)
     }
 
-    /// The superiors of a changed entry of the content that are due, highest first.
+    /// The superiors of a changed entry that belong to the content and for which `due` is true,
+    /// highest first.
     fn superiors<'c, 'a>(
         &mut self,
         context: &'c Context<'a>,

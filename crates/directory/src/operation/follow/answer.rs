@@ -1,5 +1,5 @@
-//! What a search that follows the directory says: entries with their state, sets of entries,
-//! phases, the end.
+//! Messages of a search that follows the directory: entries with their state, sets of identifiers,
+//! phases, the result.
 
 use super::{Follower, Kind, cookie};
 use crate::context::VisibleEntry;
@@ -12,23 +12,24 @@ use state::history::Moment;
 use state::stop::Stop;
 use std::borrow::Cow;
 
-/// Identifiers in one set: 4.5 KiB.
+/// Maximum number of entryUUIDs in one set; they take 4.5 KiB.
 const ID_SET_MAX: usize = 256;
-/// Changes that do not concern the client after which it gets a cookie all the same, so that it
-/// does not fall out of the history by standing still.
+/// Number of changes that do not concern the client after which it gets a new cookie, so that its
+/// cookie does not fall out of the history while nothing matches.
 const SILENT_CHANGES_MAX: u32 = 1_000;
 
-/// An entry that has left the content.
+/// An entry that left the content and is not reported yet.
 #[derive(Debug)]
 pub(super) struct Gone {
     pub uuid: [u8; 16],
     pub name: String,
-    /// What to say the client has got with it, if that is all of a change.
+    /// Moment for the cookie of this report; `None` if the change has more to report.
     pub moment: Option<Moment>,
 }
 
 impl Follower {
-    /// An entry of the content; with a `moment` when the client has got everything up to it then.
+    /// Sends an entry of the content. `moment` is that of the cookie, if the client is then up to
+    /// date to it.
     pub(super) fn put_entry(
         &mut self,
         entry: &VisibleEntry<'_, '_>,
@@ -49,7 +50,7 @@ impl Follower {
         self.put_with(entry, &[state_control(&value)], out)
     }
 
-    /// A changed entry of a persistent search.
+    /// Sends a changed entry of a persistent search.
     pub(super) fn put_changed(
         &mut self,
         entry: &VisibleEntry<'_, '_>,
@@ -62,7 +63,7 @@ impl Follower {
         }
     }
 
-    /// A deleted entry of a persistent search: its name is all there is.
+    /// Sends a deleted entry of a persistent search: its name without attributes.
     pub(super) fn put_deleted(&mut self, name: &str, number: u64, out: &mut Vec<u8>) {
         let notice = EntryChangeNotification {
             change_type: ChangeType::Delete,
@@ -87,7 +88,7 @@ impl Follower {
         })
     }
 
-    /// An entry with what the client selected of it; or the beginning of one that is sent in parts.
+    /// Sends an entry with the selected attributes, or begins one that is sent in parts.
     pub(super) fn put_with(
         &mut self,
         entry: &VisibleEntry<'_, '_>,
@@ -116,7 +117,8 @@ impl Follower {
         Ok(())
     }
 
-    /// An entry has left the content; said when there are enough of them or something else follows.
+    /// Queues the report that an entry left the content; sent when the set is full or another
+    /// message follows.
     pub(super) fn put_left(&mut self, gone: Gone, out: &mut Vec<u8>) {
         self.gone.push(gone);
         if self.gone.len() >= ID_SET_MAX {
@@ -124,14 +126,15 @@ impl Follower {
         }
     }
 
-    /// Says which entries have left the content.
+    /// Sends the queued reports of entries that left the content.
     pub(super) fn put_gone(&mut self, out: &mut Vec<u8>) {
         let gone = std::mem::take(&mut self.gone);
         if gone.is_empty() {
             return;
         }
-        // Also in a refresh: a slapd that is itself followed notes a deletion under the sequence
-        // number in the cookie, and without one under a number that its followers have already.
+        // A cookie is sent during a refresh too: a slapd that has consumers of its own records a
+        // deletion under the sequence number in the cookie; without one it uses a number that its
+        // consumers already have.
         let moment = gone.iter().rev().find_map(|it| it.moment);
         let cookie = moment.map(|it| self.cookie(it));
         self.silent = 0;
@@ -153,7 +156,7 @@ impl Follower {
         self.put_info(&info, out);
     }
 
-    /// An entry that is as the client has it; said when there are enough of them.
+    /// Queues the report that an entry is unchanged; sent when the set is full.
     pub(super) fn put_unchanged(&mut self, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
         self.unchanged.extend(entry.uuid());
         if self.unchanged.len() >= ID_SET_MAX {
@@ -161,7 +164,7 @@ impl Follower {
         }
     }
 
-    /// Says which entries are as the client has them.
+    /// Sends the queued reports of unchanged entries.
     pub(super) fn put_present(&mut self, out: &mut Vec<u8>) {
         let entry_uuids = std::mem::take(&mut self.unchanged);
         if !entry_uuids.is_empty() {
@@ -174,7 +177,7 @@ impl Follower {
         }
     }
 
-    /// A change that does not concern the client; now and then it gets a cookie for it.
+    /// Counts a change that does not concern the client, and sends a new cookie after many of them.
     pub(super) fn put_nothing(&mut self, out: &mut Vec<u8>) {
         self.silent += 1;
         if self.silent >= SILENT_CHANGES_MAX {
@@ -182,7 +185,7 @@ impl Follower {
         }
     }
 
-    /// Says that the client has got everything up to here.
+    /// Sends a cookie for everything up to `at`.
     pub(super) fn put_cookie(&mut self, out: &mut Vec<u8>) {
         self.put_gone(out);
         let cookie = self.cookie(self.at);
@@ -190,7 +193,7 @@ impl Follower {
         self.silent = 0;
     }
 
-    /// The end of a refresh: everything else the client has is gone, or is still there.
+    /// Ends a refresh: entries not reported are deleted (`deletes`) or unchanged.
     pub(super) fn put_refreshed(&mut self, deletes: bool, persist: bool, out: &mut Vec<u8>) {
         self.put_gone(out);
         self.put_present(out);
@@ -219,7 +222,7 @@ impl Follower {
         self.put_info(&info, out);
     }
 
-    /// The end, with what the client has got if it may go on from there.
+    /// Sends the final result, with a cookie if the client may continue from it.
     pub(super) fn put_stopped(&mut self, result: &LdapResult, out: &mut Vec<u8>) {
         self.put_gone(out);
         let part = self.walk.is_some() || self.lost.is_some() || !self.is_persisting();

@@ -1,4 +1,4 @@
-//! The beginning of a search that follows the directory: what it asks, and how it can be answered.
+//! Begins a search that follows the directory: checks the request and chooses the first stage.
 
 use super::cookie::{self, Held};
 use super::*;
@@ -12,7 +12,7 @@ use protocol::{DerefAliases, Scope, SearchRequest};
 use state::heavy;
 use state::links;
 
-/// Begins the search that `controls` ask for. Nothing is said yet.
+/// Begins the search that `controls` ask for, without sending anything yet.
 pub(crate) fn begin(
     parts: &Parts<'_>,
     context: &Context<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn begin(
     Ok(follower)
 }
 
-/// What cannot be answered by following.
+/// Refuses controls and bases that a following search cannot have.
 fn refuse_combinations(request: &SearchRequest<'_>, controls: &Controls<'_>) -> Result<(), Stop> {
     if controls.sync.is_some() && controls.persistent_search.is_some() {
         let text = "content synchronisation and persistent search exclude each other";
@@ -100,8 +100,8 @@ fn refuse_combinations(request: &SearchRequest<'_>, controls: &Controls<'_>) -> 
                     counts, matched values, subentries, dereferencing or account states";
         return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
     }
-    // No such rule stands in the draft of persistent search, and JNDI's listeners always ask for
-    // it; aliases are then told as what they are.
+    // The draft of persistent search has no such rule, and JNDI's listeners always ask for
+    // dereferencing; aliases are then sent as entries.
     let derefs = matches!(
         request.deref_aliases,
         DerefAliases::InSearching | DerefAliases::Always
@@ -128,10 +128,10 @@ impl Scan {
 }
 
 impl Follower {
-    /// Resolves what was asked under the schema of now.
+    /// Resolves filter and attributes under the present schema.
     pub(super) fn resolve(&mut self, context: &Context<'_>, needs: &Needs<'_>) -> Result<(), Stop> {
         let catalog = context.catalog;
-        // The value of an assertion control is a filter in BER, like this one.
+        // The value of an assertion control is a filter in BER, as the kept filter is.
         let asked = match Assertion::decode(&self.asked.filter) {
             Ok(asked) => asked.filter,
             Err(error) => {
@@ -155,7 +155,8 @@ impl Follower {
         Ok(())
     }
 
-    /// The same for a search that is under way; false when it goes on in the next slice.
+    /// Resolves again for a running search whose schema changed; false if that continues in the
+    /// next slice.
     pub(super) fn resolve_again(
         &mut self,
         context: &Context<'_>,
@@ -176,7 +177,7 @@ impl Follower {
         }
     }
 
-    /// Chooses what to do first.
+    /// Chooses the first stage.
     fn choose(&mut self, context: &Context<'_>, controls: &Controls<'_>) -> Result<(), Stop> {
         let extent = context.extent()?;
         (self.at, self.learned) = (extent.newest, extent.newest);
@@ -191,7 +192,8 @@ impl Follower {
         Ok(())
     }
 
-    /// A place among the searches that no index helps, if it has to look at entries and is one.
+    /// A place among the unindexed searches; `None` if the first stage reads no entries, or an
+    /// index narrows the search down.
     fn admission(&self, context: &Context<'_>, needs: &Needs<'_>) -> Result<Option<Permit>, Stop> {
         let looks = match self.stage {
             Stage::Scan(_) => true,
@@ -220,7 +222,7 @@ impl Follower {
         };
         match usable {
             Some(stage) => self.stage = stage,
-            // The initial content answers any cookie: what is not in it is gone.
+            // Sending the whole content answers any cookie: entries not sent are gone.
             None if asked.reload_hint => {}
             None => {
                 return Stop::refuse(
@@ -233,7 +235,8 @@ impl Follower {
         Ok(())
     }
 
-    /// The way from a state to the present one; `None` when there is none.
+    /// The stages from the client's state to the present one; `None` if the history does not reach
+    /// back to it.
     fn way_from(
         &self,
         context: &Context<'_>,
@@ -263,7 +266,7 @@ impl Follower {
     fn begin_persistent(&mut self, asked: &PersistentSearch) {
         use protocol::control::ChangeType::Delete;
         if asked.changes_only {
-            // Only a deletion needs to know what was in the content.
+            // Only deletions need the set of entries that were in the content.
             self.stage = if asked.wants(Delete) {
                 Stage::Scan(Scan::new(Purpose::Learn))
             } else {
@@ -273,7 +276,7 @@ impl Follower {
     }
 }
 
-/// The lower of a limit and a wish; 0 is none.
+/// The lower of two limits, where 0 means no limit.
 fn lower(limit: u32, asked: u32) -> u32 {
     match (limit, asked) {
         (0, it) | (it, 0) => it,

@@ -1,23 +1,24 @@
 //! Cookies of content synchronisation, in the form that OpenLDAP's consumers and providers use:
 //! `rid=001,csn=20261121090203.000042Z#000001#000#000000`.
 //!
-//! A consumer reads `csn` as the state it has (it keeps it as `contextCSN`, and skips messages
-//! whose cookie is not newer), so a cookie is the change sequence number of the last change told.
+//! A consumer takes `csn` for the state it has: it stores it as `contextCSN` and skips messages
+//! whose cookie is not newer. So a cookie is the change sequence number of the last change sent.
 
 use state::history::Moment;
 
-/// What a client says it has.
+/// State of the client's copy, as its cookie tells it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// Nothing yet.
+    /// An empty copy.
     Nothing,
-    /// The content of this moment.
+    /// The content at this moment.
     Moment(Moment),
-    /// Something that is no state of this server.
+    /// A state that this server never had.
     Unknown,
 }
 
-/// What a cookie says, and the number that the consumer gave itself, to be repeated.
+/// Parses a cookie into the state and the consumer's replica number, which is repeated in new
+/// cookies.
 pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
     let Some(cookie) = cookie.filter(|it| !it.is_empty()) else {
         return (Held::Nothing, 0);
@@ -32,7 +33,7 @@ pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
                 Ok(number @ 0..=999) => rid = number,
                 _ => return (Held::Unknown, 0),
             },
-            // A consumer of several providers has a number of each.
+            // A consumer of several providers sends one number for each, separated by semicolons.
             Some(("csn", numbers)) if !numbers.is_empty() => {
                 held = numbers
                     .split(';')
@@ -46,7 +47,7 @@ pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
     (held, rid)
 }
 
-/// The cookie for the content of a moment.
+/// The cookie for the content at a moment.
 pub(crate) fn print(rid: u16, moment: Moment) -> String {
     format!("rid={rid:03},csn={}", moment.to_csn())
 }

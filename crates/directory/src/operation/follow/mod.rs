@@ -2,13 +2,13 @@
 //! persistent search (draft-ietf-ldapext-psearch-03).
 //!
 //! Both run in slices beside the other operations of their connection. A refresh brings the client
-//! to the state of one moment; from there on the history is read, change by change, as far as the
-//! snapshot goes. A client that does not keep up costs nothing but its place: when the history no
-//! longer reaches back to it, it is told to refresh. An entry of very many members is sent in parts
-//! (`large.rs`), and everything else waits until it is.
+//! to the state of one moment; then the history is read change by change, up to the snapshot.
+//! Nothing is queued for a slow client: once the history no longer reaches back to its moment, it
+//! is told to refresh. An entry with very many members is sent in parts (`large.rs`), and other
+//! messages wait for its end.
 //!
-//! What is kept of the content is the set of its entries' ids, a bit each, so that a change which
-//! takes an entry out of the content can be told from one that never concerned the client.
+//! A follower keeps the ids of the content's entries, a bit each, to distinguish a change that
+//! takes an entry out of the content from one that never concerned the client.
 
 mod ahead;
 mod answer;
@@ -43,93 +43,92 @@ use std::sync::Arc;
 use store::{Candidates, EntryId, Region, RegionScope};
 use subtree::Lost;
 
-/// A search that follows the directory, between two of its slices. It holds no snapshot.
+/// State of a following search between two slices. It holds no snapshot.
 #[derive(Debug)]
 pub struct Follower {
     pub(super) id: MessageId,
     kind: Kind,
     stage: Stage,
     region: Region,
-    /// The base as it was named.
+    /// The base as resolved from the request.
     base: Name,
     asked: Asked,
     filter: schema::Filter,
     projection: Projection,
-    /// Referral objects are ordinary entries; otherwise they are no part of the content.
+    /// Whether referral objects are ordinary entries; otherwise they are not part of the content.
     manage_dsa_it: bool,
-    /// The consumer's number in its cookies.
+    /// The consumer's replica number in its cookies.
     rid: u16,
-    /// Every change up to here has been told, or will have been at the end of the refresh.
+    /// Moment up to which every change has been sent, or will have been at the end of the refresh.
     at: Moment,
-    /// Entries of the content as the client has it.
+    /// Ids of the content's entries in the client's copy.
     members: RoaringTreemap,
-    /// Changes up to here happened before `members` was known.
+    /// Moment at which `members` was completed; for earlier changes membership is unknown.
     learned: Moment,
-    /// Entries below one that has moved, still to be looked at.
+    /// Walk over the entries below one that moved, still to be sent.
     walk: Option<Walk>,
-    /// Entries of a deleted subtree, still to be told.
+    /// A deleted subtree whose entries are still to be reported.
     lost: Option<Lost>,
     /// Where entries are kept that are too large for the output.
     spools: Option<Arc<Spools>>,
     /// An entry that is being sent in parts: nothing can be told before the end of it.
     large: Option<Box<Large>>,
-    /// How the base went, told after that entry.
+    /// How the base was lost, reported after `large`.
     base_lost: Option<ChangeType>,
     gone: Vec<Gone>,
-    /// Entries that were told since the client was up to date.
+    /// Entries sent since the client was last up to date.
     ahead: Ahead,
     unchanged: Vec<[u8; 16]>,
-    /// Changes since the client last got a cookie.
+    /// Number of changes since the client last got a cookie.
     silent: u32,
-    /// Entries sent.
+    /// Number of entries sent.
     sent: u64,
     size_max: u64,
     time_ms_max: u64,
     candidates_max: u64,
     examined: u64,
-    /// When the search began (microseconds), once it has taken more than a slice.
+    /// Start of the search in microseconds; `None` during its first slice.
     began_us: Option<u64>,
     listener: Option<Listener>,
-    /// Its place among the searches that no index helps, until all entries have been looked at.
+    /// The search's place among the unindexed searches, until all entries have been looked at.
     permit: Option<Permit>,
-    /// Walks over groups that its filter needs under a new schema, and that are not done.
+    /// Unfinished walks over groups for resolving the filter under a new schema.
     walks: Option<Box<Walks>>,
-    /// Whose rights it has (RFC 4370), if not the session's.
+    /// Subject of proxied authorization (RFC 4370); `None` for the session's own.
     subject: Option<Rc<Subject>>,
     buffer: Vec<u8>,
 }
 
-/// What the client asked for, kept to be resolved again: an attribute that no entry had when the
-/// search began may come.
+/// The request, kept to be resolved again when an attribute that no entry had gets its first value.
 #[derive(Debug)]
 struct Asked {
-    /// In BER, known to decode.
+    /// The filter in BER, decoded once as a check.
     filter: Vec<u8>,
     attributes: Vec<String>,
     types_only: bool,
-    /// What `filter` and `projection` of the follower are resolved under.
+    /// The schema under which the follower's `filter` and `projection` are resolved.
     schema: schema::Schema,
 }
 
-/// Which protocol the client speaks.
+/// The protocol of the client.
 #[derive(Debug)]
 enum Kind {
     Sync { persist: bool },
     Persistent(PersistentSearch),
 }
 
-/// What a follower is doing.
+/// Stage of a follower.
 #[derive(Debug)]
 enum Stage {
-    /// Going through the entries there are.
+    /// Reads the entries of the region.
     Scan(Scan),
-    /// Refreshing: telling the changes between what the client has and `at`.
+    /// Refresh from the history: sends the changes between the client's moment and `at`.
     Delta { from: Moment, seen: RoaringTreemap },
-    /// Telling changes as they happen.
+    /// Sends changes as they happen.
     Persist,
 }
 
-/// A way through the entries of the region.
+/// Progress of reading the entries of the region.
 #[derive(Debug)]
 struct Scan {
     purpose: Purpose,
@@ -137,18 +136,18 @@ struct Scan {
     after: EntryId,
 }
 
-/// What a scan is for.
+/// Purpose of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// Sending everything.
+    /// Sends every entry.
     Send,
-    /// Sending what changed after this moment, naming the rest.
+    /// Sends entries changed after this moment, and the identifiers of the others.
     Compare(Moment),
-    /// Learning what the client has.
+    /// Only collects the ids of the entries that the client has.
     Learn,
 }
 
-/// A way through the entries below one that has moved.
+/// Progress of reading the entries below one that moved.
 #[derive(Debug)]
 struct Walk {
     top: EntryId,
@@ -156,24 +155,23 @@ struct Walk {
     after: EntryId,
 }
 
-/// What comes after a slice.
+/// Result of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
-    /// The search has ended; its result is in the output.
+    /// The search ended; its result is in the output.
     Ended,
-    /// There is more to say: go on when the client can take more.
+    /// More messages follow: call again when the client can take more.
     More,
-    /// The same, and a part of a message may be in the output: nothing else may go there before the
-    /// rest of it.
+    /// Like `More`, inside a message: no other bytes may be written before the rest of it.
     Inside,
-    /// Everything is told: go on when the directory has changed.
+    /// Everything is sent: call again when the directory has changed.
     CaughtUp,
     /// A message that was begun cannot be finished: the connection must be closed.
     Broken,
 }
 
 impl Follower {
-    /// Entries sent so far.
+    /// Number of entries sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
@@ -183,13 +181,13 @@ impl Follower {
         self.id
     }
 
-    /// The same under the rights of `subject`.
+    /// The follower, with the rights of `subject`.
     pub(crate) fn acting_as(mut self, subject: Rc<Subject>) -> Follower {
         self.subject = Some(subject);
         self
     }
 
-    /// Whose rights it has.
+    /// The subject whose rights the follower has.
     pub(crate) fn subject(&self, session: &Session) -> Rc<Subject> {
         Rc::clone(self.subject.as_ref().unwrap_or(&session.subject))
     }
@@ -199,14 +197,14 @@ impl Follower {
         self.large.as_ref().is_some_and(|it| it.is_inside())
     }
 
-    /// The follower is about to take a new snapshot.
+    /// Notes that the follower is about to take a new snapshot.
     pub(crate) fn looks(&self) {
         if let Some(listener) = &self.listener {
             listener.looks();
         }
     }
 
-    /// The client has cancelled the search (RFC 3909, RFC 4533 §3.7).
+    /// Ends the search because the client cancelled it (RFC 3909, RFC 4533 §3.7).
     pub(crate) fn cancelled(&mut self, out: &mut Vec<u8>) {
         self.put_stopped(&LdapResult::new(ResultCode::CANCELED, ""), out);
     }
@@ -215,12 +213,12 @@ impl Follower {
         matches!(self.stage, Stage::Persist)
     }
 
-    /// Whether the search stays after its refresh.
+    /// Whether the search continues after its refresh.
     fn stays(&self) -> bool {
         !matches!(self.kind, Kind::Sync { persist: false })
     }
 
-    /// The entry, if it is in the content.
+    /// The entry; `None` if it is not in the content.
     fn content<'c, 'a>(
         &mut self,
         context: &'c Context<'a>,
@@ -245,9 +243,8 @@ impl Follower {
         Ok(matches)
     }
 
-    /// Whether the entries below one that has moved must be looked at: when it came from outside
-    /// the region or has left it. Where its old superior lies now says nothing if something was
-    /// renamed since.
+    /// Whether the entries below a moved one have to be read: it came from outside the region, or
+    /// left it. If entries were renamed since, the present place of its old superior does not tell.
     fn must_walk(
         &self,
         context: &Context<'_>,
@@ -278,7 +275,7 @@ impl Follower {
             return Ok(true);
         };
         let Some(entry) = context.entry(change.entry)? else {
-            // Gone since, and with it everything that was below and did not move away.
+            // The entry was deleted since, with everything below it that did not move away.
             return Ok(false);
         };
         let whole = Region {
@@ -289,7 +286,7 @@ impl Follower {
             || context.in_region(&superior, &whole)? != context.in_region(&entry, &whole)?)
     }
 
-    /// Whether a change takes the base away, or gives another entry its name (RFC 4533 §3.5.1).
+    /// Whether a change deletes the base, or gives its name to another entry (RFC 4533 §3.5.1).
     fn loses_base(&self, context: &Context<'_>, change: &Change<'_>) -> Result<bool, Stop> {
         let base = self.region.base;
         if base.0 == 0 {
@@ -307,7 +304,8 @@ impl Follower {
                 };
                 context.in_region(&entry, &below)
             }
-            // What was below is told first, and then it is seen whether the base was there.
+            // The entries of a subtree are reported first; only then is it known whether the base
+            // was one of them.
             Detail::None | Detail::Subtree { .. } | Detail::Reclaimed { .. } => Ok(false),
         }
     }
@@ -344,7 +342,7 @@ impl Follower {
         }
     }
 
-    /// Goes on with an entry that is sent in parts; `None` when there is none.
+    /// Continues an entry that is sent in parts; `None` if there is none.
     fn send_large(
         &mut self,
         context: &Context<'_>,
@@ -360,7 +358,7 @@ impl Follower {
                 self.sent += 1;
                 return Ok(None);
             }
-            // That it was deleted is told in its turn.
+            // The deletion is reported at its own change.
             Progress::Vanished => return Ok(None),
         }
         let inside = large.is_inside();
@@ -374,7 +372,7 @@ impl Follower {
         Ok(Some(Followed::More))
     }
 
-    /// RFC 4533 §3.5.4: the time limit is for the refresh.
+    /// The time limit applies to the refresh (RFC 4533 §3.5.4).
     fn check_time(&mut self, needs: &Needs<'_>) -> Result<(), Stop> {
         let now = needs.clock.now_us();
         let began = *self.began_us.get_or_insert(now);

@@ -1,18 +1,18 @@
-//! Telling changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
+//! Sends changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
 
 use super::*;
 use protocol::control::{EntryChangeNotification, SyncState};
 
-/// How far what lies below the entry of a change has been told.
+/// Progress of sending the entries below that of a change.
 enum Below {
     Told,
     More,
-    /// All of it, and the base was among it.
+    /// All are sent, and the base was one of them.
     BaseLost,
 }
 
 impl Follower {
-    /// Tells what has happened since, as far as the slice goes.
+    /// Sends the changes since the last slice, until this one ends.
     pub(super) fn persist(
         &mut self,
         context: &Context<'_>,
@@ -87,7 +87,7 @@ impl Follower {
         Followed::Ended
     }
 
-    /// Tells a change; false when a superior of its entry has to be sent before that.
+    /// Sends one change; false if a superior of its entry has to be sent first.
     fn tell(
         &mut self,
         context: &Context<'_>,
@@ -122,7 +122,7 @@ impl Follower {
                 self.lost = Some(self.lost_with(change.entry, occasion));
                 return Ok(());
             }
-            // With the last of them the client is up to date again.
+            // After the last entry of the subtree the client is up to date again.
             Detail::Reclaimed { top, .. } if change.entry == top => {
                 self.at = moment;
                 self.put_cookie(out);
@@ -137,7 +137,7 @@ impl Follower {
         if self.must_walk(context, change, moment)? {
             self.walk = Some(Walk::below(change.entry));
         }
-        // What is below is part of the change: the cookie comes behind it.
+        // The entries below belong to the change, so the cookie comes after them.
         let moment = self.walk.is_none().then_some(moment);
         if let Detail::Gone { uuid, name } = change.detail {
             let had = self.members.remove(change.entry.0);
@@ -150,12 +150,13 @@ impl Follower {
             return Ok(());
         }
         let Some(entry) = context.entry(change.entry)? else {
-            // Deleted since: that comes, too, and needs to know whether the client has it.
+            // The entry was deleted since. The deletion comes later, and needs to know whether the
+            // client has the entry.
             self.put_nothing(out);
             return Ok(());
         };
-        // A later change of the entry comes, too, and has no more to say than this one; but a new
-        // entry must come before those that were put below it.
+        // A later change of the entry comes too and includes this one; but a new entry must be sent
+        // before those added below it.
         if change.kind == ChangeType::Modify
             && self.members.contains(change.entry.0)
             && entry.position() > occasion.position
@@ -170,7 +171,8 @@ impl Follower {
         self.tell_entry(context, &entry, (state, unsure), moment, out)
     }
 
-    /// An entry that changed, or lies below one that moved: is it in the content, and was it?
+    /// Sends an entry that changed, or lies below one that moved, by whether it is and was in the
+    /// content.
     fn tell_entry(
         &mut self,
         context: &Context<'_>,
@@ -246,8 +248,8 @@ impl Follower {
         self.put_changed(&entry, &notice, out)
     }
 
-    /// Whether an entry of this name would lie in the region. What it was before it was deleted is
-    /// not known, so its filter cannot be asked.
+    /// Whether an entry of this name would lie in the region. The attributes of a deleted entry are
+    /// unknown, so the filter cannot be evaluated.
     pub(super) fn names_content(&self, context: &Context<'_>, name: &str) -> bool {
         let below = context.may_hear_of(name);
         let Ok(name) = context.catalog.schema.resolve_name(name) else {
@@ -264,7 +266,7 @@ impl Follower {
             }
     }
 
-    /// Goes on below an entry that moved or was deleted with its subtree.
+    /// Continues below an entry that moved, or that was deleted with its subtree.
     fn persist_below(
         &mut self,
         context: &Context<'_>,

@@ -1,11 +1,12 @@
-//! Refreshing (RFC 4533 §3.3): the whole content, or what makes an older copy of it a new one.
+//! Refreshes the client's copy (RFC 4533 §3.3): by the whole content, or by the changes since an
+//! older copy.
 
 use super::*;
 use protocol::control::SyncState;
 
 impl Follower {
-    /// Goes on through the entries of the region. `None` when the next stage has begun or the
-    /// slice is over.
+    /// Continues through the entries of the region. `None` if the next stage has begun or the slice
+    /// is over.
     pub(super) fn scan(
         &mut self,
         context: &Context<'_>,
@@ -98,7 +99,7 @@ impl Follower {
         }
     }
 
-    /// The end of a scan.
+    /// Ends a scan and begins the next stage.
     fn scanned(
         &mut self,
         context: &Context<'_>,
@@ -118,7 +119,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// Goes on telling the changes between the client's copy and the present state.
+    /// Continues sending the changes between the client's copy and the present state.
     pub(super) fn delta(
         &mut self,
         context: &Context<'_>,
@@ -180,7 +181,8 @@ impl Follower {
                 self.lost = Some(Lost::of(change.entry, moment));
                 return Ok(());
             }
-            // Told with the subtree, which was before or after the client last came.
+            // Reclaimed entries are reported with their subtree, before or after the client's
+            // moment.
             Detail::Reclaimed { .. } => return Ok(()),
             _ => {}
         }
@@ -188,7 +190,7 @@ impl Follower {
             self.walk = Some(Walk::below(change.entry));
         }
         if let Detail::Gone { uuid, name } = change.detail {
-            // An entry that came and went since is no news.
+            // An entry added and deleted since the client's moment is not reported.
             if !seen.contains(change.entry.0) && context.may_hear_of(name) {
                 let name = name.to_owned();
                 let moment = Some(moment);
@@ -202,13 +204,13 @@ impl Follower {
             }
             return Ok(());
         };
-        // What is below it is part of the change.
+        // The entries below belong to the change.
         let moment = self.walk.is_none().then_some(moment);
         self.delta_entry(context, &entry, (moment, seen), out)
     }
 
-    /// An entry that changed, or lies below one that moved: it is in the content now, or not. With
-    /// a moment the client has got everything up to there.
+    /// Sends the present state of an entry that changed, or lies below one that moved. `moment` is
+    /// that of the cookie, if the client is then up to date to it.
     pub(super) fn delta_entry(
         &mut self,
         context: &Context<'_>,
@@ -231,8 +233,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Goes on below an entry that moved or was deleted with its subtree; true when there is
-    /// nothing left to do there.
+    /// Continues below an entry that moved or was deleted with its subtree; true when all are done.
     fn delta_walk(
         &mut self,
         context: &Context<'_>,
@@ -241,7 +242,7 @@ impl Follower {
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
         let told = self.lost_on(context, slice, out, |this, _, fallen, out| {
-            // An entry that came and went since is no news.
+            // An entry added and deleted since the client's moment is not reported.
             if !seen.contains(fallen.id.0) && context.may_hear_of(fallen.name) {
                 let (uuid, name) = (fallen.uuid, fallen.name.to_owned());
                 let moment = None;
@@ -256,8 +257,8 @@ impl Follower {
         })
     }
 
-    /// Shows `each` the entries below one that moved, as far as the slice goes; true when there is
-    /// none left.
+    /// Calls `each` for the entries below one that moved, until the slice ends; true when all are
+    /// done.
     pub(super) fn walk_on(
         &mut self,
         context: &Context<'_>,
@@ -294,7 +295,7 @@ impl Follower {
         Ok(!over)
     }
 
-    /// RFC 4533 §3.5.3: the size limit is for the entries of the refresh.
+    /// The size limit applies to the entries of the refresh (RFC 4533 §3.5.3).
     fn check_size(&self) -> Result<(), Stop> {
         let limit = self.size_max;
         if limit != 0 && self.sent >= limit {
@@ -326,7 +327,7 @@ impl Walk {
         }
     }
 
-    /// The entries to look at, taken out until the slice is over.
+    /// Takes the candidates of the walk; the caller puts them back when the slice ends.
     pub(super) fn candidates(&mut self, context: &Context<'_>) -> Result<Candidates, Stop> {
         if let Some(candidates) = self.candidates.take() {
             return Ok(candidates);

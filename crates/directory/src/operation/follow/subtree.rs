@@ -1,28 +1,27 @@
-//! Telling that a subtree was deleted as one. The history has one change for it, so who follows
-//! looks for its entries itself: among those that are still stored, out of sight, and among those
-//! that the history says were reclaimed since. In one state an entry is among these or those; an
-//! entry that one slice found stored can be among the reclaimed ones of the next slice, so the ids
-//! of stored entries that were told are kept until the subtree is done.
+//! Reports the entries of a subtree that was deleted by one change. The history has one row for it,
+//! so a follower finds the entries itself: among detached entries that are still stored, and among
+//! the rows of entries reclaimed since. In one snapshot an entry is in one of the two, but an entry
+//! found stored in one slice may be reclaimed by the next, so the ids already reported are kept
+//! until the subtree is done.
 //!
-//! They are told before anything that happened later, what stands below others first: so the
-//! client never has an entry without its superior, and a name that was used again is free.
+//! The entries are reported before any later change, and the deepest first: the client never has an
+//! entry without its superior, and a name that was used again is free.
 
 use super::*;
 use store::TreeWalk;
 
-/// A deleted subtree, as far as it is not told yet.
+/// A deleted subtree that is not completely reported.
 #[derive(Debug)]
 pub(super) struct Lost {
     top: EntryId,
-    /// What was reclaimed up to here has been told.
+    /// Moment up to which reclaimed entries have been reported.
     read: Moment,
     rest: TreeWalk,
-    /// Entries told while they were still stored: the history names them again once they are
-    /// reclaimed.
+    /// Entries reported while still stored; the history names them again once they are reclaimed.
     told: RoaringTreemap,
-    /// It happened before the client's entries were known.
+    /// Whether the deletion happened before the client's entries were known.
     unsure: bool,
-    /// The number of the change.
+    /// Change number of the deletion.
     number: u64,
 }
 
@@ -47,7 +46,7 @@ impl Lost {
 }
 
 impl Follower {
-    /// The subtree of a change that is told as it happens.
+    /// The subtree of a change that is sent as it happens.
     pub(super) fn lost_with(&self, top: EntryId, occasion: Occasion) -> Lost {
         Lost {
             unsure: occasion.moment <= self.learned,
@@ -56,8 +55,8 @@ impl Follower {
         }
     }
 
-    /// Shows `each` the entries of a deleted subtree, as far as the slice goes; true when there is
-    /// none left.
+    /// Calls `each` for the entries of a deleted subtree, until the slice ends; true when all are
+    /// done.
     pub(super) fn lost_on(
         &mut self,
         context: &Context<'_>,
@@ -69,7 +68,7 @@ impl Follower {
             return Ok(true);
         };
         let nothing_held = !lost.unsure && self.members.is_empty();
-        // First what is reclaimed by now: it stood below what is still there.
+        // Reclaimed entries come first: they stood below the ones that are still stored.
         let mut over = false;
         if !nothing_held {
             context.changes_after(lost.read, |occasion, change| {
@@ -106,7 +105,7 @@ impl Follower {
         Ok(!over)
     }
 
-    /// Tells an entry of a deleted subtree, if the client has it.
+    /// Reports an entry of a deleted subtree, if the client has it.
     pub(super) fn tell_fallen(
         &mut self,
         context: &Context<'_>,

@@ -1,20 +1,20 @@
-//! Keys in a spool, each as the part that it does not share with the key before it: length of the
-//! shared beginning (2 octets), length of the rest (2 octets), the rest. The first key of a group
-//! is whole, so that reading can begin there.
+//! Keys in a spool, prefix-compressed: length of the prefix shared with the previous key (2
+//! octets), length of the rest (2 octets), the rest. The first key of a group is whole, so that
+//! reading can begin there.
 
 use crate::operation::spool::{Spool, Spools};
 use protocol::ResultCode;
 use state::stop::{Failure, Refusal, Stop};
 use std::sync::Arc;
 
-/// Keys of a group.
+/// Number of keys in a group.
 pub(super) const GROUP: u32 = 64;
 /// Octets read at a time.
 const READ_BYTES: usize = 4096;
-/// Octets in front of each rest.
+/// Octets of the two lengths in front of each rest.
 const HEAD_BYTES: usize = 4;
 
-/// Keys being written.
+/// Writer of keys.
 #[derive(Debug)]
 pub(super) struct Writer {
     spool: Spool,
@@ -31,17 +31,17 @@ impl Writer {
         }
     }
 
-    /// Keys written so far.
+    /// Number of keys written so far.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Octets written so far.
+    /// Number of octets written so far.
     pub fn len(&self) -> u64 {
         self.spool.len()
     }
 
-    /// Begins a group: the next key will be whole. Returns where.
+    /// Begins a group, whose first key is stored whole. Returns its offset.
     pub fn begin(&mut self) -> u64 {
         self.previous.clear();
         self.spool.len()
@@ -50,8 +50,8 @@ impl Writer {
     /// Appends a key.
     ///
     /// # Errors
-    /// There is no room, or the count of keys is at its end. After an error because of room the key
-    /// is in memory: `flush` tries to make room for it again.
+    /// There is no room, or too many keys. If there was no room the key is kept in memory: `flush`
+    /// tries to write it again.
     pub fn append(&mut self, key: &[u8]) -> Result<(), Stop> {
         let Some(count) = self.count.checked_add(1) else {
             let text = format!("a sorted list has at most {} entries", u32::MAX);
@@ -72,19 +72,19 @@ impl Writer {
         })
     }
 
-    /// Writes octets that are in memory, if they are many, to the file.
+    /// Writes the octets in memory to the file, if there are many.
     pub fn flush(&mut self) -> Result<(), Stop> {
         self.spool.append(|_| ())
     }
 
-    /// The keys, to be read.
+    /// Ends writing; the result can be read.
     pub fn finish(mut self) -> Result<Coded, Stop> {
         self.spool.settle()?;
         Ok(Coded { spool: self.spool })
     }
 }
 
-/// Keys that were written.
+/// Written keys.
 #[derive(Debug)]
 pub(super) struct Coded {
     spool: Spool,
@@ -96,7 +96,7 @@ impl Coded {
         self.reader_of(start, self.spool.len())
     }
 
-    /// A reader of the keys in a part of the spool.
+    /// A reader of the keys in a range of the spool.
     pub fn reader_of(&self, start: u64, end: u64) -> Place {
         Place {
             at: start,
@@ -107,20 +107,20 @@ impl Coded {
         }
     }
 
-    /// A reader that stands behind the last key.
+    /// A reader behind the last key.
     pub fn end(&self) -> Place {
         self.reader(self.spool.len())
     }
 }
 
-/// A place in keys that are read one after the other.
+/// A reader of successive keys.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// Where the octets behind `buffer` are.
+    /// Offset of the octets behind `buffer`.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// Octets of `buffer` that were taken.
+    /// Number of octets of `buffer` already read.
     used: usize,
     key: Vec<u8>,
 }
@@ -151,7 +151,7 @@ impl Place {
         Ok(Some(&self.key))
     }
 
-    /// Sees to it that so many octets are in the buffer that were not taken yet.
+    /// Fills the buffer until it holds `wanted` unread octets.
     fn fill(&mut self, keys: &Coded, wanted: usize) -> Result<(), Failure> {
         while self.buffer.len() - self.used < wanted {
             self.buffer.drain(..self.used);

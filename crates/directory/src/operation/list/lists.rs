@@ -1,4 +1,4 @@
-//! Lists of a directory that are kept for the next window or page.
+//! The lists of a directory that are kept for later views and pages.
 
 use super::List;
 use crate::memory::Budget;
@@ -7,39 +7,38 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Lists at a time.
+/// Maximum number of lists.
 const LISTS_MAX: usize = 64;
-/// Lists of one subject, so that one subject cannot take the lists of all others away.
+/// Maximum number of lists of one subject, so that no subject displaces the lists of others.
 const OF_SUBJECT_MAX: usize = 8;
-/// How long a list is shown at most, in microseconds: afterwards a new one is made, in which later
-/// changes have their place.
+/// Maximum age of a list in microseconds. After it a new list is made, which shows later changes.
 const AGE_MAX_US: u64 = 600 * 1_000_000;
 
-/// See the top of the file.
+/// The kept lists of a directory.
 #[derive(Debug)]
 pub(crate) struct Lists {
     pub spools: Arc<Spools>,
-    /// Those asked for last come last.
+    /// The lists, most recently used last.
     kept: Mutex<Vec<Arc<List>>>,
     next: AtomicU64,
 }
 
-/// What a list is wanted for.
+/// Conditions for finding a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub fingerprint: u64,
     pub schema: &'a schema::Schema,
-    /// The list that the client has seen before.
+    /// Number of the list that the client has seen.
     pub number: Option<u64>,
-    /// The state of the directory now.
+    /// The present snapshot version.
     pub version: u64,
-    /// Microseconds of Unix time.
+    /// The present time in microseconds of Unix time.
     pub now_us: u64,
 }
 
 impl Lists {
-    /// Lists that make their files in this folder and have so many bytes there at most (0: no
-    /// limit).
+    /// An empty set of lists whose files are made in `folder` and take at most `bytes_max` bytes (0
+    /// for no limit).
     pub fn new(folder: &Path, bytes_max: u64, memory: &Arc<Budget>) -> Lists {
         Lists {
             spools: Arc::new(Spools::of_lists(folder, bytes_max, memory)),
@@ -48,7 +47,7 @@ impl Lists {
         }
     }
 
-    /// The list that the client has seen before, as it was then, or one that says what matches now.
+    /// The list that the client has seen, or one that is up to date; `None` if there is neither.
     pub fn find(&self, asked: &Asked<'_>) -> Option<Arc<List>> {
         let mut kept = self.kept();
         kept.retain(|it| it.origin.begun_us.saturating_add(AGE_MAX_US) > asked.now_us);
@@ -64,12 +63,12 @@ impl Lists {
         Some(list)
     }
 
-    /// A number that no list had before.
+    /// A new unique number for a list.
     pub(super) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Keeps a list that is complete.
+    /// Keeps a complete list.
     pub(super) fn keep(&self, list: Arc<List>) {
         let mut kept = self.kept();
         let subject = &list.origin.subject;
@@ -83,7 +82,7 @@ impl Lists {
         kept.push(list);
     }
 
-    /// Gives up the list that was not asked for the longest; false when there is none.
+    /// Drops the least recently used list; false if there is none.
     pub fn give_up_oldest(&self) -> bool {
         let mut kept = self.kept();
         let is_one = !kept.is_empty();
@@ -94,7 +93,8 @@ impl Lists {
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Arc<List>>> {
-        // A list is put in or taken out whole: nothing is half done after a panic.
+        // A list is added or removed by one operation, so the value is consistent even after a
+        // panic.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

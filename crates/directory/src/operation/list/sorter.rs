@@ -1,5 +1,4 @@
-//! Putting keys in order that may be more than memory should hold: sorted runs in one file, which
-//! are merged at the end.
+//! Sorts keys that may exceed memory: sorted runs in one file, merged at the end.
 
 use super::coded::{Coded, Place, Writer};
 use crate::operation::spool::Spools;
@@ -9,29 +8,29 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
-/// Keys of a run: sorting them takes some milliseconds.
+/// Maximum number of keys in a run, which takes some milliseconds to sort.
 const RUN_KEYS: usize = 16_384;
-/// Octets of the keys of a run.
+/// Maximum octets of the keys of a run.
 const RUN_BYTES: usize = 4 << 20;
-/// Octets that a key takes in memory beside its own.
+/// Memory of a key beside its octets, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// Keys that come in any order.
+/// Sorter of keys added in any order.
 #[derive(Debug)]
 pub(crate) struct Sorter {
-    /// The keys of the run that is being collected, and their octets.
+    /// The keys of the run being collected, and their octets.
     keys: Vec<Box<[u8]>>,
     bytes: usize,
     runs: Writer,
-    /// Where each run of `runs` ends.
+    /// End of each run in `runs`, in bytes.
     ends: Vec<u64>,
     count: u64,
-    /// 0: no limit.
+    /// Maximum number of keys; 0 for no limit.
     keys_max: u64,
 }
 
 impl Sorter {
-    /// Sorts at most so many keys (0: no limit).
+    /// A sorter of at most `keys_max` keys (0 for no limit).
     pub fn new(spools: &Arc<Spools>, keys_max: u64) -> Sorter {
         Sorter {
             keys: Vec::new(),
@@ -43,7 +42,7 @@ impl Sorter {
         }
     }
 
-    /// Takes a key; false when there are more than may be sorted.
+    /// Adds a key; false if there are more than the maximum.
     ///
     /// # Errors
     /// There is no room on the disk.
@@ -60,7 +59,7 @@ impl Sorter {
         Ok(true)
     }
 
-    /// About how much memory the keys take that are not in the file.
+    /// Approximate memory in bytes of the keys that are not in the file.
     pub fn bytes(&self) -> usize {
         self.bytes + self.keys.len() * KEY_BYTES
     }
@@ -76,7 +75,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// All keys in ascending order.
+    /// Ends adding; yields all keys in ascending order.
     ///
     /// # Errors
     /// There is no room on the disk, or the file cannot be read.
@@ -103,17 +102,17 @@ impl Sorter {
     }
 }
 
-/// Keys in ascending order.
+/// Iterator over keys in ascending order.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    /// All keys, when they are no more than a run.
+    /// All keys, if they fit one run.
     few: std::vec::IntoIter<Box<[u8]>>,
     keys: Coded,
     heads: BinaryHeap<Reverse<Head>>,
 }
 
 impl Merge {
-    /// The least key; `None` when none is left.
+    /// The least key; `None` if none is left.
     pub fn first(&self) -> Option<&[u8]> {
         match self.few.as_slice().first() {
             Some(key) => Some(key),
@@ -121,7 +120,7 @@ impl Merge {
         }
     }
 
-    /// Lets go of the least key.
+    /// Removes the least key.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -138,7 +137,7 @@ impl Merge {
     }
 }
 
-/// A run in the order of its next key.
+/// A run, ordered by its next key.
 #[derive(Debug)]
 struct Head(Place);
 

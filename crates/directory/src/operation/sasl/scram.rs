@@ -1,8 +1,8 @@
-//! SCRAM (RFC 5802, RFC 7677): the client proves that it knows the password, and the server that it
-//! knows what was made of it, and neither tells the other.
+//! SCRAM (RFC 5802, RFC 7677): client and server prove to each other that they know the password,
+//! or keys made of it, without sending it.
 //!
-//! Nobody learns from the first answer whether a name is known: who is not has a salt, too, always
-//! the same, and nothing proves them.
+//! The first response does not reveal whether an account exists: an unknown identity gets a
+//! constant salt of its own, and no proof is accepted for it.
 
 use super::{Given, acts_as_itself, named};
 use crate::context::Context;
@@ -17,28 +17,28 @@ use state::stop::Stop;
 use state::values;
 use store::EntryId;
 
-/// The mechanisms and their digests.
+/// The mechanisms and their pseudorandom functions.
 const MECHANISMS: [(&str, Prf); 2] = [
     ("SCRAM-SHA-256", Prf::Sha256),
     ("SCRAM-SHA-512", Prf::Sha512),
 ];
-/// Random octets of the server's part of a nonce.
+/// Random octets in the server's part of a nonce.
 const NONCE_OCTETS: usize = 18;
-/// Longest client nonce: the exchange waits in memory for the client.
+/// Maximum length of a client's nonce: the exchange stays in memory while it waits for the client.
 const NONCE_MAX: usize = 256;
-/// Longest first message, of which the exchange keeps a copy.
+/// Maximum length of a first message, of which the exchange keeps a copy.
 const FIRST_MAX: usize = 4_096;
 
-/// Between the two binds of an exchange.
+/// State between the two binds of an exchange.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     prf: Prf,
-    /// Who it is, if anybody.
+    /// The account; `None` if the identity is unknown.
     whose: Option<(EntryId, Box<Subject>)>,
     keys: ScramKeys,
     header: String,
     nonce: String,
-    /// The client's first message without its header, a comma, and the server's.
+    /// The client's first message without its header, a comma, and the server's first message.
     first: String,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn name(prf: Prf) -> &'static str {
     found.map_or("", |(name, _)| *name)
 }
 
-/// Decides one of the two binds.
+/// Handles one of the two binds.
 pub(super) fn bind(
     context: &Context<'_>,
     desk: &Desk<'_>,
@@ -117,8 +117,8 @@ fn begin(
     Ok(Outcome::Challenge(answer.into_bytes(), Box::new(exchange)))
 }
 
-/// An identity in the form under which names or user ids are compared: who exists has one salt,
-/// however the client spells the identity, and so has who does not.
+/// The identity in the form in which names or user ids are compared: an identity has one salt
+/// however the client spells it, whether the account exists or not.
 fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
     let schema = &context.catalog.schema;
     if let Some(name) = proxy::dn_of(user).and_then(|dn| schema.resolve_name(dn).ok()) {
@@ -148,7 +148,7 @@ fn end(
     let Some((id, subject)) = exchange.whose else {
         return bind::invalid_credentials();
     };
-    // A proof is another one each time, and so is what is known of a wrong one.
+    // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
     let guess = desk.guess(id, &last.proof);
     let matched = matched && still_keeps(context, id, &subject, (exchange.prf, &exchange.keys))?;
     let mut verdict = bind::checked(context, desk, (id, subject), given.asked, (guess, matched))?;
@@ -159,7 +159,7 @@ fn end(
     Ok(Outcome::Judged(Box::new(verdict)))
 }
 
-/// The entry of a name, who it would become, and what it keeps for the mechanism.
+/// The entry of an identity, its subject, and its keys for the mechanism; `None` if there is none.
 fn whose(
     context: &Context<'_>,
     prf: Prf,
@@ -174,8 +174,8 @@ fn whose(
     Ok(keys.map(|keys| (candidate.entry, candidate.subject, keys)))
 }
 
-/// Whether the keys that a client has proved are still what a subject binds with: its password may
-/// have changed since the exchange began, and its entry have gone or got another name.
+/// Whether the subject may still bind with the keys that the client proved: the password may have
+/// changed since the exchange began, and the entry may be deleted or renamed.
 fn still_keeps(
     context: &Context<'_>,
     id: EntryId,

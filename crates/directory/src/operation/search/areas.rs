@@ -1,4 +1,4 @@
-//! Where a search looks: its base, and the regions that its scope and the aliases lead to.
+//! The areas of a search: its base, and the regions given by its scope and by aliases.
 
 use crate::context::{Context, Place};
 use crate::cursor::{Area, AreaKind, Areas};
@@ -15,15 +15,15 @@ use state::referral;
 use state::stop::Stop;
 use store::{EntryId, Region, RegionScope};
 
-/// What the base of a search leads to.
+/// The entries or areas at the base of a search.
 pub(super) enum Found {
     Areas(Areas),
     /// Entries that are not stored.
     Virtual(Vec<Node>),
 }
 
-/// The root DSE is no part of what lies below it (RFC 4512 §5.1); other entries that are not stored
-/// are looked for where nothing else is found, so that they cost other searches nothing.
+/// Finds the base. The root DSE is not part of the tree below it (RFC 4512 §5.1); other entries
+/// that are not stored are tried last, so that they cost no other search anything.
 #[inline(always)]
 pub(super) fn areas_or_virtual(
     context: &Context<'_>,
@@ -47,7 +47,7 @@ pub(super) fn areas_or_virtual(
     }
 }
 
-/// Resolves base and scope of a search that has no other regions.
+/// Resolves base and scope of a search with a single region.
 pub(crate) fn region(
     context: &Context<'_>,
     needs: &Needs<'_>,
@@ -86,7 +86,7 @@ fn areas(
     let region = Region { base, scope };
     let mut areas = Areas::new();
     let derefs = derefs_searching(request.deref_aliases) && context.catalog.has_aliases;
-    // One of them is cn=config.
+    // One of the naming contexts is `cn=config`.
     let many_contexts = context.catalog.contexts.len() > 2;
     if derefs || (many_contexts && !base.is_root() && scope != RegionScope::Base) {
         let mut regions: SmallVec<[Region; 2]> = smallvec![region];
@@ -103,7 +103,7 @@ fn areas(
     Ok(areas)
 }
 
-/// Adds the naming contexts in the region of the base: they are no children of what is above them.
+/// Adds the naming contexts below the base, which are no children of the entries above them.
 fn add_contexts_below(
     context: &Context<'_>,
     regions: &mut SmallVec<[Region; 2]>,
@@ -132,7 +132,7 @@ fn add_contexts_below(
     Ok(())
 }
 
-/// A region to be searched for entries, and for references if there are any.
+/// Adds a region for entries, and one for references if the directory has any.
 #[inline]
 fn put_region(areas: &mut Areas, region: Region, references: bool) {
     let kind = AreaKind::Entries;

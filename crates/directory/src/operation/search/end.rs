@@ -1,5 +1,4 @@
-//! How a search ends, or is left for its next slice: limits, full pages, the result with its
-//! controls.
+//! Ends a search or a slice of it: limits, full pages, the result with its controls.
 
 use super::{Needs, Step};
 use crate::context::{Context, VisibleEntry};
@@ -9,16 +8,16 @@ use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
 use state::advice;
 use state::stop::Stop;
 
-/// How a slice ended.
+/// Result of a slice.
 pub(super) enum Ran {
-    /// Everything has been looked at.
+    /// All candidates have been looked at.
     Done,
     Ended(End),
-    /// There is more to look at.
+    /// Candidates are left.
     Paused,
 }
 
-/// The result of a search that has looked at everything.
+/// Writes the result of a search that has looked at all candidates.
 #[inline]
 pub(super) fn write_everything(cursor: &mut Cursor, out: &mut Vec<u8>) {
     if let Some(extras) = &mut cursor.extras
@@ -29,7 +28,7 @@ pub(super) fn write_everything(cursor: &mut Cursor, out: &mut Vec<u8>) {
     finish_page(cursor, &[], out);
 }
 
-/// Why a search ends before its candidates do.
+/// Reason why a search ends before its last candidate.
 pub(in crate::operation) enum End {
     PageFull,
     SizeLimit,
@@ -65,8 +64,8 @@ impl End {
     }
 }
 
-/// Why a search ends before this candidate. It never ends before a hidden one: the end must not
-/// tell whether what follows is hidden or not there.
+/// The reason to end before the next candidate, if there is one. A search never ends before a
+/// hidden entry, so that its end does not reveal whether one follows.
 #[inline]
 pub(super) fn end_before(
     context: &Context<'_>,
@@ -79,14 +78,15 @@ pub(super) fn end_before(
     }
 }
 
-/// Whether the page has all its entries: what is looked at now only tells whether there is another.
+/// Whether the page has all its entries; candidates are then tested only to find out whether there
+/// is another page.
 pub(super) fn is_page_full(cursor: &Cursor) -> bool {
     cursor
         .page
         .is_some_and(|page| cursor.sent >= u64::from(page.size))
 }
 
-/// The limit on candidates. A full page is sent whether or not another one follows.
+/// Once the limit on candidates is reached: the end of the page if it is full, else that limit.
 #[inline]
 fn page_or_limit(cursor: &Cursor) -> Option<End> {
     let limit = candidate_limit(cursor)?;
@@ -96,7 +96,7 @@ fn page_or_limit(cursor: &Cursor) -> Option<End> {
     })
 }
 
-/// Takes a candidate outside the region off the number of those looked at, if it is hidden.
+/// Does not count a hidden candidate outside the region as looked at.
 #[inline]
 pub(super) fn uncount_hidden(
     context: &Context<'_>,
@@ -121,14 +121,14 @@ pub(in crate::operation) fn size_limit(cursor: &Cursor) -> Option<End> {
     reached.then_some(End::SizeLimit)
 }
 
-/// The server's limit on all pages together.
+/// The server's limit on all pages together; `None` if it is not reached.
 pub(in crate::operation) fn paged_limit(cursor: &Cursor) -> Option<End> {
     let limits = &cursor.limits;
     let limit = limits.paged_entries_max;
     (limit != 0 && limits.sent_before + cursor.sent >= limit).then_some(End::PagedLimit)
 }
 
-/// Leaves the search for its next slice, unless its time is up.
+/// Parks the search for its next slice, or ends it if its time is up.
 pub(in crate::operation) fn park(
     needs: &Needs<'_>,
     cursor: &mut Cursor,
@@ -149,18 +149,18 @@ pub(in crate::operation) fn park(
     Ok(Step::Parked)
 }
 
-/// Success, with a cookie that says where the next page begins.
+/// Writes success with a cookie for the start of the next page.
 fn finish_full_page(needs: &Needs<'_>, cursor: &Cursor, out: &mut Vec<u8>) {
     let page = cursor.page.expect("only a paged search has a full page");
     let mut at = page.start;
-    // There are not more regions than that: see `alias::regions`.
+    // The number of regions fits, see `alias::regions`.
     at.region = cursor.area as u16;
     at.after = cursor.after;
     at.sent += cursor.sent;
     finish_page(cursor, &needs.key.seal(&at), out);
 }
 
-/// Success, with a paging cookie when the search is paged (empty: that was the last page).
+/// Writes success, with a paging cookie if the search is paged (empty on the last page).
 pub(super) fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
     let result = LdapResult::success();
     let controls: &[OwnedControl] = match (cursor.page, &cursor.extras) {
@@ -175,7 +175,7 @@ pub(super) fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
     response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
 }
 
-/// Success, with what the controls add.
+/// Writes success with the response controls.
 pub(in crate::operation) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
     finish_page(cursor, &[], out);
 }

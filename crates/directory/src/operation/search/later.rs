@@ -1,5 +1,5 @@
-//! What of a search is done once more in its next slice, since a walk over groups goes on there:
-//! the request, or the entry that was looked at.
+//! Repeats a part of a search in its next slice, because a walk over groups is unfinished: the
+//! whole request, or the entry being tested.
 
 use super::{Needs, Step, is_wanted, park};
 use crate::context::{Context, VisibleEntry};
@@ -10,8 +10,8 @@ use state::projection::Projection;
 use state::stop::Stop;
 use store::{EntryId, Region};
 
-/// A search that begins once more in its next slice, since walks over groups that it needs before
-/// are not done. The limit on its time holds meanwhile.
+/// The cursor of a search that begins again in its next slice, because the walks over groups that
+/// it needs are unfinished. `None` if its time limit has ended it.
 #[cold]
 pub(crate) fn begin_later(
     context: &Context<'_>,
@@ -54,7 +54,8 @@ pub(crate) fn begin_later(
     Ok(Some(cursor))
 }
 
-/// Whether a sorted search wants an entry, met under this id; `None`: the next slice will tell.
+/// Whether a sorted search wants an entry with this candidate id; `None` if the next slice has to
+/// decide.
 pub(in crate::operation) fn wants(
     context: &Context<'_>,
     cursor: &mut Cursor,
@@ -70,7 +71,8 @@ pub(in crate::operation) fn wants(
     }
 }
 
-/// Leaves an entry for the next slice if walks over groups are to go on for it: this one is over.
+/// Leaves an entry to the next slice if its walks over groups are unfinished; passes on other
+/// errors.
 #[cold]
 pub(super) fn step_back(
     context: &Context<'_>,

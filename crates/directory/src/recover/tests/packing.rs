@@ -1,11 +1,11 @@
-//! How writes are packed into records does not show in the state: a refused write leaves nothing,
-//! whatever else is in its record.
+//! Tests that the packing of writes into records has no effect on the state: a refused write leaves
+//! nothing behind, whatever else is in its record.
 
 use super::*;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Tables without positions and times, which each record gives its writes.
+/// Tables without positions and times, which differ between records.
 const TIMELESS: [&str; 9] = [
     "name",
     "index",
@@ -18,26 +18,26 @@ const TIMELESS: [&str; 9] = [
     "linkset",
 ];
 
-/// One write: what kind, about which entry, with which option in its attribute descriptions.
+/// One write: its kind, its entry, and the option of its attribute descriptions.
 type Step = (u8, u8, u8);
 
-/// A write of a history. Many are refused, each kind for another reason.
+/// A write of a history. Many are refused, each kind for a different reason.
 fn write(copies: &Copies, (kind, who, option): Step) -> Write {
     let name = format!("cn=n{who},{BASE}");
     let tagged = |attribute: &str| format!("{attribute};x-{option}");
     let class = |it| ("objectClass", it);
     match kind {
-        // Refused when the entry is there.
+        // Refused if the entry exists.
         0 => copies.add(
             &name,
             &[class("person"), ("sn", "x"), (&tagged("description"), "y")],
         ),
-        // A class that does not allow the attribute.
+        // The class does not allow the attribute.
         1 => copies.add(
             &name,
             &[class("person"), ("sn", "x"), (&tagged("title"), "y")],
         ),
-        // The value is not there.
+        // The value does not exist.
         2 => {
             let mut write = copies.replace(&name, &tagged("seeAlso"), &[BASE]);
             if let Change::Modify(changes) = &mut write.change {
@@ -45,7 +45,7 @@ fn write(copies: &Copies, (kind, who, option): Step) -> Write {
             }
             write
         }
-        // Flags: an alias, a referral, a subentry, held against an assertion.
+        // Sets flags: an alias, a referral or a subentry, with an assertion.
         3..=8 => {
             let (kinds, more) = match kind {
                 3 | 4 => ("alias", ("aliasedObjectName", BASE)),
@@ -66,14 +66,14 @@ fn write(copies: &Copies, (kind, who, option): Step) -> Write {
             write
         }
         9 => copies.replace(&name, &tagged("description"), &["z"]),
-        // Refused by the class: sn is asked for.
+        // Refused because the class requires sn.
         10 => copies.replace(&name, "sn", &[]),
         _ => copies.write(&name, Change::Delete),
     }
 }
 
 impl Node {
-    /// A copy of a directory that is not open.
+    /// A copy of a closed directory.
     pub(super) fn copy(original: &Path) -> Node {
         let folder = TempDir::new().expect("a folder");
         let file = store::DATABASE_FILE;
@@ -81,7 +81,7 @@ impl Node {
         Node::open(folder)
     }
 
-    /// Executes a record of units; for each whether it was done.
+    /// Executes a record of units; returns for each whether it was done.
     pub(super) fn record(&mut self, time_us: u64, units: &[&[Write]]) -> Vec<bool> {
         let record = Record {
             position: self.replayer.position + 1,
@@ -108,7 +108,7 @@ impl Node {
     }
 }
 
-/// Cuts a list behind the places that are set.
+/// Splits a list behind the indexes that are set.
 fn cut<'t, T>(items: &'t [T], cuts: &[bool]) -> Vec<&'t [T]> {
     let (mut parts, mut begun) = (Vec::new(), 0);
     for at in 0..items.len() {

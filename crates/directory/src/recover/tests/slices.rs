@@ -1,5 +1,5 @@
-//! How much of what a write has left is done at once does not show: neither while some of it is
-//! left, nor in the end.
+//! Tests that the size of slices in which left work is done has no effect, neither while work is
+//! left nor at the end.
 
 use super::*;
 use crate::context::write_member;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{EntryId, Lookup};
 
-/// More than a delete changes at once in unit tests.
+/// More groups than a delete changes itself in unit tests.
 const GROUPS: usize = 20;
 const PEOPLE: u8 = 4;
 
@@ -20,7 +20,7 @@ fn group(number: usize) -> String {
 }
 
 impl Copies {
-    /// A directory with groups that all name the same people, only some of whom are there.
+    /// A directory with groups that all have the same members, only some of which exist.
     fn crowded(keep: bool) -> Copies {
         let mut copies = Copies::new();
         copies.units();
@@ -44,12 +44,12 @@ impl Copies {
 }
 
 impl Node {
-    /// One write in a record of its own; whether it was done.
+    /// Executes one write in a record of its own; returns whether it was done.
     fn write(&mut self, time_us: u64, write: &Write) -> bool {
         self.record(time_us, &[std::slice::from_ref(write)])[0]
     }
 
-    /// The members of each group, as they are shown.
+    /// The visible members of each group.
     fn members(&self) -> BTreeMap<usize, BTreeSet<String>> {
         let mut reader = self.store.reader().expect("a reader");
         let snapshot = reader.snapshot().expect("a snapshot");

@@ -1,4 +1,4 @@
-//! Searches that stay, beside everything else on their connection.
+//! Tests following searches beside other operations of their connection.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn a_search_that_stays_ends_when_it_should() {
     );
     world.receive(&[say::bind(7, "", b"")]);
     assert!(!world.connection.is_following());
-    // What was begun is said when no more is asked; then the connection closes.
+    // Unfinished operations are answered at the end of input; then the connection closes.
     world.receive(&[follow(8)]);
     world.connection.end_of_input(&mut world.service);
     assert_eq!(world.proceed(), ["entry 8"]);

@@ -1,4 +1,4 @@
-//! What is looked for in the input behind a parked search.
+//! Tests looking ahead in the input behind a parked search.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn abandon_is_found_ahead_of_a_parked_search() {
         world.proceed(),
         ["compare 2 compareTrue", "compare 4 compareTrue"]
     );
-    // The same, with the Abandon coming later and in pieces.
+    // Again, with the Abandon arriving later and in pieces.
     assert_eq!(world.receive(&[say::search(5, "3 1 1")]), ["entry 5"]);
     assert!(world.connection.wants_input(false));
     for byte in say::abandon(6, 5) {
@@ -49,7 +49,7 @@ fn cancel_answers_the_search_and_itself_once() {
     assert_eq!(world.service.log, ["search 1", "abandoned 1", "compare 2"]);
 }
 
-/// A request with a control that nobody knows and that must be obeyed.
+/// A request with an unknown critical control.
 fn insisting(id: MessageId, request: &Request<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let control = protocol::OwnedControl::new("1.2.3.4", true);
@@ -77,7 +77,7 @@ fn what_is_not_to_be_done_as_it_stands_ends_no_search() {
         ),
         (trailing, Some("extended 2 protocolError")),
     ] {
-        // A search that is parked.
+        // A parked search.
         let mut world = World::new();
         let mut heard = world.receive(&[say::search(1, "2 1 1"), message.clone()]);
         while world.connection.can_proceed() {
@@ -85,7 +85,7 @@ fn what_is_not_to_be_done_as_it_stands_ends_no_search() {
         }
         let expected = ["entry 1"].into_iter().chain(whole).chain(answer);
         assert_eq!(heard, expected.collect::<Vec<_>>());
-        // One that stays.
+        // A following search.
         let mut world = World::new();
         world.receive(&[say::search(1, "follow")]);
         while world.connection.can_proceed() {

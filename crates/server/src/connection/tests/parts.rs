@@ -1,8 +1,8 @@
-//! Messages that are sent in parts: nothing comes in between.
+//! Tests messages that are sent in parts: no other bytes may come in between.
 
 use super::*;
 
-/// All that goes out, looked at only at the end: parts are no messages.
+/// The whole output, examined at the end, because parts are no messages.
 fn heard_after(world: &mut World) -> Vec<String> {
     while world.connection.can_proceed() {
         world
@@ -56,7 +56,7 @@ fn an_abandon_waits_for_the_rest_of_a_message() {
             .receive(&mut world.service, &world.rules, &messages, &mut world.out);
         let said = heard_after(&mut world);
         assert_eq!(said[0], "entry 2");
-        // The search was over with its last entry, or it is given up behind it.
+        // The search ended with its last entry, or was abandoned behind it.
         assert!(said == ends || said[1] == "done 2 success", "{said:?}");
     }
 }
@@ -76,7 +76,7 @@ fn no_notice_is_given_in_the_middle_of_a_message() {
     assert!(world.connection.is_closed());
 }
 
-/// A connection whose search that stays has sent half of an entry.
+/// A connection whose following search has sent half of an entry.
 fn half_told() -> World {
     let mut world = World::new();
     world.receive(&[say::search(2, "follow halves"), say::delete(3)]);
@@ -87,7 +87,7 @@ fn half_told() -> World {
     world
 }
 
-/// The write that waits is done.
+/// Completes the waiting write.
 fn complete_write(world: &mut World) {
     let done = Done {
         session: 7,
@@ -103,7 +103,7 @@ fn complete_write(world: &mut World) {
 fn everything_waits_for_the_rest_of_an_entry_that_is_told() {
     let mut world = half_told();
     let half = world.out.len();
-    // A write ends, and requests come.
+    // A write completes, and requests arrive.
     complete_write(&mut world);
     let requests = [say::compare(4), say::search(5, "1"), say::abandon(6, 2)].concat();
     world
@@ -122,7 +122,7 @@ fn everything_waits_for_the_rest_of_an_entry_that_is_told() {
         "done 5 success",
     ];
     assert_eq!(others, expected);
-    // Abandoned behind its entry: there is no more of it.
+    // Abandoned behind its entry, so no more of it follows.
     assert!(!world.connection.is_following());
 }
 

@@ -1,20 +1,20 @@
-//! The last answers of a server that stops, to clients that go on sending.
+//! Tests the last responses of a stopping server to clients that go on sending.
 
 use super::*;
 
-/// Every search that was executed is answered, however much more the client sends meanwhile.
+/// Every executed search is answered, however much more the client sends meanwhile.
 #[test]
 fn who_goes_on_sending_loses_no_answers() {
     let world = World::new(|it| it.connections.stop_timeout = PATIENCE);
     let mut client = world.connect();
-    // What the server has sent lies in its own buffers.
+    // Keeps the server's output in the server's own buffers.
     let socket = socket2::SockRef::from(&client.stream);
     socket.set_recv_buffer_size(32 << 10).unwrap();
     let mut sender = client.stream.try_clone().unwrap();
     let sending = std::thread::spawn(move || {
         let mut sent = 0_u64;
         for id in 1.. {
-            // Each answer is longer than its request: the client is always behind.
+            // Each response is longer than its request, so the client is always behind.
             match sender.write_all(&say::search(id, "1 2000 1")) {
                 Ok(()) => sent += 1,
                 Err(_) => return sent,
@@ -50,7 +50,7 @@ fn who_goes_on_sending_loses_no_answers() {
     assert!(sending.join().unwrap() > 100);
 }
 
-/// A client that says nothing does not keep the server from stopping.
+/// A silent client does not delay the stop of the server.
 #[test]
 fn silent_clients_are_seen_off_soon() {
     let world = World::new(|it| it.connections.stop_timeout = PATIENCE);

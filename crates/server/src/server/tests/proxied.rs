@@ -1,4 +1,4 @@
-//! Clients behind a proxy that says who they are.
+//! Tests clients behind a proxy that sends their address.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ fn header(source: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// Who the server takes the client for.
+/// The address by which the server knows the client.
 fn peer(client: &mut Client<TcpStream>) -> String {
     client.send(&[say::extended(1, oid::WHO_AM_I)]);
     let mut buffer = [0; 1000];
@@ -35,7 +35,7 @@ fn the_address_is_the_clients() {
     let line = b"PROXY TCP4 192.0.2.7 198.51.100.1 50123 389\r\n".to_vec();
     for header in [header(Some("192.0.2.7:50123")), line] {
         let mut client = world.connect();
-        // In pieces, as a slow network brings it.
+        // In pieces, as over a slow network.
         for byte in &header {
             client.stream.write_all(&[*byte]).unwrap();
         }
@@ -45,7 +45,7 @@ fn the_address_is_the_clients() {
         client.send(&[say::compare(2)]);
         assert_eq!(client.next().unwrap(), "compare 2 compareTrue");
     }
-    // A client that is elsewhere does not become local because its proxy is.
+    // A remote client does not become local because its proxy is.
     let mut client = world.connect();
     let mut bytes = header(Some("192.0.2.7:50123"));
     bytes.extend(say::bind(1, "cn=a", b"secret"));
