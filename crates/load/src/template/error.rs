@@ -1,0 +1,31 @@
+//! Errors in the text of a template.
+
+use std::fmt;
+
+/// What is wrong with a template, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError {
+    /// Line in the template, from 1; 0 when no line is to blame.
+    pub line: u64,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.message),
+            line => write!(f, "line {line}: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// The error `message` at a line of the template, counted from 1; 0 when no line is to blame.
+pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
+    TemplateError {
+        line,
+        message: message.into(),
+    }
+}
