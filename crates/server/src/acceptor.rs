@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,13 +16,12 @@ use arc_swap::ArcSwap;
 use directory::Peer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::Shutdown;
 
-use crate::admission::{Admission, Refused, Ticket};
-use crate::inbox::Accepted;
+use crate::admission::{Admission, Ticket};
+use crate::inbox::{Accepted, Handle};
 use crate::listener::Listener;
+use crate::refused::Refused;
 use crate::settings::{Listen, Network};
-use crate::thread::Handle;
 use crate::tls::Certificate;
 
 /// Connections accepted before other listeners have their turn.
@@ -155,7 +154,7 @@ impl<C> Acceptor<C> {
                 self.admission.refusals().limit(&refused, peer.address);
                 // Before a TLS handshake there is no way to say anything.
                 if !tls {
-                    say_why(&socket, refused);
+                    refused.tell(&socket);
                 }
             }
         }
@@ -181,17 +180,4 @@ fn look_at(certificate: &Certificate) {
         Ok(true) => tracing::info!("certificate read again"),
         Err(error) => tracing::warn!(%error, "changed certificate refused; the old one stays"),
     }
-}
-
-/// A word to the client that is not admitted. A fresh socket always takes so little.
-pub fn say_why(socket: &impl AsFd, refused: Refused) {
-    let unavailable = protocol::ResultCode::UNAVAILABLE;
-    let result = protocol::LdapResult::new(unavailable, refused.to_string());
-    let mut notice = Vec::new();
-    protocol::write_notice_of_disconnection(&mut notice, &result);
-    // The client may be gone already; nothing is owed to it.
-    let _ = rustix::io::write(socket, &notice);
-    // A socket closed with a request unread is reset, and the client may lose the notice.
-    let _ = rustix::net::shutdown(socket, Shutdown::Write);
-    let _ = rustix::io::read(socket, &mut [0; 4096]);
 }

@@ -4,13 +4,14 @@
 //! for everything that has gathered since it last looked.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use directory::Peer;
 use tokio::sync::Notify;
 
 use crate::admission::Ticket;
-use crate::thread::Shared;
+use crate::shared::Shared;
 
 /// A socket that was accepted and not yet looked at.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub struct Contents<C> {
     pub sockets: Vec<Accepted>,
     pub completions: Vec<C>,
     pub stop: bool,
-    /// What holds for connections from now on.
+    /// Settings that hold for connections from now on.
     pub shared: Option<Arc<Shared>>,
     /// The thread is to look up, and may wait again.
     pub called: bool,
@@ -104,7 +105,7 @@ impl<C> Inbox<C> {
         self.leave(|contents| contents.stop = true);
     }
 
-    /// Leaves what holds for connections from now on.
+    /// Leaves the settings that hold for connections from now on.
     pub fn share(&self, shared: Arc<Shared>) {
         self.leave(|contents| contents.shared = Some(shared));
     }
@@ -141,6 +142,15 @@ impl<C> Inbox<C> {
     fn lock(&self) -> MutexGuard<'_, Contents<C>> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A serving thread as other threads see it.
+#[derive(Debug)]
+pub struct Handle<C> {
+    /// Where other threads leave sockets, finished work and the word to stop.
+    pub inbox: Arc<Inbox<C>>,
+    /// The number of connections on the thread.
+    pub load: Arc<AtomicUsize>,
 }
 
 impl directory::Mailbox for Inbox<directory::Completion> {

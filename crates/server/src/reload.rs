@@ -13,11 +13,11 @@ use directory::{Failure, Front, SetLimits};
 use crate::admission::Admission;
 use crate::connection::Rules;
 use crate::settings::{Config, Network};
-use crate::thread::Shared;
+use crate::shared::Shared;
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
 
-/// Gives every serving thread what holds for its connections.
+/// Gives every serving thread the settings that hold for its connections.
 type Share = Box<dyn Fn(&Arc<Shared>) + Send + Sync>;
 
 /// What can be changed, and how it stands.

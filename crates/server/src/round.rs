@@ -7,31 +7,30 @@
 
 use std::rc::Rc;
 
-use crate::link::Link;
-use crate::service::Service;
-
-/// So many connections make a round full.
+/// Connections in a full round.
 const LINKS_MAX: usize = 64;
 
-/// What was read from one connection.
-pub struct Read<S: Service> {
-    pub link: Rc<Link<S>>,
-    /// Where it ends among the bytes of the round.
+/// The requests of one connection `L` in a round.
+pub struct Read<L> {
+    /// The connection.
+    pub link: Rc<L>,
+    /// Where its requests end among the bytes of the round.
     pub end: usize,
     /// Where its responses end among those of the round.
     pub responses_end: usize,
 }
 
-/// Requests that are about to be executed together.
-pub struct Round<S: Service> {
-    /// What was read, one after the other.
+/// Requests of connections `L` that are about to be executed together.
+pub struct Round<L> {
+    /// The requests of all connections, one after the other.
     pub bytes: Vec<u8>,
-    pub reads: Vec<Read<S>>,
-    /// Bytes have joined whose connection is not known yet.
+    /// The connections, in the order of their requests.
+    pub reads: Vec<Read<L>>,
+    /// Whether bytes have joined whose connection is not known yet.
     joined: bool,
 }
 
-impl<S: Service> Default for Round<S> {
+impl<L> Default for Round<L> {
     fn default() -> Self {
         Round {
             bytes: Vec::new(),
@@ -41,19 +40,18 @@ impl<S: Service> Default for Round<S> {
     }
 }
 
-impl<S: Service> Round<S> {
-    /// Adds what was read from a connection; [`Round::admit`] says from which.
+impl<L> Round<L> {
+    /// Adds bytes read from a connection; the call of [`Round::admit`] that follows names it.
     pub fn join(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.joined = true;
     }
 
-    /// Whether this connection has joined in its turn.
-    pub fn admit(&mut self, link: &Rc<Link<S>>) -> bool {
+    /// Puts the connection in the round if it has joined bytes since the last call; says whether.
+    pub fn admit(&mut self, link: &Rc<L>) -> bool {
         if !std::mem::take(&mut self.joined) {
             return false;
         }
-        link.in_round.set(true);
         self.reads.push(Read {
             link: Rc::clone(link),
             end: self.bytes.len(),
@@ -62,17 +60,17 @@ impl<S: Service> Round<S> {
         true
     }
 
-    /// Whether nobody is in it.
+    /// Whether no connection is in the round.
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty()
     }
 
-    /// Whether it should be executed before others join.
+    /// Whether the round should be executed before other connections join.
     pub fn is_full(&self) -> bool {
         self.reads.len() >= LINKS_MAX
     }
 
-    /// Empties it and keeps its memory.
+    /// Empties the round and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.reads.clear();
