@@ -16,15 +16,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::data_folder::DATABASE_FILE;
 use crate::error::Error;
-use crate::journal;
+use crate::journal::checkpoint;
 use crate::page_layout::{
     DEPTH_MAX, HEADER_BYTES, META_AT, META_BYTES, META_FREE_TREE_AT, META_LAST_PAGE_AT, META_MAGIC,
     META_MAIN_TREE_AT, META_PAGE_SIZE_AT, META_TRANSACTION_AT, NO_PAGE, NODE_ITEMS, NODE_OVERFLOW,
     NODE_TREE, PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_INNER, PAGE_LEAF, PAGE_OVERFLOW, TREE_BYTES,
     u16_at, u32_at, u64_at,
 };
-use crate::store::DATABASE_FILE;
 use entries::Entries;
 use page::{Node, Page, inner_is_sound};
 
@@ -198,7 +198,7 @@ impl PageFile {
             }
             Which::Newest => newest().ok_or_else(|| damaged(none))?,
             Which::Next => {
-                let of_checkpoint = journal::checkpoint_meta(folder).unwrap_or_default();
+                let of_checkpoint = checkpoint::meta(folder).unwrap_or_default();
                 of_checkpoint.or_else(newest).ok_or_else(|| damaged(none))?
             }
         };

@@ -14,15 +14,16 @@ use super::links::Links;
 use super::loader::{BulkLoader, RUNS_FOLDER, group_slot};
 use super::runs::Runs;
 use super::spill::spill;
+use crate::data_folder::{DATABASE_FILE, sync_folder};
 use crate::error::Error;
 use crate::fields::{FieldReader, Fields};
 use crate::id::EntryId;
 use crate::index_set::IndexKind;
-use crate::journal::{meta_of, put_meta_back};
+use crate::journal::checkpoint::{meta_of, put_meta_back};
 use crate::lmdb::ReadTransaction;
 use crate::page_layout::META_BYTES;
 use crate::state::State;
-use crate::store::{DATABASE_FILE, Store, StoreOptions, sync_folder};
+use crate::store::{Store, StoreOptions};
 
 impl BulkLoader {
     /// Makes everything appended so far outlive the process, and says how to find it again. It

@@ -10,13 +10,14 @@ use super::collect::Group;
 use super::flush::Flusher;
 use super::keys::Keys;
 use super::links::Links;
+use crate::data_folder::DATABASE_FILE;
 use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::{IndexKind, IndexSet, IndexState};
 use crate::lmdb::{Put, ReadTransaction, WriteTransaction};
 use crate::state::{State, encode_index, index_key, value_key};
-use crate::store::{DATABASE_FILE, Store, StoreOptions};
+use crate::store::{Store, StoreOptions};
 
 /// Rows written in one transaction.
 const TRANSACTION_ROWS: usize = 200_000;

@@ -10,11 +10,12 @@ use super::links::load::write_links;
 use super::loader::{BulkLoader, group_slot};
 use super::runs::Runs;
 use super::spill::{sort, spill};
+use crate::data_folder::DATABASE_FILE;
 use crate::error::Error;
 use crate::index_set::IndexKind;
 use crate::lmdb::{Put, ReadTransaction};
 use crate::state::STATE_KEY;
-use crate::store::{DATABASE_FILE, Store};
+use crate::store::Store;
 use crate::tables::id_of_name;
 
 /// What a bulk load wrote.
@@ -100,7 +101,7 @@ fn write_rest(mut loader: BulkLoader) -> Result<Finished, Error> {
     loader.commit()?;
     loader.flusher = None;
     loader.store.sync()?;
-    crate::store::sync_folder(loader.store.folder())?;
+    crate::data_folder::sync_folder(loader.store.folder())?;
     let file = loader.store.folder().join(DATABASE_FILE);
     let bytes = std::fs::metadata(file)
         .map_err(Error::system("reading a file's size"))?
