@@ -1,4 +1,4 @@
-//! Errors in the text of a template.
+//! Errors of a template: in its text, and of entries that it cannot make.
 
 use std::fmt;
 
@@ -29,3 +29,20 @@ pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
         message: message.into(),
     }
 }
+
+/// An entry that the template describes cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerateError {
+    /// Line in the template.
+    pub line: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "template line {}: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for GenerateError {}

@@ -25,8 +25,8 @@ mod tests;
 use std::sync::Arc;
 
 pub use defines::Defines;
-pub use error::TemplateError;
-pub use generate::{Attribute, Entry, GenerateError, Generator};
+pub use error::{GenerateError, TemplateError};
+pub use generate::{Attribute, Entry, Generator};
 pub use options::ParseOptions;
 
 /// A template that has been read and checked. Cloning is cheap.
