@@ -32,6 +32,7 @@ pub struct Description {
 
 impl Description {
     /// The description of a type without options.
+    #[inline]
     pub fn of_type(type_id: TypeId) -> Description {
         Description {
             type_id,

@@ -155,6 +155,7 @@ impl fmt::Display for InvalidValue {
 impl std::error::Error for InvalidValue {}
 
 /// The error of a value that does not obey `syntax`; its argument says what was expected.
+#[inline]
 pub(crate) fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
     move |reason| InvalidValue::Syntax { syntax, reason }
 }
