@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::id::EntryId;
-use crate::lmdb;
+use crate::lmdb::codes::means_damage;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
@@ -239,7 +239,7 @@ impl fmt::Display for Error {
 /// What LMDB says, and the way out if its pages are damaged.
 fn write_lmdb(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
     f.write_str(message)?;
-    match lmdb::means_damage(code) {
+    match means_damage(code) {
         true => f.write_str(
             ": the database is damaged; `pando check` finds all damage, `pando restore` brings a \
              backup back",
