@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub lock: Lock,
 }
 
-/// What makes commits durable.
+/// The way in which commits become durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Durability {

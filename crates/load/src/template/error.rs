@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What is wrong with a template, and where.
+/// An error in a template, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     /// Line in the template, from 1; 0 when no line is to blame.
     pub line: u64,
-    /// What was expected and what was found.
+    /// The text that was expected, and the text that was found.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
 pub struct GenerateError {
     /// Line in the template.
     pub line: u64,
-    /// What is wrong.
+    /// The reason, for people.
     pub message: String,
 }
 

@@ -31,8 +31,8 @@ impl Schema {
     }
 
     /// Gives the description a number in this schema, which other copies of it do not have then.
-    /// That copies the whole dictionary if others share it, and little if nobody does: whoever
-    /// gives many numbers keeps no copy in between.
+    /// The whole dictionary is copied if other schemas share it, and little if none does: a caller
+    /// that gives many numbers keeps no copy of the schema in between.
     ///
     /// # Errors
     /// As [`Schema::with_number`]; the schema is as it was.
@@ -145,8 +145,9 @@ impl Schema {
         covering.map_or(&[], |numbers| numbers.as_slice())
     }
 
-    /// What asking for a description returns (RFC 4511 §4.5.1.8): subtypes, and descriptions with
-    /// at least its options; a language range `lang-en-` (RFC 3866) stands for any tag it covers.
+    /// The numbers of the descriptions that asking for `description` returns (RFC 4511 §4.5.1.8):
+    /// subtypes, and descriptions with at least its options; a language range `lang-en-` (RFC 3866)
+    /// stands for any tag that it covers.
     pub fn selected_numbers(&self, description: &Description) -> Vec<AttributeNumber> {
         let has = |number: &AttributeNumber| {
             let options = self.known(*number).map_or(&[][..], |known| &known.options);

@@ -31,7 +31,7 @@ pub(super) struct Identity<'v> {
     pub issuer: Cow<'v, str>,
 }
 
-/// What tells the certificates or the revocation lists of one issuer apart.
+/// The part of an identity that tells the certificates or the revocation lists of one issuer apart.
 enum Key<'v> {
     /// The serial number of a certificate, in decimal digits.
     Serial(Cow<'v, str>),

@@ -20,7 +20,7 @@ const POSITIVE: u8 = 0x02;
 
 /// Appends a decimal integer (already checked) as sign, number of digits, digits. Octets of such
 /// forms compare like the numbers. Digits stay decimal: converting numbers of any size to binary
-/// would take quadratic time, and nobody computes with them.
+/// would take quadratic time, and nothing computes with them.
 fn put_checked(decimal: &[u8], out: &mut Vec<u8>) {
     match decimal.strip_prefix(b"-") {
         None => {
@@ -36,7 +36,8 @@ fn put_checked(decimal: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// One octet up to 254, beyond that 255 and eight octets; all of them xor `mask`.
+/// Appends a length: one octet up to 254, beyond that the octet 255 and eight octets; each is
+/// combined with `mask` by exclusive or.
 fn put_length(length: usize, mask: u8, out: &mut Vec<u8>) {
     match u8::try_from(length) {
         Ok(short) if short < 255 => out.push(short ^ mask),

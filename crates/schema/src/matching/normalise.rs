@@ -80,7 +80,8 @@ fn value(
     value_in_name(schema, family, value, NESTED_NAMES_MAX, out)
 }
 
-/// The same for a value inside a name that may hold `depth_max` more names in each other.
+/// Appends the normal form of a stored value inside a name, which may hold `depth_max` more names
+/// in each other.
 #[inline]
 pub(crate) fn value_in_name(
     schema: &Schema,
@@ -360,11 +361,11 @@ fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// What to do with a descriptor the schema does not have.
+/// The treatment of a descriptor that the schema does not have.
 enum Unknown {
     /// A stored value: it equals itself in any case.
     LowerCase,
-    /// An assertion: nobody knows what it means (RFC 4517 §4.2.26).
+    /// An assertion: the descriptor has no meaning (RFC 4517 §4.2.26).
     Refuse,
 }
 
@@ -438,7 +439,8 @@ fn put_identity(schema: &Schema, identity: Option<Identity<'_>>, value: &[u8], o
     }
 }
 
-/// The same of an asserted one, which may be given by its identity alone.
+/// Appends the normal form of an asserted certificate or revocation list, which may be given by its
+/// identity alone.
 fn asserted_identity(
     schema: &Schema,
     family: Family,

@@ -5,13 +5,13 @@ use crate::syntax::Syntax;
 /// One matching rule.
 #[derive(Debug)]
 pub struct MatchingRule {
-    /// Its numeric OID.
+    /// The numeric OID of the rule.
     pub oid: &'static str,
-    /// Its name, e.g. `caseIgnoreMatch`.
+    /// The name of the rule, e.g. `caseIgnoreMatch`.
     pub name: &'static str,
     /// The OID of the syntax of its assertion values.
     pub syntax_oid: &'static str,
-    /// What it may be in the definition of an attribute type.
+    /// The keyword before the rule in the definition of an attribute type.
     pub kind: RuleKind,
     /// How the rule compares.
     pub family: Family,
@@ -19,7 +19,7 @@ pub struct MatchingRule {
     pub applies: &'static [&'static str],
 }
 
-/// What a rule may be in the definition of an attribute type.
+/// The keyword before a rule in the definition of an attribute type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleKind {
     /// `EQUALITY`.
@@ -28,7 +28,7 @@ pub enum RuleKind {
     Ordering,
     /// `SUBSTR`.
     Substrings,
-    /// Nothing: only extensible filter items use it.
+    /// No keyword: only extensible filter items use the rule.
     ExtensibleOnly,
 }
 

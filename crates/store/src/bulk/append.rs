@@ -14,9 +14,9 @@ use crate::tables::{NameKey, name_value};
 /// Where an entry of a bulk load goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Its id, greater than that of every entry appended before.
+    /// The id of the entry, greater than that of every entry appended before.
     pub id: EntryId,
-    /// Its parent; [`EntryId::ROOT`] for a naming context.
+    /// The parent of the entry; [`EntryId::ROOT`] for a naming context.
     pub parent: EntryId,
 }
 

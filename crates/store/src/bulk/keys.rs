@@ -7,7 +7,7 @@ use crate::error::Error;
 /// Byte keys in memory and in files.
 pub(super) type Keys = (ByteKeys, Runs);
 
-/// All keys with their values, in order.
+/// Shows `act` all keys with their values, in the order of the keys, which are sorted before.
 pub(super) fn each(keys: &ByteKeys, runs: Runs, act: &mut TakeRow<'_>) -> Result<(), Error> {
     if !runs.is_empty() {
         return runs.merge(act);

@@ -120,8 +120,8 @@ impl BulkLoader {
         Ok(loader)
     }
 
-    /// Keeps what is collected in about so many bytes of memory, and the rest in files of this
-    /// folder, which nobody else uses; in a folder beside the database without one.
+    /// Keeps collected keys in about so many bytes of memory, and the rest in files of `folder`,
+    /// which nothing else uses; without `folder`, in a folder below that of the database.
     pub fn limit_memory(&mut self, bytes: usize, folder: Option<&Path>) {
         self.memory = bytes;
         if let Some(folder) = folder {

@@ -3,7 +3,7 @@
 /// Problems kept in words; all are counted.
 const PROBLEMS_MAX: usize = 100;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The first problems, in words. Empty for a sound database.

@@ -21,26 +21,26 @@ pub(crate) enum Step {
     Everything,
     /// Ids found while planning.
     Found { why: Why, ids: Found },
-    /// One value's holders in a bucket, more than were looked up while planning.
+    /// The holders of one value in a bucket, more than are looked up while planning.
     Bucket {
         key: HashedKey,
         type_id: TypeId,
         estimate: u64,
     },
-    /// One posting.
+    /// The holders of one value, gram or attribute in a posting.
     Posting {
         key: HashedKey,
         type_id: TypeId,
         estimate: u64,
     },
-    /// Values in their order.
+    /// The holders of values on one side of a bound, in the order of the values.
     Order {
         base: u16,
         type_id: TypeId,
         normal: Box<[u8]>,
         side: Side,
         estimate: u64,
-        /// Where they are, if the whole filter matches there.
+        /// The entries that matched of those asked; empty unless the whole filter was asked.
         sample: Sample,
     },
     /// The entries that have links of an attribute.
@@ -55,7 +55,7 @@ pub(crate) enum Step {
         number: AttributeNumber,
         estimate: u64,
     },
-    /// What stands directly below an entry, more than is listed while planning.
+    /// The entries directly below an entry, more than are listed while planning.
     Children {
         parent: EntryId,
         count: u64,
@@ -65,9 +65,9 @@ pub(crate) enum Step {
     Gathered(RoaringTreemap),
     /// Ids that the filter lists.
     Listed(Arc<RoaringTreemap>),
-    /// Holders of any of these.
+    /// The entries that any of the steps gives.
     Union(Vec<Step>),
-    /// Holders of all of these; the first one is the cheapest.
+    /// The entries that all of the steps give; the first step is the cheapest.
     Intersection(Vec<Step>),
 }
 

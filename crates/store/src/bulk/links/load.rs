@@ -10,7 +10,7 @@ use crate::id::EntryId;
 use crate::link::{SetId, chunk, rows, term};
 use crate::lmdb::Put;
 
-/// One part in this many of the memory may be links, whatever keys take: there are not too many
+/// Links may take one part in so many of the memory, however much keys take: there are not too many
 /// files then.
 const SHARE: usize = 8;
 /// Rows of `linked` written in one transaction.
