@@ -5,6 +5,7 @@
 //! the size of an entry, be it a group of ten million members.
 
 pub(crate) mod encode;
+pub(crate) mod piece;
 #[cfg(test)]
 mod tests;
 
@@ -14,47 +15,13 @@ use std::thread;
 
 use crate::template::{GenerateError, Generator};
 use encode::Encoder;
+pub use piece::{FilterKind, Format};
+use piece::{Piece, Stop, Wanted};
 
 /// Entries one thread makes in one turn.
 const RUN_ENTRIES: u64 = 256;
-/// Octets after which a piece is handed on.
-const PIECE_BYTES: usize = 1 << 20;
 /// Pieces one thread may be ahead of the writer.
 const PIECES_AHEAD: usize = 4;
-
-/// How entries are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// RFC 2849 content records, without a version line: slapadd takes it for an entry.
-    Ldif {
-        /// Columns after which a line is folded; 0: never.
-        fold_columns: usize,
-    },
-    /// Concatenated LDAPMessages, each an AddRequest (RFC 4511 §4.7). Message ids count from 1 and
-    /// begin anew after 2^31-1.
-    BerMessages,
-    /// Concatenated bare AddRequests.
-    BerRequests,
-}
-
-/// The filter that a filter list holds for every value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilterKind {
-    /// `(uid=user.1)`
-    Equality,
-    /// `(uid=*)`
-    Presence,
-    /// The first half of the value: `(uid=use*)`
-    Initial,
-    /// The middle half of the value: `(uid=*er*)`
-    Any,
-    /// The last half of the value: `(uid=*r.1)`
-    Final,
-    /// `(uid>=user.1)`
-    GreaterOrEqual,
-    /// `(uid<=user.1)`
-    LessOrEqual,
-}
 
 /// Where the entries of one run go. Everything is optional.
 #[derive(Default)]
@@ -69,40 +36,6 @@ pub struct Outputs<'a> {
     pub logins: Option<(String, &'a mut dyn Write)>,
     /// One filter on each line, for every value of the attribute.
     pub filters: Option<(String, FilterKind, &'a mut dyn Write)>,
-}
-
-/// The outputs wanted of [`Outputs`], without the writers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
-    pub entries: Option<Format>,
-    pub names: bool,
-    pub binds: bool,
-    pub logins: Option<String>,
-    pub filters: Option<(String, FilterKind)>,
-}
-
-/// Part of the output of one run of entries.
-#[derive(Debug, Default)]
-pub(crate) struct Piece {
-    /// Octets for each output, in the order of the fields of [`Outputs`].
-    pub octets: [Vec<u8>; 5],
-    /// Entries that end in this piece.
-    pub entries: u64,
-    /// The run is over.
-    pub last: bool,
-}
-
-/// Reason why no more pieces are made.
-pub(crate) enum Stop {
-    /// The writer has gone away.
-    Unwanted,
-    Impossible(GenerateError),
-}
-
-impl From<GenerateError> for Stop {
-    fn from(error: GenerateError) -> Stop {
-        Stop::Impossible(error)
-    }
 }
 
 /// Makes the entries `from..to` with `threads` threads and writes them in order.

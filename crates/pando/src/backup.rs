@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::cli::{Backup, Restore, Verify};
 use crate::generate::interrupted;
-use crate::init::data_folder;
+use crate::node_folder::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note, say};
 use crate::room;

@@ -1,7 +1,7 @@
 //! `pando bench`: loads a server and measures it.
 
 use crate::cli::{Bench, BenchScope};
-use crate::passwd::first_line;
+use crate::password_input::first_line;
 use crate::report::{Problem, note, say};
 use load::bench::{AddSource, Mix, Options, Scope, SearchJob};
 use load::template::{Defines, Generator, Template};

@@ -1,7 +1,7 @@
 //! Connects the administrative subcommands to a node: over its ldapi socket while it is served,
 //! else by opening its folder. Either way they send LDAP requests and read LDAP responses.
 
-use crate::init::data_folder;
+use crate::node_folder::{SOCKET_FILE, data_folder};
 use crate::reach::Target;
 use crate::report::Problem;
 use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
@@ -99,7 +99,7 @@ impl Channel {
     /// Connects to the node in a folder if it is served; else `None`.
     pub fn served(dir: &Path) -> Result<Option<Channel>, Problem> {
         data_folder(dir)?;
-        let stream = UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)).ok();
+        let stream = UnixStream::connect(dir.join(SOCKET_FILE)).ok();
         let way = stream.map(Way::online);
         way.map(Channel::as_owner).transpose()
     }
@@ -138,7 +138,7 @@ impl Channel {
 
     /// Whether the node in a folder is served.
     pub fn is_served(dir: &Path) -> bool {
-        UnixStream::connect(dir.join(crate::serve::SOCKET_FILE)).is_ok()
+        UnixStream::connect(dir.join(SOCKET_FILE)).is_ok()
     }
 
     /// Sends a request that must succeed.

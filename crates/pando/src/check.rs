@@ -2,7 +2,7 @@
 
 use crate::channel::Channel;
 use crate::cli::Check;
-use crate::init::data_folder;
+use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use protocol::counted;
 

@@ -4,8 +4,8 @@
 use crate::channel::{Channel, refused};
 use crate::cli::Compact;
 use crate::generate::interrupted;
-use crate::init::data_folder;
-use crate::passwd::first_line;
+use crate::node_folder::data_folder;
+use crate::password_input::first_line;
 use crate::progress::{Progress, Standing};
 use crate::reach::Target;
 use crate::report::{Problem, note, say};

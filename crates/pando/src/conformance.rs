@@ -1,7 +1,7 @@
 //! `pando conformance`: runs clauses of the standards against a server.
 
 use crate::cli::Conformance;
-use crate::passwd::first_line;
+use crate::password_input::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, note, say};
 use ::conformance::{Choice, Site};

@@ -3,7 +3,7 @@
 
 use crate::channel::{Channel, refused};
 use crate::cli::{Explain, ExplainScope, Remote, Report};
-use crate::passwd::first_line;
+use crate::password_input::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, note, say};
 use indicatif::HumanCount;

@@ -3,7 +3,7 @@
 use crate::cli::{self, Import};
 use crate::estimate;
 use crate::generate::{Reading, generator, interrupted};
-use crate::init::data_folder;
+use crate::node_folder::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use crate::room;

@@ -1,12 +1,11 @@
 //! `pando init`: a folder with pando.toml and an empty directory.
 
 use crate::cli::Init;
-use crate::passwd::first_line;
+use crate::password_input::{ask, first_line};
 use crate::report::{Problem, note};
 use directory::{Failure, InitOptions};
 use policy::password::{self, Scheme};
-use std::io::{BufRead, ErrorKind, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::private;
 use store::{IndexKind, IndexKinds};
 
@@ -57,30 +56,6 @@ pub fn init(it: &Init) -> Result<(), Problem> {
         it.dir.display()
     ));
     Ok(())
-}
-
-/// The folder of the database of a node.
-pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
-    let data = dir.join("data");
-    match std::fs::metadata(&data) {
-        Ok(it) if it.is_dir() => Ok(data),
-        Ok(_) => Err(no_node(dir, &ErrorKind::NotADirectory.into())),
-        Err(error) => Err(no_node(dir, &error)),
-    }
-}
-
-/// The problem with a folder without a database: it does not exist, or may not be read.
-fn no_node(dir: &Path, error: &std::io::Error) -> Problem {
-    let shown = dir.display();
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => Problem::failed(format_args!(
-            "{shown}: no node here; make one with `pando init {shown} --suffix …`"
-        )),
-        ErrorKind::PermissionDenied => Problem::failed(format_args!(
-            "{shown}: {error}; run this as the user whose node it is"
-        )),
-        _ => Problem::file(dir, error),
-    }
 }
 
 fn refuse_used(dir: &Path) -> Result<(), Problem> {
@@ -144,74 +119,4 @@ fn administrator_password(it: &Init) -> Result<Vec<u8>, Problem> {
         return Err(Problem::usage("the administrator's password is empty"));
     }
     Ok(password)
-}
-
-/// Asks for a password on the terminal, twice and without echo. The prompt names its owner; `ways`
-/// are the ways to give it without a terminal.
-pub fn ask(prompt: &str, ways: &str) -> Result<Vec<u8>, Problem> {
-    let input = std::io::stdin();
-    if !input.is_terminal() {
-        return Err(Problem::usage(format_args!(
-            "{prompt}: there is no terminal to ask on; {ways}"
-        )));
-    }
-    let hidden = hide_input();
-    let mut answers = Vec::new();
-    for prompt in [prompt, "Again"] {
-        let mut error = std::io::stderr().lock();
-        write!(error, "{prompt}: ")?;
-        error.flush()?;
-        let mut line = String::new();
-        input.lock().read_line(&mut line)?;
-        writeln!(error)?;
-        answers.push(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec());
-    }
-    drop(hidden);
-    if answers[0] != answers[1] {
-        return Err(Problem::usage("the two passwords differ"));
-    }
-    Ok(answers.swap_remove(0))
-}
-
-/// Switches the terminal's echo off until dropped.
-fn hide_input() -> impl Drop {
-    struct Hidden(Option<rustix::termios::Termios>);
-    impl Drop for Hidden {
-        fn drop(&mut self) {
-            if let Some(before) = &self.0 {
-                let now = rustix::termios::OptionalActions::Now;
-                let _ = rustix::termios::tcsetattr(std::io::stdin(), now, before);
-            }
-        }
-    }
-    let before = rustix::termios::tcgetattr(std::io::stdin()).ok();
-    if let Some(before) = &before {
-        let mut silent = before.clone();
-        silent.local_modes -= rustix::termios::LocalModes::ECHO;
-        let now = rustix::termios::OptionalActions::Now;
-        let _ = rustix::termios::tcsetattr(std::io::stdin(), now, &silent);
-    }
-    Hidden(before)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_one_may_not_enter_is_not_an_empty_one() {
-        let said = |kind: ErrorKind| {
-            let problem = no_node(Path::new("/srv/node"), &kind.into());
-            problem.text().to_owned()
-        };
-        assert_eq!(
-            said(ErrorKind::PermissionDenied),
-            "/srv/node: permission denied; run this as the user whose node it is"
-        );
-        for missing in [ErrorKind::NotFound, ErrorKind::NotADirectory] {
-            assert!(said(missing).starts_with("/srv/node: no node here; make one with"));
-        }
-        let other = said(ErrorKind::TimedOut);
-        assert!(other.starts_with("/srv/node: ") && !other.contains("no node"));
-    }
 }

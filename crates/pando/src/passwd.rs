@@ -2,13 +2,11 @@
 
 use crate::channel::Channel;
 use crate::cli::Passwd;
-use crate::init::ask;
+use crate::password_input::{ask, first_line};
 use crate::report::{Problem, note, say};
 use policy::password::{self, Scheme};
 use protocol::extended::PasswordModifyRequest;
 use protocol::{ExtendedRequest, Request, oid};
-use std::io::BufRead;
-use std::path::Path;
 
 /// Sets or hashes a password.
 pub fn passwd(it: &Passwd) -> Result<(), Problem> {
@@ -42,25 +40,6 @@ pub fn passwd(it: &Passwd) -> Result<(), Problem> {
     changed.map_err(|problem| problem.about(&dn))?;
     note(format_args!("the password of {dn} is changed"));
     Ok(())
-}
-
-/// The first line of a file (`-` for standard input), without its line end.
-pub fn first_line(file: &Path) -> Result<Vec<u8>, Problem> {
-    let mut line = Vec::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin().lock().read_until(b'\n', &mut line)
-    } else {
-        std::fs::File::open(file)
-            .and_then(|it| std::io::BufReader::new(it).read_until(b'\n', &mut line))
-    };
-    read.map_err(|error| Problem::file(file, error))?;
-    while line
-        .last()
-        .is_some_and(|byte| matches!(byte, b'\n' | b'\r'))
-    {
-        line.pop();
-    }
-    Ok(line)
 }
 
 fn administrator(channel: &mut Channel) -> Result<String, Problem> {

@@ -1,16 +1,11 @@
 //! `pando serve`: serves the directory in a folder until told to stop.
 
 use crate::cli::Serve;
-use crate::init::data_folder;
+use crate::node_folder::{data_folder, socket_path};
 use crate::report::{Problem, note};
 use protocol::counted;
 use server::{Config, Overrides, Server};
-use std::path::{Path, PathBuf};
-
-/// The socket below a node's folder through which its owner administers it.
-pub const SOCKET_FILE: &str = "ldapi";
-/// Maximum length of a Unix domain socket's path on Linux in bytes, with its final zero.
-const SOCKET_PATH_BYTES_MAX: usize = 108;
+use std::path::Path;
 
 /// Serves until a signal.
 pub fn serve(it: &Serve) -> Result<(), Problem> {
@@ -62,10 +57,4 @@ pub fn announce(server: &Server) {
     for address in server.addresses() {
         note(format_args!("listening on {address}"));
     }
-}
-
-/// Path of the owner's socket; `None` if it is too long.
-pub fn socket_path(dir: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(dir.join(SOCKET_FILE)).ok()?;
-    (path.as_os_str().len() < SOCKET_PATH_BYTES_MAX).then_some(path)
 }

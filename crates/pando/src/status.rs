@@ -9,8 +9,8 @@ mod text;
 
 use crate::channel::Channel;
 use crate::cli::{Remote, Report, Status};
-use crate::init::data_folder;
-use crate::passwd::first_line;
+use crate::node_folder::data_folder;
+use crate::password_input::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, say};
 use figures::Figures;

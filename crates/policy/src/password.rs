@@ -11,6 +11,7 @@
 mod argon;
 mod base64;
 mod crypt;
+mod decimal;
 mod digest;
 mod excess;
 pub(crate) mod fuzz;
@@ -209,14 +210,6 @@ fn split(stored: &[u8]) -> Option<(Option<Form>, &[u8])> {
         .iter()
         .find(|(it, _)| it.as_bytes().eq_ignore_ascii_case(name));
     Some((known.map(|(_, form)| *form), rest))
-}
-
-/// A decimal number of digits only.
-fn decimal(text: &[u8]) -> Option<u32> {
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// A scheme that new values can be made in.

@@ -24,6 +24,7 @@ pub mod fuzz;
 mod fuzz_text;
 pub mod ldif;
 mod message;
+mod message_id;
 pub mod name;
 pub mod oid;
 pub mod proxy;
@@ -41,7 +42,8 @@ pub use error_text::TextError;
 pub use filter::{FILTER_DEPTH_MAX, FILTERS_MAX, Filter};
 pub use filter_text::{parse_filter, parse_filter_within};
 pub use frame::frame;
-pub use message::{DecodeLimits, Message, MessageId, decode_controls_of, decode_header};
+pub use message::{DecodeLimits, Message, decode_controls_of, decode_header};
+pub use message_id::MessageId;
 pub use name::{
     AttributeValue, Name, Rdn, RdnValues, Rdns, escape_value, for_each_rdn, parse_name, parse_rdn,
     rdns,

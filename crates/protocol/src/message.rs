@@ -3,11 +3,9 @@
 use crate::ber::{INTEGER, Reader, SEQUENCE};
 use crate::control::{self, Control};
 use crate::filter::{self, Filter};
+use crate::message_id::{MessageId, message_id};
 use crate::request::{self, Request, SearchHead};
-use crate::{Component, DecodeError, ber};
-
-/// A message id: 0 to 2^31-1. Requests use 1 and up; 0 marks unsolicited notifications.
-pub type MessageId = i32;
+use crate::{DecodeError, ber};
 
 /// Limits on decoding one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,12 +142,6 @@ pub(crate) fn open<'a>(
     let mut body = outer.nested(SEQUENCE)?;
     outer.finish()?;
     Ok((message_id(&mut body, INTEGER)?, body))
-}
-
-/// A MessageID (RFC 4511 §4.1.1.1) with this identifier octet.
-#[inline(always)]
-pub(crate) fn message_id(reader: &mut Reader<'_>, tag: u8) -> Result<MessageId, DecodeError> {
-    Ok(reader.max_int(tag, Component::MessageId)? as MessageId)
 }
 
 /// The message id and the operation's identifier octet of a frame whose rest may be malformed, so

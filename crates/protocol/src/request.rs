@@ -12,7 +12,7 @@ pub(crate) use encode::{put_attribute_selection, put_request};
 
 use crate::ber::PartialAttribute;
 use crate::filter::Filter;
-use crate::message::MessageId;
+use crate::message_id::MessageId;
 
 /// Identifier octets of the request operations.
 pub mod tag {

@@ -4,7 +4,8 @@
 
 use crate::definition::ClassKind;
 use crate::error::Violation;
-use crate::schema::{ClassId, ContentRule, ObjectClass, Schema, TypeId};
+use crate::id::{ClassId, TypeId};
+use crate::schema::{ContentRule, ObjectClass, Schema};
 
 /// What the class rules need to know of an entry.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use protocol::{ResultCode, TextError};
 
-use crate::schema::TypeId;
+use crate::id::TypeId;
 
 /// Why a set of definitions or dictionary rows cannot become part of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,6 +153,12 @@ impl fmt::Display for InvalidValue {
 }
 
 impl std::error::Error for InvalidValue {}
+
+/// The error of a value that does not obey `syntax`; its argument says what was expected.
+#[inline]
+pub(crate) fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
+    move |reason| InvalidValue::Syntax { syntax, reason }
+}
 
 /// Why a text is not a distinguished name under this schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,9 +19,10 @@ pub use among::{Among, Membership};
 
 use crate::description::Description;
 use crate::dictionary::AttributeNumber;
+use crate::id::TypeId;
 use crate::matching::{MatchingRule, Position};
 use crate::name::Name;
-use crate::schema::{Schema, TypeId};
+use crate::schema::Schema;
 
 /// A resolved filter.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::SchemaError;
+use crate::id::{ClassId, TypeId};
+use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
-use crate::schema::*;
+use crate::schema::{AttributeType, ContentRule, Definitions, ObjectClass, Schema, allowed};
 
 /// What the octets of resolved names and values depend on.
 type Meaning<'d> = (
@@ -55,18 +57,6 @@ impl Schema {
         };
         schema.with_dictionary(&self.dictionary_rows())
     }
-
-    /// Whether the handle's attribute type is defined in this schema as it was when the handle was
-    /// given.
-    pub fn is_in_force(&self, id: TypeId) -> bool {
-        let gone = &self.definitions.types_gone;
-        gone.is_empty() || gone.binary_search(&id).is_err()
-    }
-
-    /// Whether the handle's object class is defined in this schema.
-    pub(crate) fn is_class_in_force(&self, id: ClassId) -> bool {
-        self.definitions.classes_gone.binary_search(&id).is_err()
-    }
 }
 
 /// From the handles of the newer schema to those it is to have.
@@ -94,7 +84,7 @@ impl Map {
 }
 
 fn meaning(it: &AttributeType) -> (Meaning<'_>, String) {
-    let oid = |rule: Option<&'static crate::matching::MatchingRule>| rule.map(|it| it.oid);
+    let oid = |rule: Option<&'static MatchingRule>| rule.map(|it| it.oid);
     let values = (
         it.syntax.oid,
         oid(it.equality),
@@ -230,16 +220,6 @@ fn renumbered_class(it: &ObjectClass, map: &Map) -> Arc<ObjectClass> {
         definition: it.definition.clone(),
         structural_alone: it.structural_alone,
     })
-}
-
-/// One bit for each type of the two lists.
-pub(crate) fn allowed(all_must: &[TypeId], all_may: &[TypeId]) -> Box<[u64]> {
-    let both = || all_must.iter().chain(all_may).map(|id| usize::from(id.0));
-    let mut bits = vec![0u64; both().max().map_or(0, |highest| highest / 64 + 1)];
-    for id in both() {
-        bits[id / 64] |= 1 << (id % 64);
-    }
-    bits.into_boxed_slice()
 }
 
 fn renumbered_content_rule(it: &ContentRule, map: &Map) -> Arc<ContentRule> {

@@ -15,6 +15,7 @@ mod dictionary;
 mod error;
 mod gser;
 mod handles;
+mod id;
 mod name_table;
 mod number_set;
 mod schema;
@@ -22,13 +23,13 @@ mod schema_build;
 mod schema_file;
 mod subschema;
 mod subtree;
+mod values;
 
 pub mod filter;
 pub mod fuzz;
 pub mod grams;
 pub mod matching;
 pub mod name;
-pub mod ordering;
 pub mod phonetic;
 pub mod prepare;
 pub mod syntax;
@@ -49,11 +50,12 @@ pub use filter::{
     SubstringAssertion, Truth, ValueSource,
 };
 pub use grams::{grams_of_assertion, substring_grams_of_value};
+pub use id::{ClassId, TypeId};
 pub use matching::MatchingRule;
 pub use name::{Name, ResolvedRdn};
 pub use number_set::NumberSet;
 pub use phonetic::phonetic_key;
-pub use schema::{AttributeType, ClassId, ContentRule, ObjectClass, Schema, TypeId};
+pub use schema::{AttributeType, ContentRule, ObjectClass, Schema};
 pub use schema_file::{ReadDefinition, read_each_definition, read_schema_file};
 pub use subtree::{Refinement, SubtreeSpecification, joined};
 pub use syntax::Syntax;

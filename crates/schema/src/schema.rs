@@ -5,25 +5,20 @@
 //! - an id means the same in every extension of its schema, where definitions are only added, and
 //!   in a schema read anew with its handles ([`Schema::with_handles_of`]).
 
+mod extend;
+mod standard;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::definition::*;
 use crate::dictionary::Dictionary;
-use crate::error::SchemaError;
+use crate::id::{ClassId, TypeId};
 use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
-use crate::schema_build::{extend, without_taken_names};
-use crate::schema_file::read_schema_file;
 use crate::syntax::Syntax;
-
-/// The handle of an attribute type, valid for the schema that gave it and all with its handles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TypeId(pub u16);
-
-/// The handle of an object class, valid for the schema that gave it and all that have its handles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClassId(pub u16);
 
 /// A resolved attribute type (RFC 4512 §2.5.1).
 #[derive(Debug, Clone)]
@@ -105,6 +100,16 @@ impl ObjectClass {
     }
 }
 
+/// The bits of [`ObjectClass::allowed`] for the types of the two lists.
+pub(crate) fn allowed(all_must: &[TypeId], all_may: &[TypeId]) -> Box<[u64]> {
+    let both = || all_must.iter().chain(all_may).map(|id| usize::from(id.0));
+    let mut bits = vec![0u64; both().max().map_or(0, |highest| highest / 64 + 1)];
+    for id in both() {
+        bits[id / 64] |= 1 << (id % 64);
+    }
+    bits.into_boxed_slice()
+}
+
 /// A resolved DIT content rule (RFC 4512 §4.1.6).
 #[derive(Debug, Clone)]
 pub struct ContentRule {
@@ -165,127 +170,6 @@ pub(crate) struct Definitions {
     pub(crate) classes_gone: Vec<ClassId>,
 }
 
-/// The files of the standard schema, with their names for messages.
-pub(crate) const STANDARD_FILES: &[(&str, &str)] = &[
-    (
-        "rfc4512.schema",
-        include_str!("../definitions/rfc4512.schema"),
-    ),
-    (
-        "rfc4519.schema",
-        include_str!("../definitions/rfc4519.schema"),
-    ),
-    (
-        "rfc2079.schema",
-        include_str!("../definitions/rfc2079.schema"),
-    ),
-    (
-        "rfc4524.schema",
-        include_str!("../definitions/rfc4524.schema"),
-    ),
-    (
-        "rfc1274.schema",
-        include_str!("../definitions/rfc1274.schema"),
-    ),
-    (
-        "rfc4523.schema",
-        include_str!("../definitions/rfc4523.schema"),
-    ),
-    (
-        "rfc2798.schema",
-        include_str!("../definitions/rfc2798.schema"),
-    ),
-    (
-        "rfc2256.schema",
-        include_str!("../definitions/rfc2256.schema"),
-    ),
-    (
-        "operational.schema",
-        include_str!("../definitions/operational.schema"),
-    ),
-    (
-        "rfc3671.schema",
-        include_str!("../definitions/rfc3671.schema"),
-    ),
-    (
-        "password_policy.schema",
-        include_str!("../definitions/password_policy.schema"),
-    ),
-    (
-        "rfc3112.schema",
-        include_str!("../definitions/rfc3112.schema"),
-    ),
-    (
-        "rfc2307bis.schema",
-        include_str!("../definitions/rfc2307bis.schema"),
-    ),
-    (
-        "groups.schema",
-        include_str!("../definitions/groups.schema"),
-    ),
-    (
-        "rfc4876.schema",
-        include_str!("../definitions/rfc4876.schema"),
-    ),
-    (
-        "rfc2739.schema",
-        include_str!("../definitions/rfc2739.schema"),
-    ),
-    (
-        "rfc7612.schema",
-        include_str!("../definitions/rfc7612.schema"),
-    ),
-    (
-        "rfc2926.schema",
-        include_str!("../definitions/rfc2926.schema"),
-    ),
-    (
-        "rfc4403.schema",
-        include_str!("../definitions/rfc4403.schema"),
-    ),
-    (
-        "rfc2713.schema",
-        include_str!("../definitions/rfc2713.schema"),
-    ),
-    (
-        "rfc2714.schema",
-        include_str!("../definitions/rfc2714.schema"),
-    ),
-    (
-        "kerberos.schema",
-        include_str!("../definitions/kerberos.schema"),
-    ),
-    ("sudo.schema", include_str!("../definitions/sudo.schema")),
-    (
-        "openssh_lpk.schema",
-        include_str!("../definitions/openssh_lpk.schema"),
-    ),
-    (
-        "ldapns.schema",
-        include_str!("../definitions/ldapns.schema"),
-    ),
-    (
-        "eduperson.schema",
-        include_str!("../definitions/eduperson.schema"),
-    ),
-    ("samba.schema", include_str!("../definitions/samba.schema")),
-    (
-        "radius.schema",
-        include_str!("../definitions/radius.schema"),
-    ),
-    ("dhcp.schema", include_str!("../definitions/dhcp.schema")),
-    ("mail.schema", include_str!("../definitions/mail.schema")),
-    (
-        "changelog.schema",
-        include_str!("../definitions/changelog.schema"),
-    ),
-    (
-        "monitor.schema",
-        include_str!("../definitions/monitor.schema"),
-    ),
-    ("pando.schema", include_str!("../definitions/pando.schema")),
-];
-
 impl Schema {
     /// Whether it is the very same: what was resolved under one is complete under the other. Under
     /// an extended schema it still means what it meant, but may lack what is new.
@@ -300,72 +184,6 @@ impl Schema {
             definitions: Arc::default(),
             dictionary: Arc::default(),
         }
-    }
-
-    /// The standard schema shipped with Pando, with an empty dictionary. Built once per process.
-    pub fn standard() -> Schema {
-        static STANDARD: OnceLock<Schema> = OnceLock::new();
-        STANDARD.get_or_init(Schema::build_standard).clone()
-    }
-
-    pub(crate) fn build_standard() -> Schema {
-        let mut all = Vec::with_capacity(2048);
-        for (file, text) in STANDARD_FILES {
-            match read_schema_file(text) {
-                Ok(definitions) => all.extend(definitions),
-                Err(error) => panic!("embedded schema file {file}: {error}"),
-            }
-        }
-        match Schema::empty().extended(&all) {
-            Ok(schema) => schema,
-            Err(error) => panic!("embedded schema: {error}"),
-        }
-    }
-
-    /// This schema with more definitions, which may refer to each other in any order. One of an OID
-    /// that is defined widens the definition in force, which keeps its handle; definitions that say
-    /// nothing new give this very schema ([`Schema::is_same`]). Names are compared by the
-    /// definitions that they mean; description, length and order do not matter.
-    ///
-    /// # Errors
-    /// The first definition that contradicts this schema or names something undefined.
-    pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
-        match extend(&self.definitions, definitions, None)? {
-            Some(extended) => self.with_definitions(extended),
-            None => Ok(self.clone()),
-        }
-    }
-
-    /// Like [`Schema::extended`], but where a definition contradicts one in force, the one in
-    /// force stands and the conflict is returned; where only some of its names are taken, it is
-    /// added under the others. For files of other servers, which repeat standard definitions in
-    /// forms of their own.
-    ///
-    /// # Errors
-    /// The first definition that names something undefined or contradicts itself.
-    pub fn extended_keeping(
-        &self,
-        definitions: &[Definition],
-    ) -> Result<(Schema, Vec<SchemaError>), SchemaError> {
-        let mut kept = Vec::new();
-        let definitions = without_taken_names(&self.definitions, definitions, &mut kept);
-        let schema = match extend(&self.definitions, &definitions, Some(&mut kept))? {
-            Some(extended) => self.with_definitions(extended)?,
-            None => self.clone(),
-        };
-        Ok((schema, kept))
-    }
-
-    fn with_definitions(&self, definitions: Definitions) -> Result<Schema, SchemaError> {
-        let dictionary = Arc::clone(&self.dictionary);
-        let schema = Schema {
-            definitions: Arc::new(definitions),
-            dictionary,
-        };
-        if schema.unresolved_rows().is_empty() {
-            return Ok(schema);
-        }
-        schema.with_dictionary(&schema.dictionary_rows())
     }
 
     /// Finds an attribute type by any of its names or its OID, in any case.
@@ -425,6 +243,18 @@ impl Schema {
         self.definitions.structure_rules.iter().map(|rule| &**rule)
     }
 
+    /// Whether the handle's attribute type is defined in this schema as it was when the handle was
+    /// given.
+    pub fn is_in_force(&self, id: TypeId) -> bool {
+        let gone = &self.definitions.types_gone;
+        gone.is_empty() || gone.binary_search(&id).is_err()
+    }
+
+    /// Whether the handle's object class is defined in this schema.
+    pub(crate) fn is_class_in_force(&self, id: ClassId) -> bool {
+        self.definitions.classes_gone.binary_search(&id).is_err()
+    }
+
     /// Whether `sub` is `sup` or derives from it.
     pub fn is_subtype(&self, sub: TypeId, sup: TypeId) -> bool {
         let mut at = Some(sub);
@@ -442,6 +272,3 @@ impl Schema {
         sub == sup || self.class_of(sub).all_superiors.binary_search(&sup).is_ok()
     }
 }
-
-#[cfg(test)]
-mod tests;

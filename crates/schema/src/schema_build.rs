@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::definition::*;
 use crate::definition_compare::conflict;
 use crate::error::SchemaError;
-use crate::handles::allowed;
+use crate::id::{ClassId, TypeId};
 use crate::matching::MatchingRule;
-use crate::schema::*;
+use crate::schema::{AttributeType, ContentRule, Definitions, ObjectClass, allowed};
 use crate::syntax::{self, Syntax};
 
 mod register;

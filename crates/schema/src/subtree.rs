@@ -2,8 +2,9 @@
 //! (RFC 3672 §2.1).
 
 use crate::gser::Gser;
+use crate::id::ClassId;
 use crate::name::Name;
-use crate::schema::{ClassId, Schema};
+use crate::schema::Schema;
 
 /// How deep a specification filter may be nested.
 const REFINEMENT_DEPTH_MAX: u8 = 16;

@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,13 +16,12 @@ use arc_swap::ArcSwap;
 use directory::Peer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::Shutdown;
 
-use crate::admission::{Admission, Refused, Ticket};
-use crate::inbox::Accepted;
+use crate::admission::{Admission, Ticket};
+use crate::inbox::{Accepted, Handle};
 use crate::listener::Listener;
+use crate::refused::Refused;
 use crate::settings::{Listen, Network};
-use crate::thread::Handle;
 use crate::tls::Certificate;
 
 /// Maximum number of connections accepted before other listeners have their turn.
@@ -157,7 +156,7 @@ impl<C> Acceptor<C> {
                 self.admission.refusals().limit(&refused, peer.address);
                 // Before the TLS handshake no notice can be sent.
                 if !tls {
-                    say_why(&socket, refused);
+                    refused.tell(&socket);
                 }
             }
         }
@@ -183,18 +182,4 @@ fn look_at(certificate: &Certificate) {
         Ok(true) => tracing::info!("certificate read again"),
         Err(error) => tracing::warn!(%error, "changed certificate refused; the old one stays"),
     }
-}
-
-/// Sends a Notice of Disconnection to a client that is not admitted. A new socket's buffer always
-/// has room for it.
-pub fn say_why(socket: &impl AsFd, refused: Refused) {
-    let unavailable = protocol::ResultCode::UNAVAILABLE;
-    let result = protocol::LdapResult::new(unavailable, refused.to_string());
-    let mut notice = Vec::new();
-    protocol::write_notice_of_disconnection(&mut notice, &result);
-    // The client may have closed the connection already.
-    let _ = rustix::io::write(socket, &notice);
-    // Closing a socket with unread input resets it, and the client might lose the notice.
-    let _ = rustix::net::shutdown(socket, Shutdown::Write);
-    let _ = rustix::io::read(socket, &mut [0; 4096]);
 }

@@ -11,6 +11,7 @@ use directory::{Connections, ListenerState};
 
 use crate::limits::ConnectionLimits;
 use crate::refusals::Refusals;
+use crate::refused::Refused;
 use crate::settings::{self, Listen};
 
 /// Counters and limits, shared by the acceptor and the serving threads.
@@ -32,35 +33,6 @@ pub struct Entrance {
     url: String,
     current: AtomicUsize,
     accepted: AtomicU64,
-}
-
-/// Reason why a connection is refused, with the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// The server has its maximum number of connections.
-    Total(usize),
-    /// The address has its maximum number of connections.
-    Address(usize),
-    /// The listener is for proxies, and the peer is none.
-    NoProxy,
-}
-
-/// The diagnostic message of the Notice of Disconnection for a refused client.
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::Total(limit) => write!(
-                f,
-                "limit of {limit} connections at a time is reached: try again later"
-            ),
-            Refused::NoProxy => f.write_str("this address is for proxies: use another port"),
-            Refused::Address(limit) => write!(
-                f,
-                "limit of {limit} connections at a time from one address is reached: close one \
-                 first"
-            ),
-        }
-    }
 }
 
 impl Admission {

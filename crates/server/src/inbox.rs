@@ -4,13 +4,14 @@
 //! added since it last looked.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use directory::Peer;
 use tokio::sync::Notify;
 
 use crate::admission::Ticket;
-use crate::thread::Shared;
+use crate::shared::Shared;
 
 /// An accepted socket.
 #[derive(Debug)]
@@ -140,6 +141,15 @@ impl<C> Inbox<C> {
     fn lock(&self) -> MutexGuard<'_, Contents<C>> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A serving thread as other threads see it.
+#[derive(Debug)]
+pub struct Handle<C> {
+    /// Where other threads leave sockets, finished work and the word to stop.
+    pub inbox: Arc<Inbox<C>>,
+    /// The number of connections on the thread.
+    pub load: Arc<AtomicUsize>,
 }
 
 impl directory::Mailbox for Inbox<directory::Completion> {

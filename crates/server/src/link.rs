@@ -16,10 +16,11 @@ use tokio::time::{Sleep, sleep};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
+use crate::desk::Desk;
 use crate::linger::Linger;
 use crate::service::Service;
+use crate::shared::Shared;
 use crate::socket::Socket;
-use crate::thread::{Desk, Shared};
 use crate::tls::{Received, Tls};
 
 /// Maximum number of reads in one turn.

@@ -13,7 +13,7 @@ use directory::{Failure, Front, SetLimits};
 use crate::admission::Admission;
 use crate::connection::Rules;
 use crate::settings::{Config, Network};
-use crate::thread::Shared;
+use crate::shared::Shared;
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
 

@@ -7,15 +7,12 @@
 
 use std::rc::Rc;
 
-use crate::link::Link;
-use crate::service::Service;
-
-/// Maximum number of connections in a round.
+/// Connections in a full round.
 const LINKS_MAX: usize = 64;
 
 /// Input read from one connection.
-pub struct Read<S: Service> {
-    pub link: Rc<Link<S>>,
+pub struct Read<L> {
+    pub link: Rc<L>,
     /// End of the input among the bytes of the round.
     pub end: usize,
     /// End of its responses among those of the round.
@@ -23,15 +20,15 @@ pub struct Read<S: Service> {
 }
 
 /// Requests to be executed together.
-pub struct Round<S: Service> {
+pub struct Round<L> {
     /// The inputs, concatenated.
     pub bytes: Vec<u8>,
-    pub reads: Vec<Read<S>>,
+    pub reads: Vec<Read<L>>,
     /// Whether bytes were added whose connection is not recorded yet.
     joined: bool,
 }
 
-impl<S: Service> Default for Round<S> {
+impl<L> Default for Round<L> {
     fn default() -> Self {
         Round {
             bytes: Vec::new(),
@@ -41,7 +38,7 @@ impl<S: Service> Default for Round<S> {
     }
 }
 
-impl<S: Service> Round<S> {
+impl<L> Round<L> {
     /// Adds input of a connection, which [`Round::admit`] then records.
     pub fn join(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -49,11 +46,10 @@ impl<S: Service> Round<S> {
     }
 
     /// Records the connection of the bytes just added; false if it added none.
-    pub fn admit(&mut self, link: &Rc<Link<S>>) -> bool {
+    pub fn admit(&mut self, link: &Rc<L>) -> bool {
         if !std::mem::take(&mut self.joined) {
             return false;
         }
-        link.in_round.set(true);
         self.reads.push(Read {
             link: Rc::clone(link),
             end: self.bytes.len(),

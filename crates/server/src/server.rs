@@ -13,14 +13,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::acceptor::Acceptor;
 use crate::admission::Admission;
-use crate::inbox::Inbox;
+use crate::inbox::{Handle, Inbox};
 use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
 use crate::reload::{Reload, shared};
 use crate::resources;
 use crate::service::Service;
 use crate::settings::{Config, Listen};
-use crate::thread::{self, Handle, Shared};
+use crate::shared::Shared;
+use crate::thread;
 use crate::tls::Certificate;
 use crate::warm_up::WarmUp;
 

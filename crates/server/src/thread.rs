@@ -9,7 +9,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use directory::Peer;
@@ -19,18 +18,17 @@ use tokio::sync::Notify;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::acceptor::say_why;
 use crate::admission::Ticket;
-use crate::connection::{Connection, OUTPUT_BYTES_MAX, Rules};
+use crate::connection::{Connection, OUTPUT_BYTES_MAX};
+use crate::desk::Desk;
 use crate::inbox::{Accepted, Contents, Inbox};
 use crate::link::{Due, Link};
 use crate::proxied;
 use crate::round::{Read, Round};
 use crate::service::Service;
-use crate::settings::Connections;
+use crate::shared::Shared;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
-use crate::tls::Certificate;
 use crate::turns::Turns;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
@@ -40,42 +38,6 @@ const READ_BYTES: usize = 64 << 10;
 const TURNS_BETWEEN_LOOKS: u32 = 16;
 /// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
-
-/// State for all serving threads.
-#[derive(Debug)]
-pub struct Shared {
-    /// Rules for every connection.
-    pub rules: Rules,
-    /// Timeouts.
-    pub connections: Connections,
-    /// The certificate, when TLS is configured.
-    pub certificate: Option<Arc<Certificate>>,
-}
-
-/// State that the connections of a thread use in turn.
-pub struct Desk<S: Service> {
-    /// The service that executes messages.
-    pub service: S,
-    /// Buffer for bytes read.
-    pub input: Box<[u8]>,
-    /// Buffer for their plaintext.
-    pub plain: Vec<u8>,
-    /// Buffer for responses.
-    pub out: Vec<u8>,
-    /// Requests to be executed together.
-    pub round: Round<S>,
-    /// Whether the server is stopping.
-    pub stopping: bool,
-}
-
-/// Address of a serving thread for other threads.
-#[derive(Debug)]
-pub struct Handle<C> {
-    /// Its inbox.
-    pub inbox: Arc<Inbox<C>>,
-    /// Number of connections on the thread.
-    pub load: Arc<AtomicUsize>,
-}
 
 struct Thread<S: Service> {
     desk: RefCell<Desk<S>>,
@@ -261,7 +223,7 @@ impl<S: Service> Thread<S> {
             if let Err(refused) = ticket.count_from(address) {
                 ticket.refuse(&refused, peer.address);
                 if !tls {
-                    say_why(&socket, refused);
+                    refused.tell(&socket);
                 }
                 return;
             }
@@ -309,6 +271,7 @@ impl<S: Service> Thread<S> {
                 self.wished.notify_one();
             }
             if desk.round.admit(&link) {
+                link.in_round.set(true);
                 if desk.round.is_full() {
                     self.execute_round(desk);
                 }
@@ -367,7 +330,7 @@ impl<S: Service> Thread<S> {
     }
 
     /// Sends the responses in `desk.out` to their connections.
-    fn deliver(&self, desk: &mut Desk<S>, reads: &[Read<S>]) {
+    fn deliver(&self, desk: &mut Desk<S>, reads: &[Read<Link<S>>]) {
         let mut from = 0;
         for it in reads {
             it.link.deliver(desk, from..it.responses_end);

@@ -22,14 +22,13 @@ use crate::entry::{EntryView, state_term};
 use crate::entry_store::{EntryStore, EntryTree};
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::index::build::{self, Progress, SliceLimits};
 use crate::index::keys::{Keys, changed_bases};
 use crate::index::posting;
 use crate::index_set::{IndexKinds, IndexSet, IndexState, WritePlan};
 use crate::lmdb::{Put, WriteTransaction};
+use crate::shared::Shared;
 use crate::snapshot::{Pending, Snapshot};
 use crate::state::{STATE_KEY, State, encode_index, index_key, value_key};
-use crate::store::Shared;
 use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name, name_value};
 
 /// One write transaction. Dropping it changes nothing.
@@ -342,15 +341,6 @@ impl<'s> Batch<'s> {
         };
         state.rebuild();
         self.put_index_state(&state)
-    }
-
-    /// Does a slice of the work that index changes left: removes rows, or adds the keys of entries.
-    /// Call it between other batches until nothing is left.
-    ///
-    /// # Errors
-    /// [`Error::Full`] or what LMDB says.
-    pub fn build_indexes(&mut self, limits: SliceLimits) -> Result<Progress, Error> {
-        build::slice(self, limits)
     }
 
     /// Begins changes that can be taken back together while those before them stay: give the

@@ -6,6 +6,8 @@
 
 mod indexes;
 mod links;
+mod report;
+mod rows;
 mod scrub;
 mod sums;
 
@@ -19,43 +21,14 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
-use crate::tables::{NameKey, count_of_value, id_of_key, id_of_name, parent_of_name_key};
+use crate::tables::{count_of_value, id_of_key, id_of_name, parent_of_name_key};
+pub use report::Report;
+use rows::{is_stored, name_key};
 pub use scrub::Scrub;
 use sums::Sum;
 
-/// Problems kept in words; all are counted.
-const PROBLEMS_MAX: usize = 100;
 /// Entries between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1000;
-
-/// What a check found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// The first problems, in words. Empty for a sound database.
-    pub problems: Vec<String>,
-    /// How many problems there are.
-    pub problem_count: u64,
-    /// Entries looked at.
-    pub entries: u64,
-    /// Index rows looked at.
-    pub index_rows: u64,
-}
-
-impl Report {
-    /// Counts a problem, and keeps the first ones in words.
-    pub fn add(&mut self, problem: impl FnOnce() -> String) {
-        self.problem_count += 1;
-        if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(problem());
-        }
-    }
-
-    fn expect(&mut self, holds: bool, problem: impl FnOnce() -> String) {
-        if !holds {
-            self.add(problem);
-        }
-    }
-}
 
 /// Compares every table with every other, and recomputes counts and digests. `progress` is called
 /// now and then with the number of entries looked at.
@@ -190,19 +163,6 @@ fn name_row(key: &[u8], id: EntryId) -> SmallVec<[u8; 64]> {
     row
 }
 
-/// The key of the row an entry should have.
-fn name_key(schema: &Schema, id: EntryId, view: &EntryView<'_>) -> Option<NameKey> {
-    if view.parent() == EntryId::DETACHED {
-        return Some(NameKey::new(view.parent(), &id.packed()));
-    }
-    if view.parent().is_root() {
-        let name = schema.resolve_name(view.rdn()).ok()?;
-        return Some(NameKey::new(EntryId::ROOT, name.bytes()));
-    }
-    let rdn = schema.resolve_rdn(view.rdn()).ok()?;
-    Some(NameKey::new(view.parent(), &rdn.normal))
-}
-
 fn check_counts(
     snapshot: &Snapshot<'_>,
     mut children: HashMap<u64, u64>,
@@ -227,15 +187,6 @@ fn check_counts(
         report.add(|| format!("entry {parent} has {counted} children but no count"));
     }
     Ok(())
-}
-
-/// Whether an entry has a row, which may be damaged.
-fn is_stored(snapshot: &Snapshot<'_>, id: EntryId) -> Result<bool, Error> {
-    match snapshot.stored_entry(id) {
-        Ok(stored) => Ok(stored.is_some()),
-        Err(Error::DamagedEntry { .. }) => Ok(true),
-        Err(error) => Err(error),
-    }
 }
 
 fn check_dictionary(

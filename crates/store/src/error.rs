@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::id::EntryId;
-use crate::lmdb;
+use crate::lmdb::codes::means_damage;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
@@ -212,14 +212,11 @@ impl fmt::Display for Error {
                 what,
                 found,
                 expected,
-            } => {
-                write!(
-                    f,
-                    "{what} has format {found}, this build reads format {expected}: use the \
-                     release that wrote it, or, if it is damaged, bring a backup back with `pando \
-                     restore`"
-                )
-            }
+            } => write!(
+                f,
+                "{what} has format {found}, this build reads format {expected}: use the release \
+                 that wrote it, or, if it is damaged, bring a backup back with `pando restore`"
+            ),
             Error::DamagedEntry { id } => write!(
                 f,
                 "entry {id} is damaged: its checksum does not fit what is stored; {WAY_OUT}"
@@ -243,7 +240,7 @@ impl fmt::Display for Error {
 /// What LMDB says, and the way out if its pages are damaged.
 fn write_lmdb(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
     f.write_str(message)?;
-    match lmdb::means_damage(code) {
+    match means_damage(code) {
         true => write!(f, ": the database is damaged; {WAY_OUT}"),
         false => Ok(()),
     }

@@ -17,9 +17,9 @@
 //! - whatever fails in a way that leaves open what the disk holds ends writing for good: the next
 //!   start brings back what was acknowledged.
 
-mod checkpoint;
+pub(crate) mod checkpoint;
 pub(crate) mod fuzz;
-mod log;
+pub(crate) mod log;
 mod reader;
 mod recovery;
 mod segment;
@@ -29,11 +29,6 @@ mod threads;
 pub use recovery::Recovery;
 pub use tail::LogTail;
 
-pub(crate) use checkpoint::{
-    Checkpoint, exists as is_open, meta as checkpoint_meta, meta_of, put_meta_back,
-};
-pub(crate) use recovery::{go_back, refuse_lost_records};
-
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,15 +37,14 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::file_system;
 use crate::lmdb::ReadTransaction;
-use crate::store::{Durability, Store};
-use checkpoint::CheckpointFile;
+use crate::shared::Durability;
+use crate::store::Store;
+use checkpoint::{Checkpoint, CheckpointFile};
 use log::{Log, Unwritten};
-use threads::{Checkpointer, Syncer};
+use threads::{Checkpointer, Syncer, sync_all};
 
 /// The folder of segments, in the data folder.
 const LOG_FOLDER: &str = "log";
-/// Bytes that a log and its checkpoint take at least.
-pub(crate) const BYTES_MIN: usize = log::SEGMENT_BYTES_MIN as usize + (8 << 10);
 /// Bytes of pages that writes may leave behind between two checkpoints: LMDB cannot use them again
 /// before, so the file grows by so much, once; and so much is executed again after a crash.
 const CHURN_BYTES_MAX: u64 = 256 << 20;
@@ -441,15 +435,6 @@ impl Open {
         let needed = self.held.map_or(segment, |held| held.min(segment));
         self.log.release_before(needed)
     }
-}
-
-/// Syncs the files that accompany the log.
-fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
-    let mut synced = companions.iter().map(|it| it.sync_data());
-    let failed = synced.find_map(Result::err);
-    failed.map_or(Ok(()), |error| {
-        Err(Error::system("syncing what accompanies the log")(error))
-    })
 }
 
 fn log_folder(store: &Store) -> PathBuf {

@@ -18,6 +18,7 @@
 
 #![allow(unsafe_code)]
 
+pub mod codes;
 mod cursor;
 mod environment;
 mod faults;
@@ -26,6 +27,7 @@ mod transaction;
 mod trees;
 mod usage;
 
+pub use codes::NOT_FOUND;
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};
 pub use pages::Found;
@@ -38,23 +40,6 @@ use std::ffi::{CStr, c_int};
 use lmdb_master_sys as ffi;
 
 use crate::error::{Error, means_full};
-
-/// LMDB's code for what is not there.
-pub const NOT_FOUND: c_int = ffi::MDB_NOTFOUND;
-
-/// Whether a code of LMDB says that its pages are not as it wrote them.
-pub fn means_damage(code: c_int) -> bool {
-    matches!(
-        code,
-        ffi::MDB_PAGE_NOTFOUND
-            | ffi::MDB_CORRUPTED
-            | ffi::MDB_INVALID
-            | ffi::MDB_CURSOR_FULL
-            | ffi::MDB_PAGE_FULL
-            | ffi::MDB_BAD_VALSIZE
-            | ffi::MDB_INCOMPATIBLE
-    )
-}
 
 /// A row: key and value.
 pub type Row<'a> = (&'a [u8], &'a [u8]);

@@ -16,15 +16,16 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::data_folder::DATABASE_FILE;
 use crate::error::Error;
-use crate::journal;
+use crate::journal::checkpoint;
 use crate::page_layout::{
     DEPTH_MAX, HEADER_BYTES, META_AT, META_BYTES, META_FREE_TREE_AT, META_LAST_PAGE_AT, META_MAGIC,
     META_MAIN_TREE_AT, META_PAGE_SIZE_AT, META_TRANSACTION_AT, NO_PAGE, NODE_ITEMS, NODE_OVERFLOW,
     NODE_TREE, PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_INNER, PAGE_LEAF, PAGE_OVERFLOW, TREE_BYTES,
     u16_at, u32_at, u64_at,
 };
-use crate::store::DATABASE_FILE;
+use crate::state::{STATE_KEY, State};
 use entries::Entries;
 use page::{Node, Page, inner_is_sound};
 
@@ -54,6 +55,7 @@ impl PageProblems {
         }
     }
 }
+
 /// Looks at the pages of a folder's database, in the state that its next start begins with, or in
 /// that of a transaction whose snapshot the caller holds. Where something is wrong, the entries
 /// that can be reached are compared with their checksums.
@@ -68,9 +70,36 @@ pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<PagePro
     walk.tables()?;
     let mut problems = walk.problems;
     if problems.count > 0 {
-        entries::compare(&file, &mut problems)?;
+        compare_entries(&file, &mut problems)?;
     }
     Ok(problems)
+}
+
+/// Compares the entries that can be reached, and adds what is wrong with them.
+fn compare_entries(file: &PageFile, problems: &mut PageProblems) -> Result<(), Error> {
+    let mut walk = Walk::new(file);
+    walk.entries = Some(Entries::default());
+    // The problems of pages are told already.
+    walk.tables()?;
+    let entries = walk.entries.unwrap_or_default();
+    for damaged in &entries.damaged {
+        problems.add(|| match damaged {
+            Some(id) => format!("entry {id} is damaged: its checksum does not fit what is stored"),
+            None => "an entry is damaged: its id cannot be read".to_owned(),
+        });
+    }
+    problems.entries = entries.sound;
+    let state = file.value("meta", STATE_KEY);
+    let Some(Ok(state)) = state.map(|it| State::decode(&it)) else {
+        problems.add(|| "the number of entries cannot be read".to_owned());
+        return Ok(());
+    };
+    let met = entries.sound + entries.damaged.len() as u64;
+    if met != state.entries {
+        let counted = state.entries;
+        problems.add(|| format!("the state counts {counted} entries, {met} can be reached"));
+    }
+    Ok(())
 }
 
 /// Refuses a database file that is empty, none of LMDB's, or shorter than its pages need. Costs
@@ -198,7 +227,7 @@ impl PageFile {
             }
             Which::Newest => newest().ok_or_else(|| damaged(none))?,
             Which::Next => {
-                let of_checkpoint = journal::checkpoint_meta(folder).unwrap_or_default();
+                let of_checkpoint = checkpoint::meta(folder).unwrap_or_default();
                 of_checkpoint.or_else(newest).ok_or_else(|| damaged(none))?
             }
         };

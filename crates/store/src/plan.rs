@@ -6,33 +6,38 @@
 //! that are not much dearer.
 
 mod advice;
+mod costs;
 mod estimate;
+mod explain;
 mod extensible;
 mod fetch;
 mod gather;
+mod gathering;
 mod links;
 mod parts;
+mod planner;
 mod sample;
+mod step;
 mod unindexed;
+mod walk;
 
 pub use advice::{Advice, advise};
-pub use gather::Gathering;
+pub use gathering::Gathering;
 pub use parts::{FilterPart, filter_parts};
 
 use std::fmt;
-use std::sync::Arc;
 
-use roaring::RoaringTreemap;
-use schema::{AttributeNumber, Filter, Schema, TypeId};
+use schema::{Filter, Schema, TypeId};
 
 use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::index::keys::HashedKey;
-use crate::index::order::Side;
-use crate::index_set::{IndexKind, IndexSet};
+use crate::index_set::IndexSet;
 use crate::snapshot::{Region, RegionScope, Snapshot};
+use explain::explain;
+use planner::Planner;
 use sample::Sample;
+use step::{Found, Step, Why};
 
 /// How to find the candidates of a search.
 #[derive(Debug, Clone)]
@@ -43,96 +48,6 @@ pub struct Plan {
     exact: bool,
     unindexed: bool,
 }
-
-/// Where ids come from.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Step {
-    /// Nothing matches.
-    Nothing,
-    /// All entries.
-    Everything,
-    /// Ids found while planning.
-    Found { why: Why, ids: Found },
-    /// One value's holders in a bucket, more than were looked up while planning.
-    Bucket {
-        key: HashedKey,
-        type_id: TypeId,
-        estimate: u64,
-    },
-    /// One posting.
-    Posting {
-        key: HashedKey,
-        type_id: TypeId,
-        estimate: u64,
-    },
-    /// Values in their order.
-    Order {
-        base: u16,
-        type_id: TypeId,
-        normal: Box<[u8]>,
-        side: Side,
-        estimate: u64,
-        /// Where they are, if the whole filter matches there.
-        sample: Sample,
-    },
-    /// The entries that have links of an attribute.
-    Owners {
-        base: AttributeNumber,
-        type_id: TypeId,
-        estimate: u64,
-    },
-    /// The members of a group.
-    Members {
-        group: EntryId,
-        number: AttributeNumber,
-        estimate: u64,
-    },
-    /// What stands directly below an entry, more than is listed while planning.
-    Children {
-        parent: EntryId,
-        count: u64,
-        sample: Sample,
-    },
-    /// Ids that were collected in slices.
-    Gathered(RoaringTreemap),
-    /// Ids that the filter lists.
-    Listed(Arc<RoaringTreemap>),
-    /// Holders of any of these.
-    Union(Vec<Step>),
-    /// Holders of all of these; the first one is the cheapest.
-    Intersection(Vec<Step>),
-}
-
-/// Why ids were found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// The base of the search.
-    Base,
-    /// The region has few entries.
-    Region,
-    /// An `entryDN` assertion.
-    Name,
-    /// Links between entries.
-    Links,
-    /// An index bucket.
-    Index(IndexKind, TypeId),
-}
-
-/// Ids found while planning.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Found {
-    One(EntryId),
-    Several(Vec<EntryId>),
-}
-
-/// At most this many entries are cheaper to look at than to narrow down further.
-const ENOUGH: u64 = 8;
-/// Holders of a value that are looked up while planning; of more only the number matters then.
-const HOLDERS_FOUND_MAX: usize = 64;
-/// Regions up to this many entries are listed while planning when no index does better.
-const REGION_MAX: u64 = 4096;
-/// A scan reads entries in their order; looking up as many ids costs this much more for each.
-const SCAN_ADVANTAGE: u64 = 4;
 
 /// Plans a search for the entries of a region that match a filter.
 ///
@@ -157,7 +72,7 @@ pub fn plan(
             unindexed: false,
         });
     }
-    let planner = estimate::Planner { snapshot, indexes };
+    let planner = Planner { snapshot, indexes };
     let mut step = planner.narrow_to_region(planner.filter(filter)?, region)?;
     let estimate = planner.size(&step)?;
     let exact = estimate::is_true(indexes, filter);
@@ -221,78 +136,6 @@ impl fmt::Display for Plan {
         );
         write!(f, "{text}; about {} candidates", self.estimate)
     }
-}
-
-fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
-    match step {
-        Step::Nothing => out.push_str("nothing can match"),
-        Step::Everything => out.push_str("scan of all entries"),
-        Step::Found { why, ids } => {
-            match why {
-                Why::Base => out.push_str("the base entry"),
-                Why::Region => out.push_str("entries of the region"),
-                Why::Name => out.push_str("entry of that name"),
-                Why::Links => out.push_str("links between entries"),
-                Why::Index(kind, type_id) => {
-                    out.push_str(&format!("{} index of {}", kind.name(), name(*type_id)));
-                }
-            }
-            let count = match ids {
-                Found::One(_) => 1,
-                Found::Several(ids) => ids.len(),
-            };
-            out.push_str(&format!(" ({count})"));
-        }
-        Step::Posting {
-            key,
-            type_id,
-            estimate,
-        }
-        | Step::Bucket {
-            key,
-            type_id,
-            estimate,
-        } => {
-            out.push_str(&format!("{} index of {}", key.kind.name(), name(*type_id)));
-            out.push_str(&format!(" ({estimate})"));
-        }
-        Step::Order {
-            type_id,
-            side,
-            estimate,
-            ..
-        } => {
-            let side = if matches!(side, Side::From) {
-                ">="
-            } else {
-                "<="
-            };
-            out.push_str(&format!(
-                "ordering index of {} {side} ({estimate})",
-                name(*type_id)
-            ));
-        }
-        Step::Owners {
-            type_id, estimate, ..
-        } => out.push_str(&format!("links of {} ({estimate})", name(*type_id))),
-        Step::Members { estimate, .. } => {
-            out.push_str(&format!("members of a group ({estimate})"));
-        }
-        Step::Children { count, .. } => out.push_str(&format!("entries of the region ({count})")),
-        Step::Gathered(ids) => out.push_str(&format!("collected entries ({})", ids.len())),
-        Step::Listed(ids) => out.push_str(&format!("links between entries ({})", ids.len())),
-        Step::Union(parts) => explain_parts("any of", parts, name, out),
-        Step::Intersection(parts) => explain_parts("all of", parts, name, out),
-    }
-}
-
-fn explain_parts(word: &str, parts: &[Step], name: &dyn Fn(TypeId) -> String, out: &mut String) {
-    out.push_str(word);
-    for (at, part) in parts.iter().enumerate() {
-        out.push_str(if at == 0 { " [" } else { ", " });
-        explain(part, name, out);
-    }
-    out.push(']');
 }
 
 impl Snapshot<'_> {

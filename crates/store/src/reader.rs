@@ -7,8 +7,8 @@ use crate::containers::Containers;
 use crate::error::Error;
 use crate::in_use::InUse;
 use crate::lmdb::ReadTransaction;
+use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-use crate::store::Shared;
 
 /// Gives out snapshots. May move between threads but serves one at a time.
 #[derive(Debug)]

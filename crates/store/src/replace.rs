@@ -8,13 +8,15 @@
 use std::fs;
 use std::sync::Arc;
 
+use crate::data_folder::{DATABASE_FILE, sync_folder};
 use crate::error::Error;
 use crate::in_use::InUse;
-use crate::journal;
+use crate::journal::checkpoint;
 use crate::lmdb::WriteTransaction;
 use crate::reader_table::{READERS_FILE, ReaderTable};
+use crate::shared::Durability;
 use crate::state::State;
-use crate::store::{DATABASE_FILE, Durability, Store, sync_folder};
+use crate::store::Store;
 
 /// An environment that is in use no more. Its file has no name, and its room is given back when
 /// this and the last reader are gone.
@@ -58,7 +60,7 @@ impl Store {
     pub fn replace_with(&self, copy: Store) -> Result<Retired, Error> {
         let shared = &self.shared;
         shared.refuse_halted()?;
-        if journal::is_open(&shared.folder) || journal::is_open(&copy.shared.folder) {
+        if checkpoint::exists(&shared.folder) || checkpoint::exists(&copy.shared.folder) {
             return Err(Error::conflict("the log has to be sealed first"));
         }
         self.require_equal(&copy)?;

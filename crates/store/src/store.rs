@@ -1,75 +1,39 @@
 //! The store: one folder, one database file, one process.
 
 use crate::private;
-use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::AtomicU8;
 
 use crate::batch::Batch;
+use crate::data_folder::DATABASE_FILE;
 use crate::error::Error;
 use crate::file_system::overwrite_in_place;
-use crate::in_use::{Current, InUse};
+use crate::in_use::Current;
+use crate::index::posting::HOLDERS_MAX;
 use crate::index_set::IndexSet;
-use crate::journal::{self, Recovery};
-use crate::lmdb::{
-    self, CommitSync, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction,
-};
+use crate::journal::{checkpoint, log};
+use crate::lmdb::{self, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction};
 use crate::lock::{self, Lock, Taken, lock_folder};
 use crate::page_file::{self, PageProblems};
 use crate::reader::Reader;
 use crate::reader_table::{READERS_MAX, ReaderTable, require_visible};
+use crate::room;
+use crate::shared::{Durability, Shared};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
-/// The database file in its folder.
-pub const DATABASE_FILE: &str = "pando.mdb";
-
-/// Written and removed to learn whether the disk is full.
-const PROBE_FILE: &str = "probe";
-/// More than one write of LMDB, which hands the system at most 64 pages at a time.
-const PROBE_BYTES: usize = 512 << 10;
 /// Bytes that are read into memory at a time after a start.
 const WARM_UP_BYTES: u64 = 16 << 20;
 /// Address space to reserve: a limit nobody meets, and no memory or disk is taken for it.
 const MAP_BYTES: usize = 1 << 40;
 /// The smallest map worth trying where address space is scarce.
 const MAP_BYTES_MIN: usize = 1 << 30;
-/// Holders up to which a bucket is shorter and faster than a posting: 12 bytes each, 48 KiB.
-pub(crate) const HOLDERS_MAX: u32 = 4096;
-
 /// An open database. Clones share it; it is closed when the last one and all readers are gone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// Before the lock, so that the file is closed before another process may open it.
-    pub current: Current,
-    /// The same in every environment that is in use one after the other.
-    pub tables: Tables,
-    pub holders_max: u64,
-    pub folder: PathBuf,
-    durability: AtomicU8,
-    /// `None` for a folder of another process.
-    #[expect(dead_code, reason = "held, not used")]
-    reader_table: Option<ReaderTable>,
-    pub lock: Lock,
-}
-
-/// What makes commits durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Durability {
-    /// Each commit syncs.
-    Synced,
-    /// The journal's records: commits do not sync.
-    Logged,
-    /// Nothing any more: there are no commits.
-    Halted,
 }
 
 /// Settings for tests and tools; servers use the defaults.
@@ -137,44 +101,12 @@ impl Store {
     pub fn open_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
         whole_file(folder)?;
         let lock = lock_folder(folder)?;
-        if journal::is_open(folder) {
+        if checkpoint::exists(folder) {
             return Err(Error::Unrecovered {
                 folder: folder.to_path_buf(),
             });
         }
         Store::open_locked(folder, lock, options)
-    }
-
-    /// As [`Store::open`], also when the folder was not closed: then the store stands at its last
-    /// checkpoint, and nothing may be done with it before the recovery is finished.
-    ///
-    /// # Errors
-    /// As [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not belong
-    /// together.
-    pub fn recover(folder: &Path) -> Result<(Store, Option<Recovery>), Error> {
-        whole_file(folder)?;
-        let lock = lock_folder(folder)?;
-        let checkpoint = journal::go_back(folder)?;
-        let (store, pin) = Store::open_pinned(folder, lock, &StoreOptions::default())?;
-        let recovery = checkpoint.map(|checkpoint| Recovery::new(&store, pin, &checkpoint));
-        Ok((store, recovery.transpose()?))
-    }
-
-    /// Refuses a folder that was not closed and whose log ends before a write that the database
-    /// says was acknowledged. To be asked before [`Store::recover`], which forgets the evidence.
-    /// `position_of` reads the position in a record.
-    ///
-    /// # Errors
-    /// [`Error::LostRecords`], [`Error::Locked`], or the log cannot be read.
-    pub fn refuse_lost_records(
-        folder: &Path,
-        position_of: impl Fn(&[u8]) -> Option<u64>,
-    ) -> Result<(), Error> {
-        if !journal::is_open(folder) {
-            return Ok(());
-        }
-        let _lock = lock_folder(folder)?;
-        journal::refuse_lost_records(folder, position_of)
     }
 
     /// Opens a database to read all of it. With `beside` another process may have it open: then
@@ -194,7 +126,7 @@ impl Store {
                 let (holder, opened) = lock::beside(folder, open_beside)?;
                 (Lock::Other(holder), None, opened)
             }
-            Ok(_) if journal::is_open(folder) => {
+            Ok(_) if checkpoint::exists(folder) => {
                 return Err(Error::Unrecovered {
                     folder: folder.to_path_buf(),
                 });
@@ -256,7 +188,7 @@ impl Store {
 
     /// Whether a folder has the log of a database that was not closed, which belongs to no other.
     pub fn has_log(folder: &Path) -> bool {
-        journal::is_open(folder)
+        checkpoint::exists(folder)
     }
 
     /// Whether another process has the database open, which may write to it.
@@ -292,7 +224,7 @@ impl Store {
     }
 
     /// Opens, and pins the state found before anything is committed.
-    fn open_pinned(
+    pub(crate) fn open_pinned(
         folder: &Path,
         lock: Taken,
         options: &StoreOptions,
@@ -429,77 +361,23 @@ impl Store {
         Ok(Some(done))
     }
 
-    /// Closes this handle; the database closes with the last handle and reader.
-    pub fn close(self) {}
-}
-
-impl Shared {
-    pub fn set_durability(&self, durability: Durability) {
-        self.durability.store(durability as u8, Ordering::Release);
-    }
-
-    /// The environment in use.
-    pub fn environment(&self) -> Arc<Environment> {
-        Arc::clone(&self.current.get().environment)
-    }
-
-    /// Begins the write transaction, to be committed as durability is had at present.
-    pub fn begin(&self, in_use: &InUse) -> Result<WriteTransaction, Error> {
-        self.refuse_halted()?;
-        let logged = self.durability.load(Ordering::Acquire) == Durability::Logged as u8;
-        let sync = match logged {
-            true => CommitSync::Later,
-            false => CommitSync::Now,
-        };
-        WriteTransaction::begin_with(&in_use.environment, sync)
-    }
-
-    pub fn refuse_halted(&self) -> Result<(), Error> {
-        if self.durability.load(Ordering::Acquire) == Durability::Halted as u8 {
-            let reason = "an earlier failure, which the log of this program tells".to_owned();
-            return Err(Error::Halted { reason });
-        }
-        Ok(())
-    }
-
-    /// As [`Store::tell_full`].
-    pub fn explain(&self, error: Error) -> Error {
-        Store::tell_full(&self.folder, error)
-    }
-}
-
-impl Store {
     /// Tells a full disk from a broken one, for an error of a database in this folder: LMDB reports
     /// a write that the disk took only in part as EIO, as the last one before it is full.
     pub fn tell_full(folder: &Path, error: Error) -> Error {
-        let Error::Lmdb {
-            code: libc::EIO, ..
-        } = error
-        else {
-            return error;
-        };
-        match probe(folder, PROBE_BYTES) {
-            Err(Error::Full) => Error::Full,
-            _ => error,
-        }
+        room::tell_full(folder, error)
     }
 
     /// Whether the file system of a folder has room for the log that the first write begins.
     pub fn has_room(folder: &Path) -> bool {
-        !matches!(probe(folder, journal::BYTES_MIN), Err(Error::Full))
+        room::has_room(folder, log::BYTES_MIN)
     }
-}
 
-/// Writes and removes a file of so many bytes.
-fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
-    let probe = folder.join(PROBE_FILE);
-    let written = private::write(&probe, vec![1; bytes]);
-    std::fs::remove_file(&probe).unwrap_or_default();
-    written.map_err(Error::system("writing a probe"))
+    /// Closes this handle; the database closes with the last handle and reader.
+    pub fn close(self) {}
 }
 
 /// The database file of a folder, which is there and as long as its pages need.
-fn whole_file(folder: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn whole_file(folder: &Path) -> Result<PathBuf, Error> {
     let file = folder.join(DATABASE_FILE);
     if !file.is_file() {
         return Err(Error::Missing { file });
@@ -529,12 +407,6 @@ fn open_to_read(file: &Path, own: bool) -> Result<(Arc<Environment>, Tables), Er
         }
         opened => Ok((environment, opened?)),
     }
-}
-
-/// Makes the names of new files in a folder durable.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
-    let folder = File::open(folder).map_err(Error::system("opening a folder"))?;
-    folder.sync_all().map_err(Error::system("syncing a folder"))
 }
 
 /// Opens the environment with the largest map that the address space grants.

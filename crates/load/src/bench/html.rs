@@ -35,7 +35,14 @@ struct Plot {
     logarithmic_y: bool,
 }
 
-pub(crate) fn page(report: &Report) -> String {
+impl Report {
+    /// One page that needs no other file, with plots over time.
+    pub fn html(&self) -> String {
+        page(self)
+    }
+}
+
+fn page(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(

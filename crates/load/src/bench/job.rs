@@ -7,7 +7,8 @@ use protocol::ber::{Reader, header_length, integer_length, put_header, put_integ
 use protocol::request::tag;
 
 use super::{AddSource, BenchError, JobKind, Options, Scope, SearchJob};
-use crate::output::{Format, Wanted, encode};
+use crate::output::encode;
+use crate::output::piece::{Format, Stop, Wanted};
 use crate::pattern::{Pattern, Turn};
 use crate::template::Generator;
 
@@ -487,7 +488,7 @@ impl Scratch {
                 encoder.entry(entry)
             });
             encoder.finish();
-            if let Err(crate::output::Stop::Impossible(error)) = made {
+            if let Err(Stop::Impossible(error)) = made {
                 return Err(NotWritten::Failed(BenchError::new(error.to_string())));
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{JobKind, html};
+use super::JobKind;
 
 /// Latencies in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -188,10 +188,5 @@ impl Report {
     /// Everything, for programs.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a report holds nothing that is not JSON")
-    }
-
-    /// One page that needs no other file, with plots over time.
-    pub fn html(&self) -> String {
-        html::page(self)
     }
 }

@@ -3,7 +3,7 @@
 use protocol::ber;
 use protocol::ldif::LdifWriter;
 
-use super::{FilterKind, Format, PIECE_BYTES, Piece, Stop, Wanted};
+use super::piece::{FilterKind, Format, PIECE_BYTES, Piece, Stop, Wanted};
 use crate::template::{Attribute, Entry};
 
 const SEQUENCE: u8 = 0x30;

@@ -2,6 +2,7 @@
 
 use protocol::{DecodeLimits, Message, Request};
 
+use super::piece::PIECE_BYTES;
 use super::*;
 use crate::template::{Defines, Template};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::error::{TemplateError, error};
 use super::lists;
 use super::model::{Child, DEPTH_MAX, Definition, Group, Line, Part, Plan};
-use super::parse::{Source, SourceDefinition, SourceLine, ValueForm, error};
+use super::options::ParseOptions;
+use super::parse::{Source, SourceDefinition, SourceLine, ValueForm};
 use super::tag::{self, Scope};
-use super::{ParseOptions, TemplateError};
 use crate::random::{key_of, mix};
 
 pub(crate) fn plan(source: Source, options: &ParseOptions) -> Result<Plan, TemplateError> {

@@ -1,7 +1,7 @@
 //! The values of one entry: lines and tags become octets.
 
 use super::compile::{ancestor, leading, trailing};
-use super::generate::GenerateError;
+use super::error::GenerateError;
 use super::lists::Names;
 use super::model::{Condition, Definition, Line, Part, Plan};
 use crate::number::{put_formatted, put_number};

@@ -1,8 +1,7 @@
 //! Walking the tree of a template and making its entries.
 
-use std::fmt;
-
 use super::Template;
+use super::error::GenerateError;
 use super::expand::{self, Frame, Item, Values};
 use super::model::Plan;
 use crate::random::{Random, mix};
@@ -274,20 +273,3 @@ impl<'a> Attribute<'a> {
         }
     }
 }
-
-/// An entry that the template describes cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GenerateError {
-    /// Line in the template.
-    pub line: u64,
-    /// The error.
-    pub message: String,
-}
-
-impl fmt::Display for GenerateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "template line {}: {}", self.line, self.message)
-    }
-}
-
-impl std::error::Error for GenerateError {}

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ParseOptions;
+use super::options::ParseOptions;
 
 const SHIPPED: &[(&str, &str)] = &[
     ("cities", include_str!("../../data/cities")),

@@ -10,91 +10,24 @@
 //!   so any range can be made again by any number of threads.
 
 mod compile;
+mod defines;
+mod error;
 mod expand;
 mod generate;
 mod lists;
 mod model;
+mod options;
 mod parse;
 mod tag;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use generate::{Attribute, Entry, GenerateError, Generator};
-
-/// Names given from outside (`--define NumUsers=1000`); they win over the template's own.
-#[derive(Clone, Debug, Default)]
-pub struct Defines {
-    values: BTreeMap<String, String>,
-}
-
-impl Defines {
-    /// No names.
-    pub fn new() -> Defines {
-        Defines::default()
-    }
-
-    /// Gives `name` (case does not matter) the text `value`.
-    pub fn set(&mut self, name: &str, value: &str) {
-        self.values
-            .insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
-    }
-
-    /// Reads one `name=value`.
-    pub fn add(&mut self, text: &str) -> Result<(), String> {
-        match text.split_once('=') {
-            Some((name, value)) if !name.trim().is_empty() => {
-                self.set(name, value);
-                Ok(())
-            }
-            _ => Err(format!("expected name=value, found {text:?}")),
-        }
-    }
-
-    pub(crate) fn value(&self, lower_name: &str) -> Option<&str> {
-        self.values.get(lower_name).map(String::as_str)
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().map(String::as_str)
-    }
-}
-
-/// How a template is read.
-#[derive(Clone, Debug, Default)]
-pub struct ParseOptions {
-    /// Folders in which `<file:…>` and `attr:< file:…` look for relative paths, in this order;
-    /// after them come the lists shipped with Pando.
-    pub folders: Vec<PathBuf>,
-    /// Accept `attr:< file:///…` lines.
-    pub file_urls: bool,
-    /// Number as SLAMD does: the `<sequential>` tags of one attribute share one counter.
-    pub slamd_counters: bool,
-}
-
-/// An error in a template, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TemplateError {
-    /// Line in the template, from 1; 0 when no line is to blame.
-    pub line: u64,
-    /// The error: what was expected and what was found.
-    pub message: String,
-}
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.message),
-            line => write!(f, "line {line}: {}", self.message),
-        }
-    }
-}
-
-impl std::error::Error for TemplateError {}
+pub use defines::Defines;
+pub use error::{GenerateError, TemplateError};
+pub use generate::{Attribute, Entry, Generator};
+pub use options::ParseOptions;
 
 /// A template that has been read and checked. Cloning is cheap.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Defines, TemplateError};
+use super::defines::Defines;
+use super::error::{TemplateError, error};
 
 /// Bytes that names of definitions may add to a line: a definition of twice the one before it, time
 /// and again, would make a line of any length out of a short template.
@@ -50,13 +51,6 @@ pub(crate) enum ValueForm {
     Base64,
     /// `attr:< url`
     Url,
-}
-
-pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
-    TemplateError {
-        line,
-        message: message.into(),
-    }
 }
 
 pub(crate) fn source(text: &str, defines: &Defines) -> Result<Source, TemplateError> {

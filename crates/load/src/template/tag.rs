@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ParseOptions;
 use super::lists::{self, Names};
 use super::model::{Condition, Group, Part};
+use super::options::ParseOptions;
 use crate::number::NumberFormat;
 
 /// Characters one tag may make.

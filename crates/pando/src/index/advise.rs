@@ -3,7 +3,7 @@
 
 use crate::channel::Channel;
 use crate::cli::Report;
-use crate::init::data_folder;
+use crate::node_folder::data_folder;
 use crate::report::{Problem, say};
 use crate::status::figures::{Figures, Shown};
 use directory::estimate_indexes;

@@ -6,7 +6,7 @@ use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::{Problem, note};
 use crate::schema::accept::accept;
-use crate::schema::{Kept, published};
+use crate::schema::kept::{Kept, published};
 use policy::{Secrets, looks_secret};
 use protocol::counted;
 use schema::{Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition};

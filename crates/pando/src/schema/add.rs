@@ -4,10 +4,9 @@
 //! name replaces definitions in it that it changes, and leaves the others.
 
 use super::accept::{Accepted, Taken, accept};
-use super::{Kept, published};
+use super::kept::{Kept, published};
 use crate::channel::Channel;
 use crate::report::{Problem, note, say};
-use protocol::{ChangeOperation, ResultCode};
 use schema::{Definition, MatchingRule, Schema, read_each_definition};
 use std::path::{Path, PathBuf};
 
@@ -268,47 +267,4 @@ fn without_unknown_rules(definition: &Definition) -> Definition {
         }
     }
     definition
-}
-
-impl Kept {
-    /// Adds definitions to those of a file; does nothing if there are none.
-    pub fn add(
-        channel: &mut Channel,
-        name: &str,
-        definitions: &[&Definition],
-    ) -> Result<(), Problem> {
-        if definitions.is_empty() {
-            return Ok(());
-        }
-        let result = Kept::create(channel, name, definitions)?;
-        match result.code {
-            ResultCode::SUCCESS => Ok(()),
-            ResultCode::ENTRY_ALREADY_EXISTS => {
-                let texts = definitions.iter().map(|it| (*it, it.to_string()));
-                let changes: Vec<_> = texts
-                    .map(|(it, text)| (ChangeOperation::Add, it.kind(), text))
-                    .collect();
-                Kept::change(channel, name, &changes)
-            }
-            _ => Err(crate::channel::refused(&result)),
-        }
-    }
-
-    /// Replaces definitions of a file, given with their former texts.
-    fn replace(
-        channel: &mut Channel,
-        name: &str,
-        changed: &[(String, Definition)],
-    ) -> Result<(), Problem> {
-        let mut changes = Vec::new();
-        for (before, definition) in changed {
-            let kind = definition.kind();
-            changes.push((ChangeOperation::Delete, kind, before.clone()));
-            changes.push((ChangeOperation::Add, kind, definition.to_string()));
-        }
-        match changes.is_empty() {
-            true => Ok(()),
-            false => Kept::change(channel, name, &changes),
-        }
-    }
 }

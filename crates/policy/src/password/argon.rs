@@ -4,6 +4,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use subtle::ConstantTimeEq;
 
 use super::base64;
+use super::decimal::decimal;
 use super::excess::{Excess, at_most};
 
 /// 256 MiB in KiB, each hashing thread for itself: four times what RFC 9106 advises where memory is
@@ -80,7 +81,7 @@ impl<'a> Stored<'a> {
         let (mut memory, mut passes, mut lanes) = (None, None, None);
         for parameter in parts.next()?.split(',') {
             let (name, number) = parameter.split_once('=')?;
-            let number = super::decimal(number.as_bytes())?;
+            let number = decimal(number.as_bytes())?;
             match name {
                 "m" => memory = Some(number),
                 "t" => passes = Some(number),

@@ -6,6 +6,7 @@ use md5::Md5;
 use sha2::Digest;
 use subtle::ConstantTimeEq;
 
+use super::decimal::decimal;
 use super::excess::{Excess, at_most};
 
 /// The alphabet of crypt(3), least significant six bits first.
@@ -33,12 +34,12 @@ pub fn check(stored: &[u8]) -> Result<(), Excess> {
             let rounds = rest
                 .strip_prefix("rounds=")
                 .and_then(|it| it.split_once('$'));
-            let rounds = rounds.and_then(|(it, _)| super::decimal(it.as_bytes()));
+            let rounds = rounds.and_then(|(it, _)| decimal(it.as_bytes()));
             let rounds = rounds.unwrap_or(0);
             at_most("rounds of SHA-crypt", SHA_ROUNDS_MAX, rounds.into())
         }
         "2a" | "2b" | "2y" => {
-            let cost = text.get(4..6).and_then(|it| super::decimal(it.as_bytes()));
+            let cost = text.get(4..6).and_then(|it| decimal(it.as_bytes()));
             at_most(
                 "as cost of bcrypt",
                 BCRYPT_COST_MAX,
@@ -94,7 +95,7 @@ fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
         let Some((number, after)) = after.split_once('$') else {
             return false;
         };
-        let Some(number) = super::decimal(number.as_bytes()) else {
+        let Some(number) = decimal(number.as_bytes()) else {
             return false;
         };
         // crypt(3) raises small numbers instead of refusing them.
@@ -166,7 +167,7 @@ fn put(text: &mut String, high: u8, middle: u8, low: u8, count: usize) {
 }
 
 fn verify_bcrypt(text: &str, given: &[u8]) -> bool {
-    let cost = text.get(4..6).and_then(|it| super::decimal(it.as_bytes()));
+    let cost = text.get(4..6).and_then(|it| decimal(it.as_bytes()));
     if cost.is_none() || text.len() != 60 {
         return false;
     }

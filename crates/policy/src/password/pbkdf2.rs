@@ -10,6 +10,7 @@ use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use super::base64;
+use super::decimal::decimal;
 use super::excess::{Excess, ROUNDS_MAX, at_most};
 
 /// Which digest drives the function.
@@ -49,7 +50,7 @@ fn check_rounds(prf: Prf, rounds: u32, key_octets: usize) -> Result<(), Excess> 
 /// no time.
 pub fn check(prf: Prf, encoded: &[u8]) -> Result<(), Excess> {
     let mut parts = encoded.splitn(3, |it| *it == b'$');
-    let rounds = parts.next().and_then(super::decimal);
+    let rounds = parts.next().and_then(decimal);
     match rounds.zip(parts.nth(1)) {
         // Four characters are three octets.
         Some((rounds, key)) => check_rounds(prf, rounds, key.len() / 4 * 3),
@@ -76,7 +77,7 @@ pub fn verify(prf: Prf, encoded: &[u8], given: &[u8]) -> bool {
     let (Some(rounds), Some(salt), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
         return false;
     };
-    let Some(rounds) = super::decimal(rounds) else {
+    let Some(rounds) = decimal(rounds) else {
         return false;
     };
     let (mut salt_buffer, mut key_buffer) = ([0; SALT_MAX], [0; KEY_MAX]);

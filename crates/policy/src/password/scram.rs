@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use super::base64;
+use super::decimal::decimal;
 use super::excess::{Excess, ROUNDS_MAX, at_most};
 use super::pbkdf2::{self, Prf};
 
@@ -81,7 +82,7 @@ impl ScramKeys {
         let (work, keys) = encoded.split_once('$')?;
         let (iterations, salt) = work.split_once(':')?;
         let (stored, server) = keys.split_once(':')?;
-        let iterations = super::decimal(iterations.as_bytes())?;
+        let iterations = decimal(iterations.as_bytes())?;
         let (mut salt_buffer, mut stored_buffer, mut server_buffer) =
             ([0; SALT_MAX], [0; KEY_MAX], [0; KEY_MAX]);
         let salt = base64::decode(salt.as_bytes(), &mut salt_buffer)?;

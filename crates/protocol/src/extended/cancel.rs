@@ -3,7 +3,7 @@
 use crate::DecodeError;
 use crate::ber::{INTEGER, SEQUENCE, put_integer, put_nested};
 use crate::control::sequence_of;
-use crate::message::{MessageId, message_id};
+use crate::message_id::{MessageId, message_id};
 
 /// `cancelRequestValue` (RFC 3909 §2.1). The response has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

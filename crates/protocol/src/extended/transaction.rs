@@ -6,7 +6,7 @@ use crate::ber::{
     put_octets,
 };
 use crate::control::{Control, OwnedControl, control_sequence, put_control_list, sequence_of};
-use crate::message::{MessageId, message_id};
+use crate::message_id::{MessageId, message_id};
 
 /// `txnEndReq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

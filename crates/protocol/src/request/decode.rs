@@ -11,7 +11,7 @@ use crate::ber::{
 };
 use crate::error::{Component, DecodeError};
 use crate::filter::Filter;
-use crate::message::MessageId;
+use crate::message_id::MessageId;
 
 /// The most attribute descriptions one search may select. Each is looked up in the schema before
 /// others have their turn: some hundred nanoseconds, a millisecond for all.

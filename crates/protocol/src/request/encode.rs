@@ -7,7 +7,7 @@ use crate::ber::{
     put_octets,
 };
 use crate::control::{OwnedControl, put_controls};
-use crate::message::MessageId;
+use crate::message_id::MessageId;
 
 /// Appends one request message.
 pub fn write_request(

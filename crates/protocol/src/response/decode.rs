@@ -4,7 +4,8 @@ use super::{LdapResult, tag};
 use crate::ber::{ENUMERATED, INTEGER, OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
 use crate::control::{self, Control};
 use crate::error::{Component, DecodeError};
-use crate::message::{self, DecodeLimits, MessageId};
+use crate::message::{self, DecodeLimits};
+use crate::message_id::{MessageId, message_id};
 use crate::result_code::ResultCode;
 
 /// One response with its envelope.
@@ -200,7 +201,7 @@ pub(crate) fn result_code(parts: &mut Reader<'_>) -> Result<ResultCode, DecodeEr
 #[inline]
 pub fn peek_response(bytes: &[u8]) -> Option<(MessageId, u8, Option<u8>)> {
     let mut body = Reader::new(bytes).nested(SEQUENCE).ok()?;
-    let id = message::message_id(&mut body, INTEGER).ok()?;
+    let id = message_id(&mut body, INTEGER).ok()?;
     let (tag, content) = body.element().ok()?;
     let code = match tag {
         tag::SEARCH_ENTRY | tag::SEARCH_REFERENCE | tag::INTERMEDIATE => None,

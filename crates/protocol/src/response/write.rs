@@ -7,7 +7,7 @@ use crate::ber::{
     put_integer, put_nested, put_octets, write_length,
 };
 use crate::control::{OwnedControl, put_controls};
-use crate::message::MessageId;
+use crate::message_id::MessageId;
 use crate::oid;
 
 /// Identifier octet of `referral [3]`.

@@ -1,8 +1,11 @@
 //! Numbers are given in order, for ever, and the same way everywhere.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::definition::DefinitionKind;
 use crate::definition_parse::parse_definition;
+use crate::schema::Schema;
 
 fn numbered(schema: Schema, texts: &[&str]) -> (Schema, Vec<DictionaryRow>) {
     let mut all = Vec::new();

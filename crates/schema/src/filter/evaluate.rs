@@ -7,10 +7,11 @@ use super::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
 };
 use crate::AttributeNumber;
+use crate::id::TypeId;
 use crate::matching::{Family, MatchingRule, Position, RuleKind, certificate_parts};
 use crate::name;
 use crate::phonetic::phonetic_key;
-use crate::schema::{Schema, TypeId};
+use crate::schema::Schema;
 use crate::syntaxes::time;
 
 impl Filter {

@@ -6,8 +6,7 @@
 use protocol::ber::{NULL, Reader, SEQUENCE};
 
 use super::certificate::oid_text;
-use super::normalise::invalid;
-use crate::error::InvalidValue;
+use crate::error::{InvalidValue, invalid};
 use crate::gser::Gser;
 
 /// Marks the normal form of a value that could be read, and of one that could not.

@@ -1,16 +1,18 @@
-//! Normal forms of certificates and revocation lists (RFC 4523 §2): what names one among all.
+//! Identities of certificates and revocation lists (RFC 4523 §2), which tell one from all others.
 //!
 //! A certificate is its serial number and issuer; a revocation list its issuer and time. Both are
 //! read from the value's DER; the assertion gives them as text. A value that cannot be read, or
 //! whose issuer the schema cannot name, is its own octets, and then matches only the whole value.
+//! The issuer's name is text here: `normalise.rs` brings it to its normal form.
+
+use std::borrow::Cow;
 
 use protocol::ber::{INTEGER, Reader, SEQUENCE, SET};
 
-use super::normalise::{self, invalid};
-use super::{Family, name_bytes};
-use crate::error::InvalidValue;
+use super::integer;
+use super::rule::Family;
+use crate::error::{InvalidValue, invalid};
 use crate::gser::Gser;
-use crate::schema::Schema;
 use crate::syntaxes::time;
 
 /// Marks the normal form of a value that is compared by its parts, and of one that is not.
@@ -22,76 +24,117 @@ pub(super) const GENERALIZED_TIME: u8 = 0x18;
 /// `[0] EXPLICIT`, before the version of a certificate.
 pub(super) const VERSION: u8 = 0xa0;
 
-/// Appends the normal form of a stored value.
-pub(super) fn value(schema: &Schema, family: Family, der: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    let read = match family {
-        Family::CertificateList => put_list(schema, der, out),
-        _ => put_certificate(schema, der, out),
-    };
-    if read.is_none() {
-        out.truncate(start);
-        out.push(WHOLE);
-        out.extend_from_slice(der);
+/// The identity of a certificate or revocation list.
+pub(super) struct Identity<'v> {
+    key: Key<'v>,
+    /// The issuer's name as text.
+    pub issuer: Cow<'v, str>,
+}
+
+/// The part of an identity that tells the certificates or the revocation lists of one issuer apart.
+enum Key<'v> {
+    /// The serial number of a certificate, in decimal digits.
+    Serial(Cow<'v, str>),
+    /// The time of a revocation list: the tag of its form and its content.
+    Time(u8, Cow<'v, [u8]>),
+}
+
+impl Identity<'_> {
+    /// Appends the normal form, with the normal form of the issuer's name. `None` when the serial
+    /// number or the time is none; `out` may have grown then.
+    pub fn put(&self, issuer: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        out.push(PARTS);
+        let start = out.len();
+        match &self.key {
+            Key::Serial(serial) => integer::put(serial.as_bytes(), out).ok()?,
+            Key::Time(UTC_TIME, time) => time::put_utc_time(time, out).ok()?,
+            Key::Time(GENERALIZED_TIME, time) => time::put_generalized_time(time, out).ok()?,
+            Key::Time(..) => return None,
+        }
+        // The length says where the name begins.
+        let length = u16::try_from(out.len() - start).ok()?;
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(issuer);
+        Some(())
     }
 }
 
-/// Appends the normal form of an asserted value: a whole value, or its parts as text.
-pub(super) fn assertion(
-    schema: &Schema,
-    family: Family,
-    given: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), InvalidValue> {
+/// Appends the normal form of a value that is compared as a whole.
+pub(super) fn put_whole(value: &[u8], out: &mut Vec<u8>) {
+    out.push(WHOLE);
+    out.extend_from_slice(value);
+}
+
+/// The identity of a stored value; `None` when it cannot be read.
+pub(super) fn stored(family: Family, der: &[u8]) -> Option<Identity<'_>> {
+    match family {
+        Family::CertificateList => stored_list(der),
+        _ => stored_certificate(der),
+    }
+}
+
+/// The text of an assertion; `None` when the assertion is a whole value.
+pub(super) fn text_of_assertion(given: &[u8]) -> Option<&str> {
     // DER begins with the tag of a SEQUENCE, which is a digit in ASCII; a length follows it that
     // spans the rest.
     let mut whole = Reader::new(given);
     let is_whole = whole.expect(SEQUENCE).is_ok() && whole.is_empty();
-    let text = std::str::from_utf8(given).ok().filter(|_| !is_whole);
-    let Some(text) = text else {
-        value(schema, family, given, out);
-        return Ok(());
-    };
-    let read = match family {
-        Family::CertificateList => list_parts(schema, text, out),
-        _ => certificate_parts(schema, text, out),
-    };
-    read.ok_or_else(|| {
-        invalid("Certificate")(match family {
-            Family::CertificateList => {
-                "expected { issuer rdnSequence:\"…\", thisUpdate utcTime:\"…\" } or a whole value"
-            }
-            _ => "expected { serialNumber …, issuer rdnSequence:\"…\" } or a whole value",
-        })
+    std::str::from_utf8(given).ok().filter(|_| !is_whole)
+}
+
+/// The identity that the text of an assertion gives; `None` when it gives none.
+pub(super) fn asserted(family: Family, text: &str) -> Option<Identity<'_>> {
+    match family {
+        Family::CertificateList => asserted_list(text),
+        _ => asserted_certificate(text),
+    }
+}
+
+/// The error of an assertion that gives neither an identity nor a whole value.
+pub(super) fn not_an_assertion(family: Family) -> InvalidValue {
+    invalid("Certificate")(match family {
+        Family::CertificateList => {
+            "expected { issuer rdnSequence:\"…\", thisUpdate utcTime:\"…\" } or a whole value"
+        }
+        _ => "expected { serialNumber …, issuer rdnSequence:\"…\" } or a whole value",
     })
 }
 
-fn put_certificate(schema: &Schema, der: &[u8], out: &mut Vec<u8>) -> Option<()> {
+fn stored_certificate(der: &[u8]) -> Option<Identity<'_>> {
     let mut signed = Reader::new(der).nested(SEQUENCE).ok()?;
     let mut certificate = signed.nested(SEQUENCE).ok()?;
     certificate.optional(VERSION).ok()?;
     let serial = decimal(certificate.expect(INTEGER).ok()?)?;
     certificate.expect(SEQUENCE).ok()?;
     let issuer = name_text(certificate.expect(SEQUENCE).ok()?)?;
-    put_certificate_parts(schema, &serial, &issuer, out)
+    Some(Identity {
+        key: Key::Serial(serial.into()),
+        issuer: issuer.into(),
+    })
 }
 
-fn put_list(schema: &Schema, der: &[u8], out: &mut Vec<u8>) -> Option<()> {
+fn stored_list(der: &[u8]) -> Option<Identity<'_>> {
     let mut signed = Reader::new(der).nested(SEQUENCE).ok()?;
     let mut list = signed.nested(SEQUENCE).ok()?;
     list.optional(INTEGER).ok()?;
     list.expect(SEQUENCE).ok()?;
     let issuer = name_text(list.expect(SEQUENCE).ok()?)?;
     let (tag, time) = list.element().ok()?;
-    put_list_parts(schema, &issuer, tag, time, out)
+    Some(Identity {
+        key: Key::Time(tag, time.into()),
+        issuer: issuer.into(),
+    })
 }
 
 /// RFC 4523 §3.1 `CertificateExactAssertion`, and the form `serial$issuer` that came before it.
-fn certificate_parts(schema: &Schema, text: &str, out: &mut Vec<u8>) -> Option<()> {
+fn asserted_certificate(text: &str) -> Option<Identity<'_>> {
     if let Some((serial, issuer)) = text.split_once('$')
         && !text.trim_start().starts_with('{')
     {
-        return put_certificate_parts(schema, serial.trim(), issuer, out);
+        return Some(Identity {
+            key: Key::Serial(serial.trim().into()),
+            issuer: issuer.into(),
+        });
     }
     let (mut serial, mut issuer) = (None, None);
     let mut gser = Gser::new(text);
@@ -106,11 +149,14 @@ fn certificate_parts(schema: &Schema, text: &str, out: &mut Vec<u8>) -> Option<(
     if !gser.is_at_end() {
         return None;
     }
-    put_certificate_parts(schema, serial?, &issuer?, out)
+    Some(Identity {
+        key: Key::Serial(serial?.into()),
+        issuer: issuer?.into(),
+    })
 }
 
 /// RFC 4523 §3.4 `CertificateListExactAssertion`, without a distribution point.
-fn list_parts(schema: &Schema, text: &str, out: &mut Vec<u8>) -> Option<()> {
+fn asserted_list(text: &str) -> Option<Identity<'_>> {
     let (mut issuer, mut update) = (None, None);
     let mut gser = Gser::new(text);
     gser.list(&mut |gser| {
@@ -135,49 +181,16 @@ fn list_parts(schema: &Schema, text: &str, out: &mut Vec<u8>) -> Option<()> {
     if !gser.is_at_end() {
         return None;
     }
-    put_list_parts(schema, &issuer?, tag, time.as_bytes(), out)
+    Some(Identity {
+        key: Key::Time(tag, time.into_owned().into_bytes().into()),
+        issuer: issuer?.into(),
+    })
 }
 
 pub(super) fn rdn_sequence(gser: &mut Gser<'_>) -> Option<String> {
     (gser.word()? == "rdnSequence" && gser.take(":"))
         .then(|| gser.text())?
         .map(|it| it.into_owned())
-}
-
-fn put_certificate_parts(
-    schema: &Schema,
-    serial: &str,
-    issuer: &str,
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    out.push(PARTS);
-    let start = out.len();
-    normalise::value(schema, Family::Integer, serial.as_bytes(), out).ok()?;
-    // The length says where the name begins.
-    let length = u16::try_from(out.len() - start).ok()?;
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&name_bytes(schema, issuer)?);
-    Some(())
-}
-
-fn put_list_parts(
-    schema: &Schema,
-    issuer: &str,
-    tag: u8,
-    time: &[u8],
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    out.push(PARTS);
-    let start = out.len();
-    match tag {
-        UTC_TIME => time::put_utc_time(time, out).ok()?,
-        GENERALIZED_TIME => time::put_generalized_time(time, out).ok()?,
-        _ => return None,
-    }
-    let length = u16::try_from(out.len() - start).ok()?;
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&name_bytes(schema, issuer)?);
-    Some(())
 }
 
 /// The content of a non-negative INTEGER in decimal digits.
@@ -274,6 +287,7 @@ pub(super) fn oid_text(content: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::matching::MatchingRule;
+    use crate::schema::Schema;
 
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();

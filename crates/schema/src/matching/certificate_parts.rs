@@ -6,15 +6,18 @@
 //! are named relative to the issuer are not known: a filter with them is undefined.
 
 mod general_name;
+#[cfg(test)]
+mod tests;
 
 use protocol::ber::{BOOLEAN, INTEGER, OCTET_STRING, Reader, SEQUENCE};
 
+use self::general_name::GeneralName;
 use super::certificate::{
     GENERALIZED_TIME, UTC_TIME, VERSION, decimal, name_text, oid_text, rdn_sequence,
 };
-use super::normalise::{self, invalid};
-use super::{Family, name_bytes};
-use crate::error::InvalidValue;
+use super::integer;
+use super::rule::Family;
+use crate::error::{InvalidValue, invalid};
 use crate::gser::Gser;
 use crate::schema::Schema;
 use crate::syntaxes::time;
@@ -241,9 +244,9 @@ fn put(out: &mut Vec<u8>, part: Part, content: &[u8]) -> Option<()> {
     Some(())
 }
 
-fn put_number(schema: &Schema, part: Part, digits: &str, out: &mut Vec<u8>) -> Option<()> {
+fn put_number(part: Part, digits: &str, out: &mut Vec<u8>) -> Option<()> {
     let mut normal = Vec::new();
-    normalise::value(schema, Family::Integer, digits.as_bytes(), &mut normal).ok()?;
+    integer::put(digits.as_bytes(), &mut normal).ok()?;
     put(out, part, &normal)
 }
 
@@ -255,6 +258,29 @@ fn put_time(part: Part, tag: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()
         _ => return None,
     }
     put(out, part, &normal)
+}
+
+/// The normal form of a name given as text; `None` when the schema cannot name it.
+fn name_bytes(schema: &Schema, text: &str) -> Option<Vec<u8>> {
+    Some(schema.resolve_name(text).ok()?.bytes().to_vec())
+}
+
+fn stored_general_name(schema: &Schema, tag: u8, content: &[u8]) -> Option<Vec<u8>> {
+    normal_general_name(schema, general_name::stored(tag, content)?)
+}
+
+fn asserted_general_name(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
+    normal_general_name(schema, general_name::asserted(gser)?)
+}
+
+/// The normal form of a general name; `None` when the schema cannot name it.
+fn normal_general_name(schema: &Schema, name: GeneralName) -> Option<Vec<u8>> {
+    match name {
+        GeneralName::Directory(text) => {
+            Some(general_name::of_directory(&name_bytes(schema, &text)?))
+        }
+        GeneralName::Other(normal) => Some(normal),
+    }
 }
 
 /// A stored name that the schema cannot name is left out.
@@ -269,12 +295,7 @@ fn put_certificate(schema: &Schema, der: &[u8], out: &mut Vec<u8>) -> Option<()>
     let mut signed = Reader::new(der).nested(SEQUENCE).ok()?;
     let mut it = signed.nested(SEQUENCE).ok()?;
     it.optional(VERSION).ok()?;
-    put_number(
-        schema,
-        Part::Serial,
-        &decimal(it.expect(INTEGER).ok()?)?,
-        out,
-    )?;
+    put_number(Part::Serial, &decimal(it.expect(INTEGER).ok()?)?, out)?;
     it.expect(SEQUENCE).ok()?;
     put_stored_name(schema, Part::Issuer, it.expect(SEQUENCE).ok()?, out)?;
     let mut validity = it.nested(SEQUENCE).ok()?;
@@ -359,7 +380,7 @@ fn put_extension(schema: &Schema, which: u8, content: &[u8], out: &mut Vec<u8>) 
                     Part::AltName,
                     general_name::FORMS.get(form)?.as_bytes(),
                 )?;
-                if let Some(name) = general_name::stored(schema, tag, content) {
+                if let Some(name) = stored_general_name(schema, tag, content) {
                     put(out, Part::AltNameValue, &name)?;
                 }
                 if form == 0 {
@@ -383,7 +404,7 @@ fn put_extension(schema: &Schema, which: u8, content: &[u8], out: &mut Vec<u8>) 
         }
         LIST_NUMBER => {
             let number = decimal(reader.expect(INTEGER).ok()?)?;
-            put_number(schema, Part::ListNumber, &number, out)
+            put_number(Part::ListNumber, &number, out)
         }
         _ => put_further_extension(schema, which, reader, out),
     }
@@ -428,7 +449,7 @@ fn put_subtrees(
 ) -> Option<()> {
     while !subtrees.is_empty() {
         let (tag, content) = subtrees.nested(SEQUENCE).ok()?.element().ok()?;
-        if let Some(base) = general_name::stored(schema, tag, content) {
+        if let Some(base) = stored_general_name(schema, tag, content) {
             put(out, part, &base)?;
         }
     }
@@ -447,7 +468,7 @@ fn put_distribution_point(schema: &Schema, mut point: Reader<'_>, out: &mut Vec<
                 };
                 while !names.is_empty() {
                     let (tag, content) = names.element().ok()?;
-                    if let Some(name) = general_name::stored(schema, tag, content) {
+                    if let Some(name) = stored_general_name(schema, tag, content) {
                         put(out, Part::DistributionPoint, &name)?;
                     }
                 }
@@ -470,7 +491,7 @@ fn two_octets(bits: &[u8]) -> [u8; 2] {
 /// One part of a CertificateAssertion (RFC 4523, Appendix A).
 fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
-        "serialNumber" => put_number(schema, Part::Serial, gser.word()?, out),
+        "serialNumber" => put_number(Part::Serial, gser.word()?, out),
         "issuer" => put_name(schema, Part::Issuer, gser, out),
         "subject" => put_name(schema, Part::Subject, gser, out),
         "subjectKeyIdentifier" => put(out, Part::SubjectKey, &gser.octets()?),
@@ -515,7 +536,7 @@ fn subtree(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
     let mut base = None;
     gser.list(&mut |gser| {
         match gser.word()? {
-            "base" => base = Some(general_name::asserted(schema, gser)?),
+            "base" => base = Some(asserted_general_name(schema, gser)?),
             "minimum" if gser.word()? == "0" => {}
             _ => return None,
         }
@@ -528,8 +549,8 @@ fn subtree(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
 fn list_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
         "issuer" => put_name(schema, Part::Issuer, gser, out),
-        "minCRLNumber" => put_number(schema, Part::ListNumberMin, gser.word()?, out),
-        "maxCRLNumber" => put_number(schema, Part::ListNumberMax, gser.word()?, out),
+        "minCRLNumber" => put_number(Part::ListNumberMin, gser.word()?, out),
+        "maxCRLNumber" => put_number(Part::ListNumberMax, gser.word()?, out),
         "dateAndTime" => moment(gser, out),
         "authorityKeyIdentifier" => authority_key(gser, out),
         "reasonFlags" => put(out, Part::Reasons, &bit_list(gser, &REASONS)?),
@@ -537,7 +558,7 @@ fn list_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<
             let full = gser.word()? == "fullName" && gser.take(":");
             full.then(|| {
                 gser.list(&mut |gser| {
-                    let name = general_name::asserted(schema, gser)?;
+                    let name = asserted_general_name(schema, gser)?;
                     put(out, Part::DistributionPoint, &name)
                 })
             })?
@@ -594,6 +615,3 @@ fn bit_list(gser: &mut Gser<'_>, names: &[&str]) -> Option<[u8; 2]> {
     })?;
     Some(usage)
 }
-
-#[cfg(test)]
-mod tests;

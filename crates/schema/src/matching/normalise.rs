@@ -1,9 +1,10 @@
 //! Normal forms, by rule family.
 
-use super::{Family, Position, algorithm, certificate, certificate_parts};
-use crate::error::InvalidValue;
-use crate::name;
-use crate::ordering;
+use super::certificate::Identity;
+use super::rule::{Family, MatchingRule, Position};
+use super::{algorithm, certificate, certificate_parts, integer};
+use crate::error::{InvalidValue, invalid};
+use crate::name::resolve::put_name;
 use crate::prepare::{self, Case};
 use crate::schema::Schema;
 use crate::syntaxes::{identifier, number, text, time};
@@ -11,9 +12,66 @@ use crate::syntaxes::{identifier, number, text, time};
 /// How deep names may hold values that are names again.
 pub(crate) const NESTED_NAMES_MAX: u8 = 4;
 
+impl MatchingRule {
+    /// Appends the normal form of a value that an entry holds.
+    ///
+    /// # Errors
+    /// The value is not of the syntax the rule works on. `out` is then as it was.
+    pub fn normalise(
+        &self,
+        schema: &Schema,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), InvalidValue> {
+        self::value(schema, self.family, value, out)
+    }
+
+    /// Appends the normal form of the value a filter or a compare request asserts. It differs from
+    /// [`MatchingRule::normalise`] for rules that look at a part of the stored value.
+    ///
+    /// # Errors
+    /// The value is not of the rule's assertion syntax. `out` is then as it was.
+    pub fn normalise_assertion(
+        &self,
+        schema: &Schema,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), InvalidValue> {
+        if self.family == Family::Octets && self.syntax_oid != self.applies[0] {
+            check_whole(value)?;
+        }
+        assertion(schema, self.family, value, out)
+    }
+
+    /// Appends the form of a stored value in which this substring rule looks for pieces.
+    ///
+    /// # Errors
+    /// The value is not of the syntax the rule works on. `out` is then as it was.
+    pub fn normalise_for_pieces(
+        &self,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), InvalidValue> {
+        for_pieces(self.family, value, out)
+    }
+
+    /// Appends the normal form of one piece of a substring assertion.
+    ///
+    /// # Errors
+    /// The piece cannot be part of a value. `out` is then as it was.
+    pub fn normalise_piece(
+        &self,
+        piece: &[u8],
+        position: Position,
+        out: &mut Vec<u8>,
+    ) -> Result<(), InvalidValue> {
+        self::piece(self.family, piece, position, out)
+    }
+}
+
 /// Appends the normal form of a stored value.
 #[inline]
-pub(super) fn value(
+fn value(
     schema: &Schema,
     family: Family,
     value: &[u8],
@@ -22,7 +80,8 @@ pub(super) fn value(
     value_in_name(schema, family, value, NESTED_NAMES_MAX, out)
 }
 
-/// The same for a value inside a name that may hold `depth_max` more names in each other.
+/// Appends the normal form of a stored value inside a name, which may hold `depth_max` more names
+/// in each other.
 #[inline]
 pub(crate) fn value_in_name(
     schema: &Schema,
@@ -83,7 +142,7 @@ fn any_value(
             Ok(())
         }
         Family::Boolean => verbatim(value, number::boolean, "Boolean", out),
-        Family::Integer => integer(value, out),
+        Family::Integer => integer::put(value, out),
         Family::BitString => verbatim(value, number::bit_string, "Bit String", out),
         Family::Octets => {
             out.extend_from_slice(value);
@@ -102,14 +161,14 @@ fn any_value(
         }
         Family::UtcTime => time::put_utc_time(value, out).map_err(invalid("UTC Time")),
         Family::Uuid => uuid(value, out),
-        Family::IntegerFirstComponent => integer(first_component(value)?, out),
+        Family::IntegerFirstComponent => integer::put(first_component(value)?, out),
         Family::ObjectIdentifierFirstComponent => {
             object_identifier(schema, first_component(value)?, Unknown::LowerCase, out)
         }
         Family::TextFirstComponent => directory_string(first_component(value)?, Case::Ignore, out),
         Family::BitAnd | Family::BitOr => bits(value, out),
         Family::Certificate | Family::CertificateList => {
-            certificate::value(schema, family, value, out);
+            put_identity(schema, certificate::stored(family, value), value, out);
             Ok(())
         }
         Family::CertificateParts | Family::CertificateListParts => {
@@ -124,7 +183,7 @@ fn any_value(
 }
 
 /// Appends the normal form of an asserted value.
-pub(super) fn assertion(
+fn assertion(
     schema: &Schema,
     family: Family,
     given: &[u8],
@@ -132,13 +191,13 @@ pub(super) fn assertion(
 ) -> Result<(), InvalidValue> {
     let start = out.len();
     let done = match family {
-        Family::IntegerFirstComponent => integer(given, out),
+        Family::IntegerFirstComponent => integer::put(given, out),
         Family::ObjectIdentifier | Family::ObjectIdentifierFirstComponent => {
             object_identifier(schema, given, Unknown::Refuse, out)
         }
         Family::TextFirstComponent => directory_string(given, Case::Ignore, out),
         Family::Certificate | Family::CertificateList => {
-            certificate::assertion(schema, family, given, out)
+            asserted_identity(schema, family, given, out)
         }
         Family::CertificateParts | Family::CertificateListParts => {
             certificate_parts::assertion(schema, family, given, out)
@@ -161,7 +220,7 @@ pub(super) fn assertion(
 
 /// Other rules of RFC 4523 compare whole values, octet by octet. An assertion about
 /// parts, `{ serialNumber 1, … }`, is refused, so that a filter with it is undefined, not false.
-pub(super) fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
+fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
     match given.trim_ascii_start() {
         [b'{', ..] => Err(invalid("Certificate")(
             "expected a whole value, not its parts",
@@ -171,11 +230,7 @@ pub(super) fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
 }
 
 /// Appends the form of a stored value in which pieces are looked for.
-pub(super) fn for_pieces(
-    family: Family,
-    value: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), InvalidValue> {
+fn for_pieces(family: Family, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let start = out.len();
     let done = match family {
         Family::CaseIgnore => prepare::for_pieces(value, Case::Ignore, out).map_err(STRING),
@@ -206,7 +261,7 @@ pub(super) fn for_pieces(
 }
 
 /// Appends the normal form of one piece.
-pub(super) fn piece(
+fn piece(
     family: Family,
     piece: &[u8],
     position: Position,
@@ -235,10 +290,6 @@ const STRING: fn(&'static str) -> InvalidValue = |reason| InvalidValue::Syntax {
     syntax: "Directory String",
     reason,
 };
-
-pub(super) fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
-    move |reason| InvalidValue::Syntax { syntax, reason }
-}
 
 fn directory_string(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.is_empty() {
@@ -297,12 +348,6 @@ fn verbatim(
     Ok(())
 }
 
-fn integer(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    number::integer(value).map_err(invalid("INTEGER"))?;
-    ordering::put_integer(value, out);
-    Ok(())
-}
-
 /// Bits as a 128-bit number in two's complement; larger integers have no bits to ask for.
 fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     number::integer(value).map_err(invalid("INTEGER"))?;
@@ -316,11 +361,11 @@ fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// What to do with a descriptor the schema does not have.
+/// The treatment of a descriptor that the schema does not have.
 enum Unknown {
     /// A stored value: it equals itself in any case.
     LowerCase,
-    /// An assertion: nobody knows what it means (RFC 4517 §4.2.26).
+    /// An assertion: the descriptor has no meaning (RFC 4517 §4.2.26).
     Refuse,
 }
 
@@ -361,7 +406,7 @@ fn distinguished_name(
     let depth_max = depth_max
         .checked_sub(1)
         .ok_or(wrong("names are nested too deep"))?;
-    name::put_name(schema, text, depth_max, out, &mut |_| ())
+    put_name(schema, text, depth_max, out, &mut |_| ())
         .map_err(|_| wrong("expected a distinguished name of known attribute types"))
 }
 
@@ -379,6 +424,41 @@ fn name_and_uid(
         out.extend_from_slice(bits);
     }
     Ok(())
+}
+
+/// Appends the normal form of a certificate or revocation list: its identity with the issuer's
+/// name in normal form, or all octets of `value` when it has no identity that can be compared.
+fn put_identity(schema: &Schema, identity: Option<Identity<'_>>, value: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    if identity
+        .and_then(|it| put_parts(schema, &it, out))
+        .is_none()
+    {
+        out.truncate(start);
+        certificate::put_whole(value, out);
+    }
+}
+
+/// Appends the normal form of an asserted certificate or revocation list, which may be given by its
+/// identity alone.
+fn asserted_identity(
+    schema: &Schema,
+    family: Family,
+    given: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    let Some(text) = certificate::text_of_assertion(given) else {
+        put_identity(schema, certificate::stored(family, given), given, out);
+        return Ok(());
+    };
+    let identity = certificate::asserted(family, text);
+    let done = identity.and_then(|it| put_parts(schema, &it, out));
+    done.ok_or_else(|| certificate::not_an_assertion(family))
+}
+
+fn put_parts(schema: &Schema, identity: &Identity<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let issuer = schema.resolve_name(&identity.issuer).ok()?;
+    identity.put(issuer.bytes(), out)
 }
 
 fn uuid(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

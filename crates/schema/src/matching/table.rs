@@ -1,7 +1,7 @@
 //! The table of matching rules: RFC 4517 §4.2, RFC 4530, RFC 4523, and those other servers added.
 
-use super::RuleKind::{Equality, ExtensibleOnly, Ordering, Substrings};
-use super::{Family, MatchingRule, RuleKind};
+use super::rule::RuleKind::{Equality, ExtensibleOnly, Ordering, Substrings};
+use super::rule::{Family, MatchingRule, RuleKind};
 use crate::syntax::*;
 
 /// Syntaxes whose values are text.
@@ -484,6 +484,15 @@ pub static MATCHING_RULES: &[MatchingRule] = &[
         Family::PartialTime,
     ),
 ];
+
+impl MatchingRule {
+    /// Finds a matching rule by its name in any case, or by its OID.
+    pub fn by_name(name_or_oid: &str) -> Option<&'static MatchingRule> {
+        MATCHING_RULES
+            .iter()
+            .find(|rule| rule.oid == name_or_oid || rule.name.eq_ignore_ascii_case(name_or_oid))
+    }
+}
 
 const CSN: &[&str] = &["1.3.6.1.4.1.4203.666.11.2.1"];
 const CSN_SID: &[&str] = &["1.3.6.1.4.1.4203.666.11.2.4"];

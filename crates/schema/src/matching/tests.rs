@@ -4,7 +4,10 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
+use super::normalise::NESTED_NAMES_MAX;
 use super::*;
+use crate::schema::Schema;
+use crate::syntax::Syntax;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::standard);
 

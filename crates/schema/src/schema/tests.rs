@@ -2,8 +2,11 @@
 
 use std::time::Instant;
 
+use super::standard::STANDARD_FILES;
 use super::*;
 use crate::definition_parse::parse_definition;
+use crate::error::SchemaError;
+use crate::schema_file::read_schema_file;
 use crate::syntax::SYNTAXES;
 
 fn attribute_type(text: &str) -> Definition {

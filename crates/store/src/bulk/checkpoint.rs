@@ -8,19 +8,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::collect::{ByteKeys, Group};
+use super::flush::Flusher;
+use super::links::Links;
+use super::loader::{BulkLoader, RUNS_FOLDER, group_slot};
 use super::runs::Runs;
-use super::{BulkLoader, group_slot, write};
-use crate::bulk::collect::{ByteKeys, Group};
-use crate::bulk::flush::Flusher;
+use super::spill::spill;
+use crate::data_folder::{DATABASE_FILE, sync_folder};
 use crate::error::Error;
 use crate::fields::{FieldReader, Fields};
 use crate::id::EntryId;
 use crate::index_set::IndexKind;
-use crate::journal::{meta_of, put_meta_back};
+use crate::journal::checkpoint::{meta_of, put_meta_back};
 use crate::lmdb::ReadTransaction;
 use crate::page_layout::META_BYTES;
 use crate::state::State;
-use crate::store::{DATABASE_FILE, Store, StoreOptions, sync_folder};
+use crate::store::{Store, StoreOptions};
 
 impl BulkLoader {
     /// Makes everything appended so far outlive the process, and says how to find it again. It
@@ -30,7 +33,7 @@ impl BulkLoader {
     /// [`Error::Full`] or what the system says.
     pub fn checkpoint(&mut self) -> Result<Vec<u8>, Error> {
         self.commit()?;
-        write::spill(self)?;
+        spill(self)?;
         let mut fields = Fields::default();
         fields.string(&self.state.encode());
         fields.number(self.last.0);
@@ -98,11 +101,11 @@ impl BulkLoader {
             ordered,
             groups: slots,
             // Links come when all entries are there, after the last checkpoint.
-            links: super::links::Links::default(),
+            links: Links::default(),
             state,
             last,
             memory: usize::MAX,
-            temporary: folder.join(super::RUNS_FOLDER),
+            temporary: folder.join(RUNS_FOLDER),
             spilled: true,
             flusher: Some(Flusher::new(&folder.join(DATABASE_FILE))?),
             stop: Arc::default(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::BulkLoader;
 use super::collect::{Chunks, Group, chunk_of_run, hash_of, id_of, item_of_run};
+use super::loader::BulkLoader;
 use super::runs::Runs;
 use crate::error::Error;
 use crate::id::EntryId;

@@ -1,27 +1,24 @@
-//! Links in a bulk load: the sets of members, added when all entries have their ids.
+//! Links in a bulk load: the sets of members, collected until they can be written in the order of
+//! their tables.
 
-use crate::private;
-use schema::AttributeNumber;
+pub(super) mod load;
 
+use std::path::Path;
+
+use super::keys::Keys;
 use super::runs::Runs;
-use super::{BulkLoader, TRANSACTION_BYTES, write};
 use crate::error::Error;
 use crate::id::EntryId;
-use crate::link::chunk;
-use crate::link::{SetId, rows, term};
-use crate::lmdb::Put;
+use crate::link::{SetId, rows};
+use crate::private;
 
 /// Bits of a set's place in the load; the rest of a word holds the member.
 const PLACE_BITS: u32 = 28;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
-/// One part in this many of the memory may be links, whatever keys take: there are not too many
-/// files then.
-const SHARE: usize = 8;
-/// Rows of `linked` written in one transaction.
-const TRANSACTION_ROWS: usize = 200_000;
 
-/// What is collected until it can be written in its order: 8 bytes for each link and some 150 for
-/// each set, which go to files beyond the limit of memory, and texts, which do not.
+/// Links collected until they can be written in the order of their tables: 8 bytes for each link
+/// and some 150 for each set, which go to files beyond the limit of memory, and texts, which stay
+/// in memory.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// By their places.
@@ -31,7 +28,7 @@ pub(super) struct Links {
     /// The same in files.
     reverse_runs: Runs,
     /// Rows of `linkset` that say whose sets are.
-    rows: write::Keys,
+    rows: Keys,
     texts: Texts,
 }
 
@@ -47,7 +44,7 @@ struct Texts {
 
 impl Links {
     /// Bytes of memory of what can go to files.
-    pub fn memory(&self) -> usize {
+    pub(super) fn memory(&self) -> usize {
         self.reverse.capacity() * size_of::<u64>() + self.rows.0.memory()
     }
 
@@ -55,196 +52,26 @@ impl Links {
         let rows = &mut self.rows.0;
         rows.add(0, &[key, value], key.len(), 0);
     }
-}
 
-impl BulkLoader {
-    /// Gives an entry the set of an attribute. Entries are appended before: ids that come later
-    /// would follow those of sets. The entry's row must have the flag.
-    ///
-    /// # Errors
-    /// [`Error::Full`], or [`Error::Conflict`] for more sets or entries than a load can take.
-    pub fn add_links(
-        &mut self,
-        id: EntryId,
-        number: AttributeNumber,
-        members: &mut Vec<EntryId>,
-    ) -> Result<(), Error> {
-        members.sort_unstable();
-        members.dedup();
-        let place = self.links.sets.len() as u64;
-        let Some(last) = members.last() else {
+    /// Moves sets and links into sorted files of `folder`.
+    pub(super) fn spill(&mut self, folder: &Path) -> Result<(), Error> {
+        private::create_folders(folder).map_err(Error::system("making a folder for sorting"))?;
+        let Links {
+            reverse,
+            reverse_runs,
+            rows: (rows, row_runs),
+            ..
+        } = self;
+        rows.sort();
+        rows.spill(row_runs, folder, "sets")?;
+        let mut reverse = std::mem::take(reverse);
+        if reverse.is_empty() {
             return Ok(());
-        };
-        if place > PLACE_MASK || last.0 >> (64 - PLACE_BITS) != 0 {
-            return Err(Error::conflict(
-                "more groups or entries than an import takes",
-            ));
         }
-        let set = SetId(self.next_id());
-        self.links.sets.push(set);
-        let count = members.len() as u64;
-        let links = &mut self.links;
-        links.put_row(&rows::owned_key(id, number), &rows::owned_value(set, count));
-        links.put_row(&rows::owner_key(set), &rows::owner_value(id, number));
-        let mut lows = Vec::new();
-        let mut value = Vec::new();
-        let table = self.store.shared.tables.link;
-        for part in members.chunk_by(|a, b| a.0 >> chunk::BITS == b.0 >> chunk::BITS) {
-            lows.clear();
-            lows.extend(part.iter().map(|it| rows::low(*it)));
-            chunk::encode(&lows, &mut value);
-            let key = rows::chunk_key(set, part[0]);
-            self.transaction()?.put(table, &key, &value, Put::Append)?;
-            self.uncommitted += key.len() + value.len();
-            if self.uncommitted > TRANSACTION_BYTES {
-                self.commit()?;
-            }
-        }
-        for member in members {
-            self.state.digest = self.state.digest.wrapping_add(term(set, *member));
-            self.links.reverse.push(member.0 << PLACE_BITS | place);
-        }
-        let rest = self.memory.saturating_sub(self.collected());
-        if self.links.memory() > rest.max(self.memory / SHARE) {
-            spill(self)?;
-        }
-        Ok(())
-    }
-
-    /// The id of a text that names no entry, as a member. Each text is added once.
-    pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> EntryId {
-        let id = self.next_id();
-        let texts = &mut self.links.texts;
-        texts.rows.extend(rows::text_value(text, normal));
-        texts.ends.push((id, texts.rows.len()));
-        texts.hashes.push(rows::hash_key(normal, id));
-        id
-    }
-
-    fn next_id(&mut self) -> EntryId {
-        let id = EntryId(self.state.next_id);
-        self.state.next_id += 1;
-        // An entry cannot come after it any more.
-        self.last = id;
-        id
-    }
-}
-
-/// Writes what was collected.
-pub(super) fn finish(loader: &mut BulkLoader) -> Result<(), Error> {
-    if !loader.links.rows.1.is_empty() {
-        spill(loader)?;
-    }
-    let Links {
-        sets,
-        mut reverse,
-        reverse_runs,
-        rows: (mut rows, row_runs),
-        texts,
-    } = std::mem::take(&mut loader.links);
-    rows.sort();
-    let mut at = 0;
-    write::each(&rows, row_runs, &mut |key, value| {
-        at += 1;
-        put_row(loader, at, key, value)
-    })?;
-    drop(rows);
-    put_texts(loader, texts)?;
-    let mut linked = Linked {
-        sets,
-        last: None,
-        rows: 0,
-    };
-    if reverse_runs.is_empty() {
         reverse.sort_unstable();
-        for link in &reverse {
-            linked.put(loader, *link)?;
-        }
-    } else {
-        reverse_runs.merge(&mut |key, _| linked.put(loader, link_of_run(key)?))?;
+        reverse_runs.add(folder, "links", |out| {
+            let mut links = reverse.iter();
+            links.try_for_each(|it| out.put(&it.to_be_bytes(), &[]))
+        })
     }
-    loader.commit()
-}
-
-/// Moves what can go to files into sorted ones.
-fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
-    let folder = &loader.temporary;
-    private::create_folders(folder).map_err(Error::system("making a folder for sorting"))?;
-    let Links {
-        reverse,
-        reverse_runs,
-        rows: (rows, row_runs),
-        ..
-    } = &mut loader.links;
-    rows.sort();
-    rows.spill(row_runs, folder, "sets")?;
-    let mut reverse = std::mem::take(reverse);
-    if reverse.is_empty() {
-        return Ok(());
-    }
-    reverse.sort_unstable();
-    reverse_runs.add(folder, "links", |out| {
-        let mut links = reverse.iter();
-        links.try_for_each(|it| out.put(&it.to_be_bytes(), &[]))
-    })
-}
-
-fn link_of_run(key: &[u8]) -> Result<u64, Error> {
-    let link = key.try_into().map(u64::from_be_bytes);
-    link.map_err(|_| Error::corrupt("sorted run", "a link has a wrong length"))
-}
-
-/// Writes the rows of `linked` in their order.
-struct Linked {
-    sets: Vec<SetId>,
-    /// The bucket written last.
-    last: Option<[u8; 5]>,
-    rows: usize,
-}
-
-impl Linked {
-    fn put(&mut self, loader: &mut BulkLoader, link: u64) -> Result<(), Error> {
-        let member = EntryId(link >> PLACE_BITS);
-        let Some(set) = self.sets.get((link & PLACE_MASK) as usize) else {
-            return Ok(());
-        };
-        let bucket = rows::bucket(member);
-        let put = match self.last.replace(bucket) {
-            Some(last) if last == bucket => Put::AppendDuplicate,
-            _ => Put::Append,
-        };
-        let item = rows::item(member, *set);
-        let table = loader.store.shared.tables.linked;
-        loader.transaction()?.put(table, &bucket, &item, put)?;
-        self.rows += 1;
-        if self.rows.is_multiple_of(TRANSACTION_ROWS) {
-            loader.commit()?;
-        }
-        Ok(())
-    }
-}
-
-/// Texts stand behind what says whose sets are, and the keys that lead to them behind them.
-fn put_texts(loader: &mut BulkLoader, texts: Texts) -> Result<(), Error> {
-    let mut start = 0;
-    for (at, (id, end)) in texts.ends.iter().enumerate() {
-        put_row(loader, at, &rows::text_key(*id), &texts.rows[start..*end])?;
-        start = *end;
-    }
-    let mut hashes = texts.hashes;
-    hashes.sort_unstable();
-    for (at, key) in hashes.iter().enumerate() {
-        put_row(loader, at, key, &[])?;
-    }
-    Ok(())
-}
-
-/// Appends the row at a place among those of its kind to `linkset`.
-fn put_row(loader: &mut BulkLoader, at: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
-    let table = loader.store.shared.tables.linkset;
-    loader.transaction()?.put(table, key, value, Put::Append)?;
-    if at % TRANSACTION_ROWS == TRANSACTION_ROWS - 1 {
-        loader.commit()?;
-    }
-    Ok(())
 }

@@ -1,26 +1,73 @@
 //! The end of a bulk load: sorting, and appending every tree in its order.
 
-use crate::private;
-use std::sync::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::collect::ByteKeys;
 use super::groups::append_group;
-use super::runs::{Runs, TakeRow};
-use super::{BulkLoader, Finished, Loaded, group_slot};
+use super::keys::{Keys, each};
+use super::links::load::write_links;
+use super::loader::{BulkLoader, group_slot};
+use super::runs::Runs;
+use super::spill::{sort, spill};
+use crate::data_folder::DATABASE_FILE;
 use crate::error::Error;
 use crate::index_set::IndexKind;
-use crate::lmdb::Put;
+use crate::lmdb::{Put, ReadTransaction};
 use crate::state::STATE_KEY;
-use crate::store::DATABASE_FILE;
+use crate::store::Store;
 use crate::tables::id_of_name;
 
-/// Rows written in one transaction.
-pub(super) const TRANSACTION_ROWS: usize = 200_000;
+/// What a bulk load wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loaded {
+    /// Entries.
+    pub entries: u64,
+    /// The digest of the state.
+    pub digest: u128,
+    /// Bytes of the database file.
+    pub bytes: u64,
+}
 
-/// Threads that sort.
-const SORTERS: usize = 2;
+/// A database that a bulk load has written and still has open. Whatever is changed in it now, the
+/// load can go on from a checkpoint in force.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was written.
+    pub loaded: Loaded,
+    /// What a checkpoint in force needs; before `store`, whose environment they are of.
+    _pins: Vec<ReadTransaction>,
+    store: Store,
+}
 
-pub(super) fn finish(mut loader: BulkLoader) -> Result<Finished, Error> {
+impl Finished {
+    /// The database. Commits to it are durable after a [`Store::sync`].
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl BulkLoader {
+    /// Sorts and writes all other tables and syncs.
+    ///
+    /// # Errors
+    /// [`Error::Full`], or [`Error::Conflict`] when two entries have the same name.
+    pub fn finish(self) -> Result<Loaded, Error> {
+        Ok(write_rest(self)?.loaded)
+    }
+
+    /// As [`BulkLoader::finish`], unless somebody sets `stop` before it is done; the database stays
+    /// open.
+    ///
+    /// # Errors
+    /// As [`BulkLoader::finish`]; [`Error::Cancelled`] when `stop` is set.
+    pub fn finish_unless(mut self, stop: Arc<AtomicBool>) -> Result<Finished, Error> {
+        self.stop = stop;
+        write_rest(self)
+    }
+}
+
+fn write_rest(mut loader: BulkLoader) -> Result<Finished, Error> {
     loader.commit()?;
     match loader.spilled {
         true => spill(&mut loader)?,
@@ -45,7 +92,7 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Finished, Error> {
             }
         }
     }
-    super::links::finish(&mut loader)?;
+    write_links(&mut loader)?;
     let state = loader.state;
     let meta = loader.store.shared.tables.meta;
     loader
@@ -54,7 +101,7 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Finished, Error> {
     loader.commit()?;
     loader.flusher = None;
     loader.store.sync()?;
-    crate::store::sync_folder(loader.store.folder())?;
+    crate::data_folder::sync_folder(loader.store.folder())?;
     let file = loader.store.folder().join(DATABASE_FILE);
     let bytes = std::fs::metadata(file)
         .map_err(Error::system("reading a file's size"))?
@@ -72,61 +119,8 @@ pub(super) fn finish(mut loader: BulkLoader) -> Result<Finished, Error> {
     })
 }
 
-/// Byte keys in memory and in files.
-pub(super) type Keys = (ByteKeys, Runs);
-
 fn take(keys: &mut Keys) -> Keys {
     std::mem::take(keys)
-}
-
-/// Moves everything that is collected into sorted files.
-pub(super) fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
-    loader.spilled = true;
-    sort(loader);
-    let folder = &loader.temporary;
-    private::create_folders(folder).map_err(Error::system("making a folder for sorting"))?;
-    let (names, runs) = &mut loader.names;
-    names.spill(runs, folder, "names")?;
-    let (ordered, runs) = &mut loader.ordered;
-    ordered.spill(runs, folder, "ordered")?;
-    for (slot, group) in loader.groups.iter_mut().enumerate() {
-        if let Some(group) = group {
-            group.spill(folder, &format!("group-{slot}"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Sorts everything, the longest first, on a few threads.
-fn sort(loader: &mut BulkLoader) {
-    let mut tasks: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
-    for group in loader.groups.iter_mut().flatten() {
-        tasks.push(Box::new(|| group.items.sort_unstable()));
-    }
-    tasks.push(Box::new(|| loader.ordered.0.sort()));
-    tasks.push(Box::new(|| loader.names.0.sort()));
-    let tasks = Mutex::new(tasks);
-    std::thread::scope(|scope| {
-        for _ in 0..SORTERS {
-            scope.spawn(|| {
-                loop {
-                    let task = tasks.lock().map(|mut tasks| tasks.pop());
-                    match task {
-                        Ok(Some(task)) => task(),
-                        _ => return,
-                    }
-                }
-            });
-        }
-    });
-}
-
-/// All keys with their values, in order.
-pub(super) fn each(keys: &ByteKeys, runs: Runs, act: &mut TakeRow<'_>) -> Result<(), Error> {
-    if !runs.is_empty() {
-        return runs.merge(act);
-    }
-    keys.rows().try_for_each(|(key, value)| act(key, value))
 }
 
 /// Appends the names, which stand by parent, and with them how many children each parent has.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use roaring::RoaringBitmap;
 
-use super::Report;
+use super::report::Report;
 use super::sums::Sum;
 use crate::entry::EntryView;
 use crate::error::Error;

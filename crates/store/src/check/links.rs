@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::{Report, is_stored};
+use super::report::Report;
+use super::rows::is_stored;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::link::chunk::Chunk;

@@ -6,7 +6,7 @@
 
 use schema::Schema;
 
-use super::{is_stored, name_key};
+use super::rows::{is_stored, name_key};
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;

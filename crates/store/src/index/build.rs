@@ -87,9 +87,20 @@ impl Progress {
     }
 }
 
+impl Batch<'_> {
+    /// Does a slice of the work that index changes left: removes rows, or adds the keys of entries.
+    /// Call it between other batches until nothing is left.
+    ///
+    /// # Errors
+    /// [`Error::Full`] or what LMDB says.
+    pub fn build_indexes(&mut self, limits: SliceLimits) -> Result<Progress, Error> {
+        slice(self, limits)
+    }
+}
+
 /// Does one slice. How much of it, and when, is this database's own affair: neither the digest nor
 /// the log knows of it.
-pub(crate) fn slice(batch: &mut Batch<'_>, limits: SliceLimits) -> Result<Progress, Error> {
+fn slice(batch: &mut Batch<'_>, limits: SliceLimits) -> Result<Progress, Error> {
     let total = batch.pending.state.next_id.saturating_sub(1);
     let states = batch.snapshot().index_states()?;
     let open = |it: &IndexState| !it.dropping.is_empty() || !it.building.is_empty();

@@ -8,10 +8,9 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{BUCKET_BYTES, ITEM_BYTES};
 use crate::index::keys::{HashedKey, Keys};
-use crate::index::posting::KEY_BYTES;
+use crate::index::posting::{HOLDERS_MAX, KEY_BYTES};
 use crate::index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet};
 use crate::snapshot::Snapshot;
-use crate::store::HOLDERS_MAX;
 
 /// Bytes of a row beside its key and value: its place in the page, and lengths.
 const ROW_BYTES: u64 = 10;

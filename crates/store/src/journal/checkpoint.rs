@@ -17,9 +17,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::log::LogPlace;
 use super::segment::LogId;
+use crate::data_folder::{DATABASE_FILE, sync_folder};
 use crate::error::Error;
 use crate::page_layout::{META_AT, META_BYTES, META_MAGIC, META_PAGE_SIZE_AT, META_TRANSACTION_AT};
-use crate::store::{DATABASE_FILE, sync_folder};
 
 /// The name of the file.
 pub(super) const CHECKPOINT_FILE: &str = "checkpoint";

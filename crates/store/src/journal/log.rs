@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::segment::{Header, LogId, PAGE_BYTES, encode_record, file_name, record_bytes};
+use crate::data_folder::sync_folder;
 use crate::error::Error;
-use crate::store::sync_folder;
 
 /// The first segment: a node that writes little gives little away.
 pub(super) const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Bytes that a log and its checkpoint take at least.
+pub(crate) const BYTES_MIN: usize = SEGMENT_BYTES_MIN as usize + (8 << 10);
 /// Each segment is twice as long as the one before, up to this.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 /// Segments kept to be used again, which spares writing zeros.

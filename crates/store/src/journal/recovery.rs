@@ -7,9 +7,11 @@ use super::reader::LogReader;
 use super::{LOG_FOLDER, seal};
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
+use crate::lock::lock_folder;
 use crate::page_file;
+use crate::shared::Durability;
 use crate::state::{STATE_KEY, State};
-use crate::store::{Durability, Store};
+use crate::store::{Store, StoreOptions, whole_file};
 
 /// A store at its checkpoint, with the records that came after it. The owner executes them in one
 /// transaction each and then calls [`Recovery::finish`]; a crash before that begins anew.
@@ -22,8 +24,42 @@ pub struct Recovery {
     finished: bool,
 }
 
+impl Store {
+    /// As [`Store::open`], also when the folder was not closed: then the store stands at its last
+    /// checkpoint, and nothing may be done with it before the recovery is finished.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not belong
+    /// together.
+    pub fn recover(folder: &Path) -> Result<(Store, Option<Recovery>), Error> {
+        whole_file(folder)?;
+        let lock = lock_folder(folder)?;
+        let checkpoint = go_back(folder)?;
+        let (store, pin) = Store::open_pinned(folder, lock, &StoreOptions::default())?;
+        let recovery = checkpoint.map(|checkpoint| Recovery::new(&store, pin, &checkpoint));
+        Ok((store, recovery.transpose()?))
+    }
+
+    /// Refuses a folder that was not closed and whose log ends before a write that the database
+    /// says was acknowledged. To be asked before [`Store::recover`], which forgets the evidence.
+    /// `position_of` reads the position in a record.
+    ///
+    /// # Errors
+    /// [`Error::LostRecords`], [`Error::Locked`], or the log cannot be read.
+    pub fn refuse_lost_records(
+        folder: &Path,
+        position_of: impl Fn(&[u8]) -> Option<u64>,
+    ) -> Result<(), Error> {
+        if !checkpoint::exists(folder) {
+            return Ok(());
+        }
+        let _lock = lock_folder(folder)?;
+        refuse_lost(folder, position_of)
+    }
+}
+
 /// Puts the folder's database back to its checkpoint, if it has one. Nobody has it open.
-pub(crate) fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
+fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     let Some(checkpoint) = checkpoint::read(folder)? else {
         return Ok(None);
     };
@@ -37,10 +73,7 @@ pub(crate) fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
 ///
 /// Costs a look at the log from the checkpoint on. Nothing is known when the crash took the newest
 /// pages of the database too.
-pub(crate) fn refuse_lost_records(
-    folder: &Path,
-    position_of: impl Fn(&[u8]) -> Option<u64>,
-) -> Result<(), Error> {
+fn refuse_lost(folder: &Path, position_of: impl Fn(&[u8]) -> Option<u64>) -> Result<(), Error> {
     let Some(checkpoint) = checkpoint::read(folder)? else {
         return Ok(());
     };
@@ -74,7 +107,7 @@ pub(crate) fn refuse_lost_records(
 
 impl Recovery {
     /// Begins with a store that was just opened on its checkpoint, which `pin` holds.
-    pub(crate) fn new(
+    fn new(
         store: &Store,
         pin: ReadTransaction,
         checkpoint: &Checkpoint,

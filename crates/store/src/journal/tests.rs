@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::segment::PAGE_BYTES;
 use super::*;
-use crate::store::DATABASE_FILE;
+use crate::data_folder::DATABASE_FILE;
 use crate::{IndexSet, Store};
 
 const KEYS: u64 = 40;
@@ -125,7 +125,7 @@ fn recover(folder: &Path) -> Result<u64, Error> {
         execute(&store, position);
     }
     recovery.finish()?;
-    assert!(!is_open(folder) && !folder.join(LOG_FOLDER).exists());
+    assert!(!checkpoint::exists(folder) && !folder.join(LOG_FOLDER).exists());
     Ok(verify(&store))
 }
 
@@ -381,14 +381,14 @@ fn a_sealed_folder_needs_nothing_else() {
     for _ in 0..30 {
         writer.write();
     }
-    assert!(is_open(folder.path()));
+    assert!(checkpoint::exists(folder.path()));
     let Writer {
         store, mut journal, ..
     } = writer;
     journal.seal().unwrap();
     execute(&store, 31);
     drop((journal, store));
-    assert!(!is_open(folder.path()));
+    assert!(!checkpoint::exists(folder.path()));
     let store = Store::open(folder.path()).unwrap();
     assert_eq!(verify(&store), 31);
 }

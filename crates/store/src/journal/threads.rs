@@ -108,7 +108,7 @@ impl Checkpointer {
                 let mut pins = vec![pin];
                 for (pin, checkpoint, companions) in todo {
                     pins.push(pin);
-                    let synced = super::sync_all(&companions);
+                    let synced = sync_all(&companions);
                     let synced = synced.map_err(|it| failed_sync("syncing kept changes", it));
                     let made = synced.and_then(|()| make(&store, &file, &checkpoint));
                     if made.is_ok() {
@@ -166,6 +166,15 @@ impl Drop for Checkpointer {
         self.jobs = None;
         join(&mut self.thread);
     }
+}
+
+/// Syncs the files that accompany the log.
+pub(super) fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
+    let mut synced = companions.iter().map(|it| it.sync_data());
+    let failed = synced.find_map(Result::err);
+    failed.map_or(Ok(()), |error| {
+        Err(Error::system("syncing what accompanies the log")(error))
+    })
 }
 
 fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<u64, Error> {

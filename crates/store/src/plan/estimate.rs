@@ -6,11 +6,12 @@ use schema::{
     Assertion, AttributeNumber, Filter, Schema, Selector, SubstringAssertion, TypeId,
     grams_of_assertion,
 };
-use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::costs::{ENOUGH, HOLDERS_FOUND_MAX, REGION_MAX, SCAN_ADVANTAGE};
+use super::planner::{Bases, Planner};
 use super::sample::Sample;
-use super::{ENOUGH, Found, HOLDERS_FOUND_MAX, REGION_MAX, SCAN_ADVANTAGE, Step, Why};
+use super::step::{Found, Step, Why, found, intersection, union};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{Holders, holders};
@@ -18,21 +19,13 @@ use crate::index::keys::{HashedKey, hash_of_gram, hash_of_whole};
 use crate::index::order::{self, Side};
 use crate::index::posting;
 use crate::index_set::{IndexKind, IndexSet};
-use crate::snapshot::{Lookup, Region, RegionScope, Snapshot};
+use crate::snapshot::{Lookup, Region, RegionScope};
 
 /// Values an ordering estimate counts before it gives up and asks some entries.
 const COUNTED_MAX: u64 = 1024;
 /// Trigrams of one assertion that are looked at; the rarest four of them are used.
 const GRAMS_MAX: usize = 12;
 const GRAMS_USED: usize = 4;
-
-pub(super) struct Planner<'p> {
-    pub snapshot: &'p Snapshot<'p>,
-    pub indexes: &'p IndexSet,
-}
-
-/// The base numbers of the indexes an assertion has to ask.
-pub(super) type Bases = SmallVec<[(AttributeNumber, TypeId); 4]>;
 
 /// Whether a filter is true of every entry.
 pub(super) fn is_true(indexes: &IndexSet, filter: &Filter) -> bool {
@@ -439,20 +432,6 @@ impl Planner<'_> {
     }
 }
 
-pub(super) fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
-    match ids.len() {
-        0 => Step::Nothing,
-        1 => Step::Found {
-            why,
-            ids: Found::One(ids.swap_remove(0)),
-        },
-        _ => Step::Found {
-            why,
-            ids: Found::Several(ids),
-        },
-    }
-}
-
 /// Whether two types make the keys of an index in the same way.
 fn same_rule(schema: &Schema, kind: IndexKind, one: TypeId, other: TypeId) -> bool {
     let (one, other) = (schema.type_of(one), schema.type_of(other));
@@ -461,24 +440,5 @@ fn same_rule(schema: &Schema, kind: IndexKind, one: TypeId, other: TypeId) -> bo
         IndexKind::Equality | IndexKind::Approximate => one.equality == other.equality,
         IndexKind::Ordering => one.ordering == other.ordering,
         IndexKind::Substring => one.substring == other.substring,
-    }
-}
-
-/// The entries that all steps give; `None` without a step.
-fn intersection(mut steps: Vec<Step>) -> Option<Step> {
-    steps.sort_by_key(Step::rough_size);
-    Some(match steps.first()? {
-        Step::Nothing => Step::Nothing,
-        _ if steps.len() == 1 => steps.swap_remove(0),
-        _ => Step::Intersection(steps),
-    })
-}
-
-pub(super) fn union(mut steps: Vec<Step>) -> Step {
-    steps.retain(|step| !matches!(step, Step::Nothing));
-    match steps.len() {
-        0 => Step::Nothing,
-        1 => steps.swap_remove(0),
-        _ => Step::Union(steps),
     }
 }

@@ -8,8 +8,9 @@ use schema::matching::{Family, Position, RuleKind};
 use schema::{ExtensibleAssertion, Name, Selector, SubstringAssertion};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::estimate::{Planner, found, union};
-use super::{REGION_MAX, Step, Why};
+use super::costs::REGION_MAX;
+use super::planner::Planner;
+use super::step::{Step, Why, found, union};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::order::Side;

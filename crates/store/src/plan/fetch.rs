@@ -5,17 +5,14 @@ use std::sync::Arc;
 use roaring::RoaringTreemap;
 use schema::AttributeNumber;
 
-use super::{Found, Step};
+use super::costs::{ENOUGH, NARROWING_MAX};
+use super::step::{Found, Step};
 use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{self, Holders};
 use crate::index::posting;
 use crate::snapshot::Snapshot;
-
-/// A part of an AND is fetched to narrow the cheapest one only if it has fewer than this many
-/// times as many ids.
-pub(super) const NARROWING_MAX: u64 = 64;
 
 /// The candidates of a step with ids greater than `after`.
 pub(super) fn fetch(
@@ -82,7 +79,7 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
             for part in parts {
                 let worth = match left.count() {
                     None => true,
-                    Some(count) if count <= super::ENOUGH => false,
+                    Some(count) if count <= ENOUGH => false,
                     // The filter is evaluated all the same.
                     Some(_) if part.is_slow() => false,
                     Some(count) => part.rough_size() < count.saturating_mul(NARROWING_MAX),
@@ -127,36 +124,5 @@ fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
         | Candidates::Listed(_)
         | Candidates::Gathering(_)
         | Candidates::Members { .. }) => all,
-    }
-}
-
-impl Step {
-    /// The estimate made while planning.
-    pub(super) fn rough_size(&self) -> u64 {
-        match self {
-            Step::Nothing => 0,
-            Step::Everything => u64::MAX,
-            Step::Found {
-                ids: Found::One(_), ..
-            } => 1,
-            Step::Found {
-                ids: Found::Several(ids),
-                ..
-            } => ids.len() as u64,
-            Step::Children { count, .. } => *count,
-            Step::Gathered(ids) => ids.len(),
-            Step::Listed(ids) => ids.len(),
-            Step::Bucket { estimate, .. }
-            | Step::Posting { estimate, .. }
-            | Step::Members { estimate, .. }
-            | Step::Owners { estimate, .. }
-            | Step::Order { estimate, .. } => *estimate,
-            Step::Union(parts) => parts
-                .iter()
-                .fold(0, |sum, part| sum.saturating_add(part.rough_size())),
-            Step::Intersection(parts) => {
-                parts.iter().map(Step::rough_size).min().unwrap_or(u64::MAX)
-            }
-        }
     }
 }

@@ -6,17 +6,15 @@
 use schema::{AttributeNumber, KnownAttribute, Name, Selector};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::estimate::{Bases, Planner, found, union};
-use super::{Step, Why};
+use super::costs::OWNERS_COUNTED_MAX;
+use super::planner::{Bases, Planner};
+use super::step::{Step, Why, found, union};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality;
 use crate::index_set::IndexKind;
 use crate::link::{SetId, TEXT_MARK, is_linked_type, make_member_form, rows};
 use crate::snapshot::{Lookup, Snapshot};
-
-/// Rows of sets that an estimate looks at before it gives up and guesses: a millisecond or two.
-pub(super) const COUNTED_MAX: usize = 16_384;
 
 impl Planner<'_> {
     /// Whether an assertion covers a type whose values may be links.
@@ -46,9 +44,9 @@ impl Planner<'_> {
                 .each_owner(known.number, EntryId::ROOT, |_, owns| {
                     looked_at += 1;
                     estimate += u64::from(owns);
-                    looked_at < COUNTED_MAX
+                    looked_at < OWNERS_COUNTED_MAX
                 })?;
-            if looked_at == COUNTED_MAX {
+            if looked_at == OWNERS_COUNTED_MAX {
                 // Nobody knows; a third of all entries is the customary guess.
                 estimate = estimate.max(self.snapshot.entry_count()? / 3);
             }

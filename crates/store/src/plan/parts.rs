@@ -2,7 +2,9 @@
 
 use schema::Filter;
 
-use super::{Step, estimate, explain};
+use super::explain::explain;
+use super::planner::Planner;
+use super::step::Step;
 use crate::error::Error;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
@@ -32,7 +34,7 @@ pub fn filter_parts(
     indexes: &IndexSet,
     filter: &Filter,
 ) -> Result<Vec<FilterPart>, Error> {
-    let planner = estimate::Planner { snapshot, indexes };
+    let planner = Planner { snapshot, indexes };
     let mut parts = Vec::new();
     // Filters are as deep as a request may be, which is little.
     let mut open = vec![(0, filter)];

@@ -2,7 +2,7 @@
 
 use schema::{Assertion, Filter, Selector, Truth};
 
-use super::estimate::Planner;
+use super::planner::Planner;
 use crate::entry::EntryView;
 use crate::error::Error;
 use crate::id::EntryId;

@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 
 use schema::{Filter, Selector, grams_of_assertion};
 
-use super::estimate::{Planner, is_object_class};
-use super::{REGION_MAX, SCAN_ADVANTAGE, Step};
+use super::costs::{REGION_MAX, SCAN_ADVANTAGE};
+use super::estimate::is_object_class;
+use super::planner::Planner;
+use super::step::Step;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::IndexKind;

@@ -1,16 +1,14 @@
 //! General names (RFC 5280 §4.2.1.6) and the subtrees of names that constraints are made of
 //! (§4.2.1.10): normal forms, and what lies within what.
 //!
-//! A normal form is the number of the name's form and its content: names as they are compared
-//! elsewhere, hosts and mailboxes in lower case, addresses as octets.
+//! A normal form is the number of the name's form and its content: names of entries as they are
+//! compared elsewhere, hosts and mailboxes in lower case, addresses as octets.
 
 use protocol::ber::Reader;
 
 use super::super::certificate::{name_text, oid_text, rdn_sequence};
-use super::super::name_bytes;
 use crate::gser::Gser;
 use crate::name;
-use crate::schema::Schema;
 
 /// The forms of a GeneralName, by tag number; otherName is asked for by OID.
 pub(super) const FORMS: [&str; 9] = [
@@ -32,25 +30,33 @@ const URI: u8 = 6;
 const ADDRESS: u8 = 7;
 const REGISTERED: u8 = 8;
 
-/// The normal form of a name in a certificate. Nothing of forms that are not compared.
-pub(super) fn stored(schema: &Schema, tag: u8, content: &[u8]) -> Option<Vec<u8>> {
+/// A general name that has been read.
+pub(super) enum GeneralName {
+    /// A name of a directory's entry, as text.
+    Directory(String),
+    /// The normal form of a name of another form.
+    Other(Vec<u8>),
+}
+
+/// A name in a certificate; `None` for forms that are not compared and for damaged names.
+pub(super) fn stored(tag: u8, content: &[u8]) -> Option<GeneralName> {
     let form = tag & 0x1f;
     let body = match form {
         MAILBOX | HOST => lower(std::str::from_utf8(content).ok()?),
         URI => uri(std::str::from_utf8(content).ok()?),
         DIRECTORY => {
             let name = Reader::new(content).expect(protocol::ber::SEQUENCE).ok()?;
-            name_bytes(schema, &name_text(name)?)?
+            return Some(GeneralName::Directory(name_text(name)?));
         }
         ADDRESS => content.to_vec(),
         REGISTERED => oid_text(content)?.into_bytes(),
         _ => return None,
     };
-    Some(with_form(form, &body))
+    Some(GeneralName::Other(with_form(form, &body)))
 }
 
-/// The same of an asserted one: `dNSName:"example.com"`.
-pub(super) fn asserted(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
+/// A name in an assertion, such as `dNSName:"example.com"`.
+pub(super) fn asserted(gser: &mut Gser<'_>) -> Option<GeneralName> {
     let word = gser.word()?;
     let form = u8::try_from(FORMS.iter().position(|it| *it == word)?).ok()?;
     if !gser.take(":") {
@@ -59,15 +65,15 @@ pub(super) fn asserted(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> 
     let body = match form {
         MAILBOX | HOST => lower(&gser.text()?),
         URI => uri(&gser.text()?),
-        DIRECTORY => name_bytes(schema, &rdn_sequence(gser)?)?,
+        DIRECTORY => return Some(GeneralName::Directory(rdn_sequence(gser)?)),
         ADDRESS => gser.octets()?,
         REGISTERED => gser.word()?.as_bytes().to_vec(),
         _ => return None,
     };
-    Some(with_form(form, &body))
+    Some(GeneralName::Other(with_form(form, &body)))
 }
 
-/// A name that is a directory's.
+/// The normal form of the name of a directory's entry, from the normal form of that name alone.
 pub(super) fn of_directory(name: &[u8]) -> Vec<u8> {
     with_form(DIRECTORY, name)
 }
@@ -163,6 +169,7 @@ fn is_address_within(address: &[u8], base: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     /// A name, a base, and whether the one lies within the other.
     const ROWS: &[(&str, &str, bool)] = &[
@@ -235,7 +242,12 @@ mod tests {
         let schema = Schema::standard();
         let name = |text: &str| {
             let mut gser = Gser::new(text);
-            asserted(&schema, &mut gser).filter(|_| gser.is_at_end())
+            match asserted(&mut gser).filter(|_| gser.is_at_end())? {
+                GeneralName::Directory(text) => {
+                    Some(of_directory(schema.resolve_name(&text).ok()?.bytes()))
+                }
+                GeneralName::Other(normal) => Some(normal),
+            }
         };
         for (one, base, expected) in ROWS {
             let (one, base) = (name(one).expect(one), name(base).expect(base));

@@ -1,8 +1,9 @@
-//! What a schema does with values: check, normalise, and write integers as octets in their order.
+//! Values of attribute types: their check, and their normal forms under the rules of the type.
 
 use crate::error::InvalidValue;
+use crate::id::TypeId;
 use crate::matching::{Family, MatchingRule};
-use crate::schema::{Schema, TypeId};
+use crate::schema::Schema;
 
 impl Schema {
     /// Whether `value` is a value of this attribute type.
@@ -83,76 +84,5 @@ impl Schema {
             .substring
             .ok_or(InvalidValue::NoSubstringRule)?;
         rule.normalise_for_pieces(value, out)
-    }
-}
-
-/// Marks numbers below zero; their magnitude is complemented, so that more is less.
-const NEGATIVE: u8 = 0x01;
-/// Marks zero and numbers above.
-const POSITIVE: u8 = 0x02;
-
-/// Appends a decimal integer (already checked) as sign, number of digits, digits. Octets of such
-/// forms compare like the numbers. Digits stay decimal: converting numbers of any size to binary
-/// would take quadratic time, and nobody computes with them.
-pub(crate) fn put_integer(decimal: &[u8], out: &mut Vec<u8>) {
-    match decimal.strip_prefix(b"-") {
-        None => {
-            out.push(POSITIVE);
-            put_length(decimal.len(), 0, out);
-            out.extend_from_slice(decimal);
-        }
-        Some(digits) => {
-            out.push(NEGATIVE);
-            put_length(digits.len(), 0xff, out);
-            out.extend(digits.iter().map(|digit| b'9' - digit + b'0'));
-        }
-    }
-}
-
-/// One octet up to 254, beyond that 255 and eight octets; all of them xor `mask`.
-fn put_length(length: usize, mask: u8, out: &mut Vec<u8>) {
-    match u8::try_from(length) {
-        Ok(short) if short < 255 => out.push(short ^ mask),
-        _ => {
-            out.push(255 ^ mask);
-            out.extend((length as u64).to_be_bytes().map(|byte| byte ^ mask));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn normal(text: &str) -> Vec<u8> {
-        let mut out = Vec::new();
-        put_integer(text.as_bytes(), &mut out);
-        out
-    }
-
-    #[test]
-    fn long_numbers_stand_after_short_ones() {
-        let long = "9".repeat(254);
-        let longer = "1".repeat(255);
-        let ascending = [
-            format!("-{longer}"),
-            format!("-{long}"),
-            "-1".into(),
-            "0".into(),
-            long,
-            longer,
-        ];
-        assert!(ascending.iter().map(|text| normal(text)).is_sorted());
-    }
-
-    proptest! {
-        #[test]
-        fn octets_stand_in_numeric_order(a: i128, b: i64, shift in 0..100u32) {
-            let (a, b) = (a >> shift, i128::from(b));
-            let order = normal(&a.to_string()).cmp(&normal(&b.to_string()));
-            prop_assert_eq!(order, a.cmp(&b));
-        }
     }
 }

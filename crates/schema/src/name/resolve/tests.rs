@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::*;
+use crate::name::{below, for_each_value, is_one_rdn, is_within};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::standard);
 

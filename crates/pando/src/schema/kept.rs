@@ -1,0 +1,194 @@
+//! Definitions that a node keeps below `cn=schema,cn=config`, one entry for each file, and the
+//! schema that the node publishes.
+
+use crate::channel::{Channel, refused};
+use crate::report::Problem;
+use protocol::{
+    AddRequest, Change, ChangeOperation, DerefAliases, Filter, LdapResult, ModifyRequest,
+    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
+    put_partial_attribute,
+};
+use schema::{Definition, DefinitionKind, Schema, parse_definition};
+
+/// The kinds of definitions that a directory keeps.
+const KEPT: [DefinitionKind; 2] = [DefinitionKind::AttributeType, DefinitionKind::ObjectClass];
+
+/// The definitions that a directory keeps of one file, with their texts.
+pub struct Kept(Vec<(String, Definition)>);
+
+impl Kept {
+    /// The definitions kept under a name; none if there is no entry of it.
+    pub fn read(channel: &mut Channel, name: &str) -> Result<Kept, Problem> {
+        let kept = definitions(
+            channel,
+            &entry_name(name),
+            &KEPT.map(DefinitionKind::attribute),
+        )?;
+        Ok(Kept(kept))
+    }
+
+    /// The definition of the same kind and OID as `wanted`, with its text; `None` if there is none.
+    pub fn find(&self, wanted: &Definition) -> Option<&(String, Definition)> {
+        let same =
+            |it: &Definition| it.kind() == wanted.kind() && it.identifier() == wanted.identifier();
+        self.0.iter().find(|(_, it)| same(it))
+    }
+
+    /// Adds definitions to those of a file; nothing if there are none.
+    pub fn add(
+        channel: &mut Channel,
+        name: &str,
+        definitions: &[&Definition],
+    ) -> Result<(), Problem> {
+        if definitions.is_empty() {
+            return Ok(());
+        }
+        let result = Kept::create(channel, name, definitions)?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(()),
+            ResultCode::ENTRY_ALREADY_EXISTS => {
+                let texts = definitions.iter().map(|it| (*it, it.to_string()));
+                let changes: Vec<_> = texts
+                    .map(|(it, text)| (ChangeOperation::Add, it.kind(), text))
+                    .collect();
+                Kept::change(channel, name, &changes)
+            }
+            _ => Err(refused(&result)),
+        }
+    }
+
+    /// Replaces definitions of a file, given with their texts before.
+    pub fn replace(
+        channel: &mut Channel,
+        name: &str,
+        changed: &[(String, Definition)],
+    ) -> Result<(), Problem> {
+        let mut changes = Vec::new();
+        for (before, definition) in changed {
+            let kind = definition.kind();
+            changes.push((ChangeOperation::Delete, kind, before.clone()));
+            changes.push((ChangeOperation::Add, kind, definition.to_string()));
+        }
+        match changes.is_empty() {
+            true => Ok(()),
+            false => Kept::change(channel, name, &changes),
+        }
+    }
+
+    /// Asks for a new entry with definitions.
+    fn create(
+        channel: &mut Channel,
+        name: &str,
+        definitions: &[&Definition],
+    ) -> Result<LdapResult, Problem> {
+        let mut encoded = vec![
+            encode("objectClass", &["pandoSchema".to_owned()]),
+            encode("cn", &[name.to_owned()]),
+        ];
+        for kind in KEPT {
+            let of_kind = definitions.iter().filter(|it| it.kind() == kind);
+            let texts: Vec<String> = of_kind.map(|it| it.to_string()).collect();
+            if !texts.is_empty() {
+                encoded.push(encode(kind.attribute(), &texts));
+            }
+        }
+        let decoded = encoded
+            .iter()
+            .filter_map(|it| PartialAttribute::from_checked(it));
+        channel.result(&Request::Add(AddRequest {
+            entry: &entry_name(name),
+            attributes: decoded.collect(),
+        }))
+    }
+
+    /// Changes the definitions of an entry that is there.
+    fn change(
+        channel: &mut Channel,
+        name: &str,
+        changes: &[(ChangeOperation, DefinitionKind, String)],
+    ) -> Result<(), Problem> {
+        let encoded: Vec<Vec<u8>> = (changes.iter())
+            .map(|(_, kind, text)| encode(kind.attribute(), std::slice::from_ref(text)))
+            .collect();
+        let changes = changes.iter().zip(&encoded).filter_map(|(it, encoded)| {
+            Some(Change {
+                operation: it.0,
+                attribute: PartialAttribute::from_checked(encoded)?,
+            })
+        });
+        channel.succeed(&Request::Modify(ModifyRequest {
+            object: &entry_name(name),
+            changes: changes.collect(),
+        }))
+    }
+}
+
+/// The entry that keeps the definitions of a file.
+fn entry_name(name: &str) -> String {
+    let mut entry = String::from("cn=");
+    protocol::escape_value(&mut entry, name.as_bytes());
+    entry.push_str(",cn=schema,cn=config");
+    entry
+}
+
+/// The node's schema, made from what it publishes.
+pub fn published(channel: &mut Channel) -> Result<Schema, Problem> {
+    let wanted = [
+        DefinitionKind::Syntax,
+        DefinitionKind::MatchingRule,
+        DefinitionKind::AttributeType,
+        DefinitionKind::ObjectClass,
+    ];
+    let all = definitions(
+        channel,
+        "cn=Subschema",
+        &wanted.map(DefinitionKind::attribute),
+    )?;
+    let all: Vec<Definition> = all.into_iter().map(|(_, it)| it).collect();
+    match Schema::standard().extended_keeping(&all) {
+        Ok((schema, _)) => Ok(schema),
+        Err(error) => Err(Problem::failed(format_args!("the node's schema: {error}"))),
+    }
+}
+
+/// The definitions in attributes of an entry, with their texts; none if there is no such entry.
+fn definitions(
+    channel: &mut Channel,
+    base: &str,
+    attributes: &[&str],
+) -> Result<Vec<(String, Definition)>, Problem> {
+    let mut all = Vec::new();
+    for answer in channel.call(&Request::Search(SearchRequest {
+        base,
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_s: 0,
+        types_only: false,
+        filter: Filter::Present("objectClass"),
+        attributes: attributes.to_vec(),
+    }))? {
+        let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
+        let Response::SearchEntry { attributes, .. } = message.response else {
+            continue;
+        };
+        for attribute in attributes {
+            let Some(kind) = DefinitionKind::of_attribute(attribute.description) else {
+                continue;
+            };
+            for value in attribute.values {
+                let text = String::from_utf8_lossy(value).into_owned();
+                if let Ok(definition) = parse_definition(kind, &text) {
+                    all.push((text, definition));
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn encode(attribute: &str, values: &[String]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_partial_attribute(&mut out, attribute, values.iter().map(String::as_bytes));
+    out
+}

@@ -1,0 +1,28 @@
+//! Candidates that are being collected.
+
+use roaring::RoaringTreemap;
+
+use super::step::Step;
+use crate::id::EntryId;
+use crate::index_set::IndexSet;
+
+/// Candidates that are being collected. They own nothing of a snapshot: rows that come while it
+/// lasts are among them or not, as they are for a search that has begun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathering {
+    /// The step whose slow parts are walked one after the other.
+    pub(super) step: Step,
+    /// Only ids greater than this one are collected.
+    pub(super) after: EntryId,
+    /// The key of the last row walked in the slow part; empty at its start.
+    pub(super) last: Vec<u8>,
+    /// The ids of the slow part so far.
+    pub(super) ids: RoaringTreemap,
+}
+
+impl Gathering {
+    /// Whether the indexes that are still to be read are there.
+    pub(crate) fn is_indexed(&self, indexes: &IndexSet) -> bool {
+        self.step.is_indexed(indexes)
+    }
+}
