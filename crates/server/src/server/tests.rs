@@ -215,7 +215,7 @@ fn many_clients_share_few_threads() {
 
 #[test]
 fn what_comes_at_once_on_many_connections_does_not_mix() {
-    let world = World::new(|it| it.threads.serving = 1);
+    let world = World::new(|it| it.threads = 1);
     let mut clients: Vec<_> = (0..200).map(|_| world.connect()).collect();
     // Answers of all kinds and lengths, one of more than is sent at once; whoever shares a round
     // with junk, with a parked search or with a client that has ended is served like all others.
