@@ -30,7 +30,7 @@ use schema::DictionaryRow;
 use crate::bulk::collect::Group;
 use crate::bulk::flush::Flusher;
 use crate::entry::{EntryView, HEADER_BYTES, state_term, with_parent};
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::{IndexKind, IndexSet, IndexState};
