@@ -1,5 +1,7 @@
 # The two commands of the README: `make demo` and `make test`. `make bench` measures Pando beside
 # Debian's slapd (benches/README.md); ARGS="--entries 20000 --seconds 2" makes it short.
+# `make one TEST=clients/compare` builds what has changed and runs the tests of tests/clients whose names
+# have `compare` in them.
 # `make bench-accounts ACCOUNTS=30000000` imports, serves, backs up, exports and restores accounts.
 # `make bench-views ENTRIES=1000000` measures windows on sorted lists and sorted pages.
 # `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
@@ -10,7 +12,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -18,6 +20,12 @@ demo:
 
 test:
 	.ci/run
+
+one:
+	@test -n "$(TEST)" || { echo "expected TEST=BINARY/NAME, such as clients/compare" >&2; exit 2; }
+	$(CARGO) build --locked -p pando
+	@test='$(TEST)'; name="$${test#*/}"; [ "$$name" != "$$test" ] || name=; \
+	set -x; env -u PANDO_BIN $(CARGO) test --locked -p pando-tests --test "$${test%%/*}" -- $$name
 
 bench:
 	$(CARGO) build --release --locked -p pando -p pando-benches

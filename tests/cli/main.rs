@@ -135,7 +135,7 @@ fn sample_settings_are_those_of_init() {
     assert_eq!(
         shell.folder.read("node/pando.toml"),
         sample,
-        "copy it to examples/pando.toml"
+        "PANDO_TEST_REWRITE=1 cargo test -p pando-server settings writes examples/pando.toml"
     );
 }
 

@@ -11,6 +11,7 @@ pub mod ldif;
 pub mod pando;
 pub mod people;
 pub mod process;
+pub mod program;
 pub mod random;
 pub mod replica;
 pub mod secure;

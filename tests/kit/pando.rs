@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+pub use crate::program::program;
+
 use crate::process::Running;
 use crate::tools::{self, Answer, Tools};
 use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX};
@@ -225,23 +227,4 @@ impl Drop for Pando {
 fn assert_no_panic(running: &Running) {
     let log = running.log();
     assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
-}
-
-/// The program: `PANDO_BIN`, or what stands in the target folder beside the tests.
-pub fn program() -> PathBuf {
-    if let Some(path) = std::env::var_os("PANDO_BIN") {
-        return path.into();
-    }
-    let tests = std::env::current_exe().expect("a running test has a path");
-    let profile = tests
-        .parent()
-        .and_then(|deps| deps.parent())
-        .expect("target/<profile>/deps");
-    let program = profile.join("pando");
-    assert!(
-        program.exists(),
-        "{} is missing: build it first (`cargo build -p pando`, or `make test`)",
-        program.display()
-    );
-    program
 }

@@ -116,7 +116,7 @@ pub struct Serve {
     pub listen: Vec<String>,
     /// Serving threads [default: one per core]
     #[arg(long, value_name = "N")]
-    pub threads: Option<usize>,
+    pub threads: Option<u32>,
     /// What to log: error, warn, info, debug, or by part: server=debug,warn
     #[arg(long, value_name = "FILTER")]
     pub log_level: Option<String>,

@@ -28,7 +28,7 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
-    server::logging::start(&config.log);
+    server::logging::start(&config.settings.log);
     close_data(&config.data_folder());
     server::start(config).map_err(Problem::failed)
 }

@@ -132,8 +132,6 @@ pub enum InvalidValue {
     NoOrderingRule,
     /// The attribute type has no substring rule.
     NoSubstringRule,
-    /// The attribute type has no approximate rule.
-    NoApproximateRule,
 }
 
 impl fmt::Display for InvalidValue {
@@ -145,9 +143,6 @@ impl fmt::Display for InvalidValue {
             InvalidValue::NoEqualityRule => f.write_str("attribute type has no equality rule"),
             InvalidValue::NoOrderingRule => f.write_str("attribute type has no ordering rule"),
             InvalidValue::NoSubstringRule => f.write_str("attribute type has no substring rule"),
-            InvalidValue::NoApproximateRule => {
-                f.write_str("attribute type has no approximate rule")
-            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! once.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -12,7 +13,9 @@ use directory::{Failure, Front, SetLimits};
 
 use crate::admission::Admission;
 use crate::connection::Rules;
-use crate::settings::{Config, Network};
+use crate::settings::{
+    Config, Network, Overrides, Reload as Holds, Section, Setting, Settings, TABLE,
+};
 use crate::shared::Shared;
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
@@ -22,9 +25,13 @@ type Share = Box<dyn Fn(&Arc<Shared>) + Send + Sync>;
 
 /// The parts of the server that can be changed.
 pub struct Reload {
+    /// The node's folder.
+    folder: PathBuf,
+    /// Settings given as flags, which win over the file.
+    overrides: Overrides,
     /// The settings in force.
-    running: Mutex<Config>,
-    /// Counters and limits of connections.
+    running: Mutex<Settings>,
+    /// The counts of connections, with their limits.
     pub admission: Arc<Admission>,
     /// Networks whose hosts may send PROXY headers, at listeners for proxies.
     pub proxies: Arc<ArcSwap<Vec<Network>>>,
@@ -37,10 +44,10 @@ pub struct Reload {
 /// Result of reading the settings again.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
-    /// Names of settings that have changed.
-    changed: Vec<&'static str>,
-    /// Names of settings that change with a restart.
-    waiting: Vec<&'static str>,
+    /// Names of settings that hold from now on.
+    changed: Vec<String>,
+    /// Names of settings that hold after a restart.
+    waiting: Vec<String>,
 }
 
 impl fmt::Debug for Reload {
@@ -52,14 +59,16 @@ impl fmt::Debug for Reload {
 impl Reload {
     /// With the settings that the server started with.
     pub fn new(
-        running: Config,
+        config: Config,
         admission: Arc<Admission>,
         certificate: Option<Arc<Certificate>>,
         share: Share,
     ) -> Reload {
         Reload {
-            proxies: Arc::new(ArcSwap::from_pointee(running.proxies.clone())),
-            running: Mutex::new(running),
+            proxies: Arc::new(ArcSwap::from_pointee(config.proxies.clone())),
+            folder: config.folder,
+            overrides: config.overrides,
+            running: Mutex::new(config.settings),
             admission,
             certificate,
             share,
@@ -81,9 +90,9 @@ impl Reload {
 
     fn try_run(&self, set_limits: SetLimits<'_>) -> Result<Report, String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = Config::load(&running.folder, &running.overrides);
+        let read = Config::load(&self.folder, &self.overrides);
         let mut next = read.map_err(|error| error.to_string())?;
-        let report = Report::of(&running, &next);
+        let report = Report::of(&running, &mut next.settings);
         let certificate = match (&self.certificate, &next.tls) {
             (Some(certificate), Some(files)) => Some((certificate, certificate.read(files)?)),
             _ => None,
@@ -93,14 +102,13 @@ impl Reload {
         if let Some((certificate, read)) = certificate {
             certificate.replace(read);
         }
-        if next.log != running.log {
-            crate::logging::set_filter(&next.log);
+        if next.settings.log != running.log {
+            crate::logging::set_filter(&next.settings.log);
         }
         self.admission.set_limits(&next.connections);
         self.proxies.store(Arc::new(next.proxies.clone()));
         (self.share)(&Arc::new(shared(&next, self.certificate.clone())));
-        next.keep_until_restart(&running);
-        *running = next;
+        *running = next.settings;
         Ok(report)
     }
 }
@@ -116,46 +124,40 @@ impl Front for Reload {
 }
 
 impl Report {
-    fn of(old: &Config, new: &Config) -> Report {
-        let changed = [
-            (
-                "tls",
-                old.tls != new.tls && old.tls.is_some() && new.tls.is_some(),
-            ),
-            ("log.level", old.log.level != new.log.level),
-            ("log.operations", old.log.operations != new.log.operations),
-            ("connections", old.connections != new.connections),
-            (
-                "limits",
-                old.limits != new.limits || old.limit_rules != new.limit_rules,
-            ),
-            (
-                "allow_cleartext_binds",
-                old.allow_cleartext_binds != new.allow_cleartext_binds,
-            ),
-            ("proxies", old.proxies != new.proxies),
-        ];
-        let waiting = [
-            ("listen", old.listen != new.listen),
-            ("tls", old.tls.is_some() != new.tls.is_some()),
-            ("threads", old.threads != new.threads),
-            ("log.format", old.log.format != new.log.format),
-            ("passwords", old.passwords != new.passwords),
-            ("changes", old.changes != new.changes),
-            (
-                "database",
-                (old.warm_up, old.spool_bytes_max, old.scrub)
-                    != (new.warm_up, new.spool_bytes_max, new.scrub),
-            ),
-        ];
-        let names = |them: &[(&'static str, bool)]| {
-            let those = them.iter().filter(|(_, differs)| *differs);
-            those.map(|(name, _)| *name).collect()
-        };
-        Report {
-            changed: names(&changed),
-            waiting: names(&waiting),
+    /// Compares settings in force with others. Settings of `new` that hold after a restart become
+    /// those in force.
+    fn of(running: &Settings, new: &mut Settings) -> Report {
+        let mut report = Report::default();
+        let tls = |it: &Settings| (it.tls.certificate.is_some(), it.tls.key.is_some());
+        let switched = tls(running) != tls(new);
+        let (running, mut kept) = (running.to_table(), new.to_table());
+        if running.get("subject_limits") != kept.get("subject_limits") {
+            report.changed.push("limits".to_owned());
         }
+        for (section, setting) in reported() {
+            let value = section.value(setting, &running);
+            if value == section.value(setting, &kept) {
+                continue;
+            }
+            let waits = match setting.reload {
+                Holds::Restart => true,
+                Holds::NextTls => switched,
+                Holds::AtOnce | Holds::NextBind => false,
+            };
+            let names = match waits {
+                true => &mut report.waiting,
+                false => &mut report.changed,
+            };
+            let name = reported_name(section, setting);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            if waits {
+                section.put(setting, value.cloned(), &mut kept);
+            }
+        }
+        *new = kept.try_into().expect("each setting was read from a file");
+        report
     }
 
     fn text(&self) -> String {
@@ -173,6 +175,26 @@ impl Report {
     }
 }
 
+/// The rows of the table in the order of a report: those above the first header come last.
+fn reported() -> impl Iterator<Item = (&'static Section, &'static Setting)> {
+    let headed = TABLE.iter().filter(|it| !it.name.is_empty());
+    let above = TABLE.iter().filter(|it| it.name.is_empty());
+    let rows = |it: &'static Section| it.settings.iter().map(move |setting| (it, setting));
+    headed.chain(above).flat_map(rows)
+}
+
+/// The name of a setting in a report: its section, where the whole section changes at once.
+fn reported_name(section: &Section, setting: &Setting) -> String {
+    match (section.name, setting.reload) {
+        ("", _) => setting.name.to_owned(),
+        (_, Holds::NextBind) => "limits".to_owned(),
+        ("log", _) | ("connections", Holds::Restart) => {
+            format!("{}.{}", section.name, setting.name)
+        }
+        (name, _) => name.to_owned(),
+    }
+}
+
 /// The state for all connections, from the settings.
 pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Shared {
     Shared {
@@ -182,7 +204,7 @@ pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Shared 
                 ..DecodeLimits::DEFAULT
             },
             anonymous_message_bytes_max: config.connections.anonymous_message_bytes_max,
-            allow_cleartext_binds: config.allow_cleartext_binds,
+            allow_cleartext_binds: config.settings.allow_cleartext_binds,
         },
         connections: config.connections,
         certificate,
@@ -201,25 +223,47 @@ mod tests {
             let folder = Path::new("node");
             Config::parse(folder, text, &Overrides::default()).unwrap()
         };
-        let old = parse("");
+        let old = parse("").settings;
         for (text, changed, waiting) in [
             ("[log]\nlevel = \"debug\"", "log.level", ""),
+            ("[log]\noperations = true", "log.operations", ""),
             ("[connections]\ntotal_max = 7", "connections", ""),
+            (
+                "[connections]\nmemory_mib_max = 7",
+                "",
+                "connections.memory_mib_max",
+            ),
             ("[limits]\nsize_entries_max = 7", "limits", ""),
+            ("[limits]\nsize_entries_max = 5000", "", ""),
             ("[[subject_limits]]\nentry = \"cn=a\"", "limits", ""),
             ("[dynamic_entries]\nttl_min_s = 7", "limits", ""),
             ("allow_cleartext_binds = true", "allow_cleartext_binds", ""),
             ("proxies = [\"10.0.0.1\"]", "proxies", ""),
             ("listen = []", "", "listen"),
+            ("[tls]\ncertificate = \"a\"\nkey = \"b\"", "", "tls"),
             ("[threads]\nserving = 7", "", "threads"),
             ("[log]\nformat = \"json\"", "", "log.format"),
             ("[passwords]\nremembered_max = 7", "", "passwords"),
             ("[changes]\nkeep_mib = 7", "", "changes"),
             ("[database]\nwarm_up = false", "", "database"),
         ] {
-            let report = Report::of(&old, &parse(text));
+            let read = parse(text).settings;
+            let mut new = read.clone();
+            let report = Report::of(&old, &mut new);
             assert_eq!(report.changed.join(","), changed, "{text}");
             assert_eq!(report.waiting.join(","), waiting, "{text}");
+            // In force is either the whole of the file or nothing of it: each text has one setting.
+            let in_force = if changed.is_empty() { &old } else { &read };
+            assert_eq!(new, *in_force, "{text}");
         }
+        let with = |certificate: &str| {
+            let text = format!("[tls]\ncertificate = \"{certificate}\"\nkey = \"k\"");
+            parse(&text).settings
+        };
+        let report = Report::of(&with("a"), &mut with("b"));
+        assert_eq!(
+            (report.changed.join(","), report.waiting),
+            ("tls".to_owned(), Vec::new())
+        );
     }
 }

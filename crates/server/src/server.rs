@@ -102,13 +102,13 @@ pub fn start(config: Config) -> Result<Server, StartError> {
 /// # Errors
 /// An address or the certificate cannot be used.
 pub fn start_directory(mut config: Config, directory: Directory) -> Result<Server, StartError> {
-    if config.threads.serving == 0 {
+    if config.threads == 0 {
         let bytes = directory.bytes().map_err(StartError::Directory)?;
-        config.threads.serving = serving_threads(bytes, resources::memory_bytes());
+        config.threads = serving_threads(bytes, resources::memory_bytes());
     }
     let (workers, tls) = (directory.clone(), config.tls.is_some());
     let (watched, limited) = (directory.clone(), directory.clone());
-    let warm_up = match config.warm_up {
+    let warm_up = match config.settings.database.warm_up {
         true => Some(WarmUp::start(directory.clone()).map_err(StartError::System)?),
         false => None,
     };
@@ -160,7 +160,7 @@ where
     let certificate = certificate.map_err(StartError::Certificate)?.map(Arc::new);
     let listeners = bind(&config.listeners())?;
     let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
-    let count = match config.threads.serving {
+    let count = match config.threads {
         0 => resources::processors().len(),
         count => count,
     };
@@ -304,6 +304,7 @@ where
         let load = Arc::new(AtomicUsize::new(0));
         let (said, heard) = std::sync::mpsc::channel();
         let pinned = config
+            .settings
             .threads
             .pinned
             .then(|| processors[at % processors.len()]);

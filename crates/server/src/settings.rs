@@ -1,15 +1,18 @@
-//! The settings of one node: `pando.toml` and what flags put over it, as one checked [`Config`].
+//! The settings of one node: `pando.toml` and the flags put over it, as one checked [`Config`].
 //!
-//! Two levels: the file's text becomes `file::File` (types and names checked by serde), then
-//! [`Config`] (addresses, paths and combinations checked here). Every error names the file, the
-//! line, the setting, what was expected and what came. What must be equal on all nodes is not
-//! here: it lives in the directory under `cn=config`.
+//! The file's text becomes [`Settings`], with the names, types and ranges of the table. [`Config`]
+//! adds values worked out from them, with combinations checked. Every error names the file, the
+//! line, the setting, the expected and the given value. Settings that must be equal on all nodes
+//! live in the directory under `cn=config` instead.
 
 mod error;
-mod file;
 mod listen;
 mod network;
+#[cfg(test)]
+mod page;
 mod sample;
+mod section;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -17,19 +20,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directory::changes::Keeping;
-use policy::{LimitSettings, LimitSubject, Limits, Scheme};
-use toml::Spanned;
+use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
+use serde::{Deserialize, Serialize};
 
 pub use error::SettingsError;
 pub use listen::{Listen, Scheme as ListenScheme};
 pub use network::Network;
 pub use sample::sample;
+pub use section::{Reload, Section, Setting};
+pub use table::{Log, Settings, TABLE};
 
 use error::Place;
-use file::File;
+use table::SubjectLimits;
 
 /// The name of the settings file in a node's folder.
 pub const FILE_NAME: &str = "pando.toml";
+
+/// How long a server runs before it reads everything: clients, recovery and the reading of the
+/// database into memory come first.
+const SCRUB_DELAY: Duration = Duration::from_secs(600);
 
 /// Everything a node needs to know to serve.
 #[derive(Debug, Clone)]
@@ -38,6 +47,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// What flags have put over the file; it is put there again when the file is read again.
     pub overrides: Overrides,
+    /// The settings of the file, under the flags.
+    pub settings: Settings,
     /// Where to accept connections.
     pub listen: Vec<Listen>,
     /// The socket through which the node's owner administers it, beside `listen`. The program sets
@@ -47,28 +58,16 @@ pub struct Config {
     pub proxies: Vec<Network>,
     /// Certificate and key; `None` without TLS.
     pub tls: Option<TlsFiles>,
-    /// Accept passwords over connections that are neither TLS nor on this machine.
-    pub allow_cleartext_binds: bool,
-    /// The threads that serve.
-    pub threads: Threads,
-    /// What is logged, and how.
-    pub log: Log,
+    /// Threads that serve; 0 for as many as the processors and the size of the database ask for.
+    pub threads: usize,
     /// Limits on connections.
     pub connections: Connections,
     /// Limits on what one subject may ask for.
     pub limits: LimitSettings,
     /// Limits of some subjects' own.
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
-    /// How passwords are kept.
-    pub passwords: Passwords,
-    /// Which changes are kept beyond the log.
-    pub changes: Keeping,
-    /// Read the database into memory after the start, if it is not too large.
-    pub warm_up: bool,
-    /// Bytes that groups of many members may take on the disk while they are sent; 0 is no limit.
-    pub spool_bytes_max: u64,
-    /// When everything is read in search of damage; `None`: never.
-    pub scrub: Option<directory::Scrubbing>,
+    /// The scheme of new passwords.
+    pub password_scheme: Scheme,
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
@@ -83,29 +82,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// The threads that serve connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threads {
-    /// How many; 0 means one for each processor this process may use, and more where the data do
-    /// not fit into memory.
-    pub serving: usize,
-    /// Keep each on one processor.
-    pub pinned: bool,
-}
-
-/// What is logged, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// A `tracing` filter: `warn`, `info`, `server=debug,warn`.
-    pub level: String,
-    /// One line of text, or one JSON object, for each event.
-    pub format: LogFormat,
-    /// One event for each operation.
-    pub operations: bool,
-}
-
 /// The form of a logged event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// A line for people.
@@ -114,7 +92,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Limits on connections. In every field 0 means none.
+/// Limits on connections. 0 means none in numbers of connections and times; lengths of messages
+/// have the largest number instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
     /// Connections at a time; without a limit, as many as files may be open.
@@ -125,11 +104,6 @@ pub struct Connections {
     pub message_bytes_max: usize,
     /// The longest message in bytes before the client has authenticated.
     pub anonymous_message_bytes_max: usize,
-    /// Bytes of memory that may be kept for all connections: parts of messages, responses that are
-    /// not read, sort keys, views. 0 is no limit.
-    pub memory_bytes_max: u64,
-    /// The same for each connection.
-    pub memory_each_bytes_max: u64,
     /// How long a connection may be silent.
     pub idle_timeout: Duration,
     /// How long a client may take for the TLS handshake and its first message, and how long it
@@ -139,21 +113,6 @@ pub struct Connections {
     pub write_timeout: Duration,
     /// How long a stopping server waits for what was begun.
     pub stop_timeout: Duration,
-}
-
-/// How passwords are kept and checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passwords {
-    /// The scheme of new passwords.
-    pub scheme: Scheme,
-    /// Successful slow verifications that are remembered in memory.
-    pub remembered_max: usize,
-    /// For how long.
-    pub remembered: Duration,
-    /// A wrong password counts each time it is tried.
-    pub count_repeated: bool,
-    /// Binds and compares are told that an account is locked.
-    pub tell_locked: bool,
 }
 
 /// What flags and the environment put over the file. Empty and `None` leave the file's value.
@@ -168,7 +127,7 @@ pub struct Overrides {
     /// `--allow-cleartext-binds`.
     pub allow_cleartext_binds: Option<bool>,
     /// `--threads`.
-    pub threads: Option<usize>,
+    pub threads: Option<u32>,
     /// `--log-level`.
     pub log_level: Option<String>,
     /// `--log-format`.
@@ -203,33 +162,23 @@ impl Config {
             path: folder.join(FILE_NAME),
             text,
         };
-        let mut file: File = toml::from_str(text).map_err(|it| place.toml(&it))?;
-        let listen = resolve_listen(&place, &file, overrides)?;
-        let tls = resolve_tls(folder, &place, &mut file, overrides)?;
-        if tls.is_none()
-            && let Some(at) = listen
-                .iter()
-                .position(|it| it.scheme() == ListenScheme::Ldaps)
-        {
-            let it = &listen[at];
-            let message = format!("{it} needs a certificate: set tls.certificate and tls.key");
-            return Err(match file.listen.get(at) {
-                Some(spelled) if overrides.listen.is_empty() => {
-                    place.error(Some(spelled.span()), "listen", message)
-                }
-                _ => SettingsError::flag("listen", message),
-            });
-        }
-        let proxies = resolve_proxies(&place, &file, &listen)?;
-        let time_to_live = file
-            .dynamic_entries
-            .resolve(LimitSettings::default().time_to_live);
-        let time_to_live = time_to_live.ok_or_else(|| {
-            let message = "expected 1 <= ttl_min_s <= ttl_default_s <= ttl_max_s <= 31557600";
-            place.error(None, "dynamic_entries", message)
-        })?;
-        let scheme = place.resolve(&file.passwords.scheme)?;
-        let everybody = file.limits.resolve(LimitSettings::default().everybody);
+        let mut settings: Settings = toml::from_str(text).map_err(|it| place.toml(&it))?;
+        check_ranges(&place, &settings)?;
+        let tls = tls_files(&place, folder, &settings, overrides)?;
+        overrides.put_over(&mut settings);
+        let listen = listen(&place, &settings, overrides, tls.is_some())?;
+        let proxies = proxies(&place, &settings, &listen)?;
+        let time_to_live = time_to_live(&place, &settings)?;
+        check_log_level(&place, &settings, overrides)?;
+        let known = LimitSettings::default();
+        let everybody = settings.limits.complete(known.everybody);
+        let limits = LimitSettings {
+            everybody,
+            anonymous: settings.anonymous_limits.complete(everybody),
+            administrator: settings.administrator_limits.complete(known.administrator),
+            rules: Vec::new(),
+            time_to_live,
+        };
         Ok(Config {
             folder: folder.to_owned(),
             overrides: overrides.clone(),
@@ -237,73 +186,46 @@ impl Config {
             owner_socket: None,
             proxies,
             tls,
-            allow_cleartext_binds: overrides
-                .allow_cleartext_binds
-                .unwrap_or(file.allow_cleartext_binds),
-            threads: Threads {
-                serving: overrides.threads.unwrap_or(file.threads.serving),
-                pinned: file.threads.pinned,
-            },
-            log: resolve_log(&place, &file, overrides)?,
-            connections: file.connections.resolve(),
-            limit_rules: resolve_rules(&place, &file, everybody)?,
-            limits: LimitSettings {
-                everybody,
-                anonymous: file.anonymous_limits.resolve(everybody),
-                administrator: file
-                    .administrator_limits
-                    .resolve(LimitSettings::default().administrator),
-                rules: Vec::new(),
-                time_to_live,
-            },
-            passwords: file.passwords.resolve(scheme),
-            changes: file.changes.resolve(),
-            warm_up: file.database.warm_up,
-            spool_bytes_max: file.database.spool_mib_max << 20,
-            scrub: file.database.scrub(),
+            threads: settings.threads.serving as usize,
+            connections: connections(&settings.connections),
+            limit_rules: limit_rules(&place, &mut settings.subject_limits, everybody)?,
+            limits,
+            password_scheme: place.parse("passwords.scheme", &settings.passwords.scheme)?,
             heed_signals: false,
+            settings,
         })
     }
-}
 
-impl Config {
     /// How the node's directory is opened under these settings.
     pub fn directory_options(&self) -> directory::Options {
-        directory::Options {
-            password_scheme: self.passwords.scheme,
-            verified_max: self.passwords.remembered_max,
-            verified_ttl_ms: self.passwords.remembered.as_millis() as u64,
-            count_repeated: self.passwords.count_repeated,
-            tell_locked: self.passwords.tell_locked,
-            limits: self.limits.clone(),
-            limit_rules: self.limit_rules.clone(),
-            changes: self.changes,
-            spool_bytes_max: self.spool_bytes_max,
-            scrub: self.scrub,
-            memory_bytes_max: self.connections.memory_bytes_max,
-            memory_each_bytes_max: self.connections.memory_each_bytes_max,
-            ..directory::Options::default()
-        }
-    }
-
-    /// Takes over from settings in force what only a restart changes.
-    pub(crate) fn keep_until_restart(&mut self, running: &Config) {
-        let Config {
-            listen,
-            owner_socket,
-            threads,
+        let Settings {
+            connections,
             passwords,
             changes,
+            database,
             ..
-        } = running.clone();
-        (self.listen, self.owner_socket) = (listen, owner_socket);
-        (self.threads, self.passwords, self.changes) = (threads, passwords, changes);
-        self.log.format = running.log.format;
-        (self.warm_up, self.spool_bytes_max) = (running.warm_up, running.spool_bytes_max);
-        self.scrub = running.scrub;
-        self.heed_signals = running.heed_signals;
-        if self.tls.is_some() != running.tls.is_some() {
-            self.tls.clone_from(&running.tls);
+        } = &self.settings;
+        let scrub = directory::Scrubbing {
+            every: Duration::from_secs(u64::from(database.scrub_days) * 86_400),
+            delay: SCRUB_DELAY,
+        };
+        directory::Options {
+            password_scheme: self.password_scheme,
+            verified_max: passwords.remembered_max,
+            verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
+            count_repeated: passwords.count_repeated,
+            tell_locked: passwords.tell_locked,
+            limits: self.limits.clone(),
+            limit_rules: self.limit_rules.clone(),
+            changes: match changes.keep_mib {
+                0 => Keeping::Off,
+                mib => Keeping::Bytes(bytes(mib)),
+            },
+            spool_bytes_max: bytes(database.spool_mib_max),
+            scrub: (database.scrub_days > 0).then_some(scrub),
+            memory_bytes_max: bytes(connections.memory_mib_max),
+            memory_each_bytes_max: bytes(connections.memory_each_mib_max),
+            ..directory::Options::default()
         }
     }
 
@@ -320,103 +242,223 @@ impl Config {
     }
 }
 
-fn resolve_rules(
-    place: &Place<'_>,
-    file: &File,
-    everybody: Limits,
-) -> Result<Vec<(LimitSubject<String>, Limits)>, SettingsError> {
-    let resolve = |rule: &file::OneSubject| match rule.subject() {
-        Ok(subject) => Ok((subject, rule.resolve(everybody))),
-        Err(text) => Err(place.error(rule.span(), "subject_limits", text)),
-    };
-    file.subject_limits.iter().map(resolve).collect()
-}
-
-fn resolve_listen(
-    place: &Place<'_>,
-    file: &File,
-    overrides: &Overrides,
-) -> Result<Vec<Listen>, SettingsError> {
-    if overrides.listen.is_empty() {
-        return file.listen.iter().map(|it| place.resolve(it)).collect();
-    }
-    let parse = |it: &String| {
-        it.parse()
-            .map_err(|error| SettingsError::flag("listen", error))
-    };
-    overrides.listen.iter().map(parse).collect()
-}
-
-/// The proxies; a listener for proxies needs one, or nobody could connect.
-fn resolve_proxies(
-    place: &Place<'_>,
-    file: &File,
-    listen: &[Listen],
-) -> Result<Vec<Network>, SettingsError> {
-    let proxies: Result<Vec<Network>, _> =
-        file.proxies.iter().map(|it| place.resolve(it)).collect();
-    let proxies = proxies?;
-    match listen.iter().find(|it| it.is_proxied()) {
-        Some(listen) if proxies.is_empty() => {
-            let message = format!("{listen} is for proxies: expected their addresses, got none");
-            Err(place.error(None, "proxies", message))
+impl Section {
+    /// The value that `settings` have for one of this section's; `None` for none.
+    pub fn value<'t>(
+        &self,
+        setting: &Setting,
+        settings: &'t toml::Table,
+    ) -> Option<&'t toml::Value> {
+        match self.name {
+            "" => settings.get(setting.name),
+            name => settings.get(name)?.get(setting.name),
         }
-        _ => Ok(proxies),
     }
 }
 
-fn resolve_tls(
-    folder: &Path,
+impl Section {
+    /// Puts a value in `settings` for one of this section's; `None` takes it out.
+    pub fn put(&self, setting: &Setting, value: Option<toml::Value>, settings: &mut toml::Table) {
+        let table = match self.name {
+            "" => Some(settings),
+            name => settings.get_mut(name).and_then(toml::Value::as_table_mut),
+        };
+        if let Some(table) = table {
+            let name = setting.name.to_owned();
+            match value {
+                Some(value) => table.insert(name, value),
+                None => table.remove(&name),
+            };
+        }
+    }
+}
+
+impl Settings {
+    /// All settings that have a value, as TOML.
+    pub fn to_table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("settings are read from TOML, so they fit into it")
+    }
+}
+
+impl Overrides {
+    /// Puts the flags into the settings. Files of flags stand in [`Config::tls`] alone: their paths
+    /// may be no text.
+    fn put_over(&self, settings: &mut Settings) {
+        if !self.listen.is_empty() {
+            settings.listen.clone_from(&self.listen);
+        }
+        settings
+            .tls
+            .certificate
+            .take_if(|_| self.tls_certificate.is_some());
+        settings.tls.key.take_if(|_| self.tls_key.is_some());
+        if let Some(it) = self.allow_cleartext_binds {
+            settings.allow_cleartext_binds = it;
+        }
+        if let Some(it) = self.threads {
+            settings.threads.serving = it;
+        }
+        if let Some(it) = &self.log_level {
+            settings.log.level.clone_from(it);
+        }
+        if let Some(it) = self.log_format {
+            settings.log.format = it;
+        }
+    }
+}
+
+fn bytes(mib: u32) -> u64 {
+    u64::from(mib) << 20
+}
+
+/// Numbers that the type of a setting accepts and its row does not.
+fn check_ranges(place: &Place<'_>, settings: &Settings) -> Result<(), SettingsError> {
+    let given = settings.to_table();
+    for section in TABLE {
+        for setting in section.settings {
+            let value = section.value(setting, &given);
+            let number = value.and_then(toml::Value::as_integer);
+            if let (Some(range), Some(number)) = (&setting.range, number)
+                && !range.contains(&number)
+            {
+                let (from, to) = (range.start(), range.end());
+                let message = format!("expected a whole number from {from} to {to}, got {number}");
+                let name = format!("{}.{}", section.name, setting.name);
+                return Err(place.error(place.span(&name), &name, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tls_files(
     place: &Place<'_>,
-    file: &mut File,
+    folder: &Path,
+    settings: &Settings,
     overrides: &Overrides,
 ) -> Result<Option<TlsFiles>, SettingsError> {
     // Paths in the file are relative to the node's folder, those of flags to where one stands.
-    let in_folder = |it: &Spanned<PathBuf>| folder.join(it.get_ref());
-    let certificate = overrides.tls_certificate.clone();
-    let certificate = certificate.or(file.tls.certificate.as_ref().map(in_folder));
-    let key = overrides
-        .tls_key
-        .clone()
-        .or(file.tls.key.as_ref().map(in_folder));
-    match (certificate, key) {
+    let path = |flag: &Option<PathBuf>, given: &Option<PathBuf>| {
+        flag.clone().or(given.as_ref().map(|it| folder.join(it)))
+    };
+    let certificate = path(&overrides.tls_certificate, &settings.tls.certificate);
+    match (certificate, path(&overrides.tls_key, &settings.tls.key)) {
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
         (None, None) => Ok(None),
         (Some(_), None) => {
-            let span = file.tls.certificate.take().map(|it| it.span());
-            Err(place.error(
-                span,
-                "tls.key",
-                "expected a key beside tls.certificate, got none",
-            ))
+            let message = "expected a key beside tls.certificate, got none";
+            Err(place.error(place.span("tls.certificate"), "tls.key", message))
         }
         (None, Some(_)) => {
-            let span = file.tls.key.take().map(|it| it.span());
             let message = "expected a certificate beside tls.key, got none";
-            Err(place.error(span, "tls.certificate", message))
+            Err(place.error(place.span("tls.key"), "tls.certificate", message))
         }
     }
 }
 
-fn resolve_log(
+/// The listeners; one with TLS needs a certificate.
+fn listen(
     place: &Place<'_>,
-    file: &File,
+    settings: &Settings,
     overrides: &Overrides,
-) -> Result<Log, SettingsError> {
-    let level = overrides
-        .log_level
-        .as_ref()
-        .unwrap_or(file.log.level.get_ref());
-    if let Err(error) = crate::logging::check_level(level) {
-        return Err(match overrides.log_level {
-            Some(_) => SettingsError::flag("log.level", error),
-            None => place.error(Some(file.log.level.span()), "log.level", error),
+    tls: bool,
+) -> Result<Vec<Listen>, SettingsError> {
+    let parse = |(at, text): (usize, &String)| {
+        let parsed = text.parse().and_then(|it: Listen| match it.scheme() {
+            ListenScheme::Ldaps if !tls => Err(format!(
+                "{it} needs a certificate: set tls.certificate and tls.key"
+            )),
+            _ => Ok(it),
         });
+        parsed.map_err(|error| match overrides.listen.is_empty() {
+            true => place.error(place.span(&format!("listen.{at}")), "listen", error),
+            false => SettingsError::flag("listen", error),
+        })
+    };
+    settings.listen.iter().enumerate().map(parse).collect()
+}
+
+/// The proxies; a listener for proxies needs one, or nobody could connect.
+fn proxies(
+    place: &Place<'_>,
+    settings: &Settings,
+    listen: &[Listen],
+) -> Result<Vec<Network>, SettingsError> {
+    let given = settings.proxies.iter().enumerate();
+    let parse = |(at, text): (usize, &String)| place.parse(&format!("proxies.{at}"), text);
+    match listen.iter().find(|it| it.is_proxied()) {
+        Some(it) if settings.proxies.is_empty() => {
+            let message = format!("{it} is for proxies: expected their addresses, got none");
+            Err(place.error(None, "proxies", message))
+        }
+        _ => given.map(parse).collect(),
     }
-    let format = overrides.log_format.unwrap_or(file.log.format);
-    Ok(Log {
-        level: level.clone(),
-        format,
-        operations: file.log.operations,
+}
+
+fn check_log_level(
+    place: &Place<'_>,
+    settings: &Settings,
+    overrides: &Overrides,
+) -> Result<(), SettingsError> {
+    let checked = crate::logging::check_level(&settings.log.level);
+    checked.map_err(|error| match overrides.log_level {
+        Some(_) => SettingsError::flag("log.level", error),
+        None => place.error(place.span("log.level"), "log.level", error),
     })
+}
+
+fn time_to_live(place: &Place<'_>, settings: &Settings) -> Result<TimeToLive, SettingsError> {
+    let given = &settings.dynamic_entries;
+    let it = TimeToLive {
+        default_s: given.ttl_default_s,
+        min_s: given.ttl_min_s,
+        max_s: given.ttl_max_s,
+    };
+    if it.min_s <= it.default_s && it.default_s <= it.max_s {
+        return Ok(it);
+    }
+    let message = "expected 1 <= ttl_min_s <= ttl_default_s <= ttl_max_s <= 31557600";
+    Err(place.error(None, "dynamic_entries", message))
+}
+
+fn connections(given: &table::Connections) -> Connections {
+    let unlimited = |it: usize| if it == 0 { usize::MAX } else { it };
+    let seconds = |it: u32| Duration::from_secs(it.into());
+    Connections {
+        total_max: given.total_max,
+        per_address_max: given.per_address_max,
+        message_bytes_max: unlimited(given.message_bytes_max),
+        anonymous_message_bytes_max: unlimited(given.anonymous_message_bytes_max),
+        idle_timeout: seconds(given.idle_timeout_s),
+        message_timeout: seconds(given.message_timeout_s),
+        write_timeout: seconds(given.write_timeout_s),
+        stop_timeout: seconds(given.stop_timeout_s),
+    }
+}
+
+fn limit_rules(
+    place: &Place<'_>,
+    given: &mut [SubjectLimits],
+    everybody: Limits,
+) -> Result<Vec<(LimitSubject<String>, Limits)>, SettingsError> {
+    let resolve = |(at, it): (usize, &mut SubjectLimits)| {
+        let limits = it.complete(everybody);
+        let subject = match (&it.entry, &it.subtree, &it.group) {
+            (Some(name), None, None) => LimitSubject::Entry(name.clone()),
+            (None, Some(name), None) => LimitSubject::Subtree(name.clone()),
+            (None, None, Some(name)) => LimitSubject::Group(name.clone()),
+            (None, None, None) => {
+                let message = "expected entry, subtree or group with a name, got none";
+                return Err(place.error(None, "subject_limits", message));
+            }
+            _ => {
+                let mut names = ["entry", "subtree", "group"].into_iter();
+                let span = names.find_map(|it| place.span(&format!("subject_limits.{at}.{it}")));
+                let message = "expected one of entry, subtree and group, got several";
+                return Err(place.error(span, "subject_limits", message));
+            }
+        };
+        Ok((subject, limits))
+    };
+    given.iter_mut().enumerate().map(resolve).collect()
 }

@@ -19,7 +19,7 @@ use schema::{AttributeNumber, DictionaryRow, Schema};
 
 use crate::containers::Containers;
 use crate::entry::{EntryView, state_term};
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::keys::{Keys, changed_bases};

@@ -1,4 +1,4 @@
-//! Where entry rows are kept: the seam behind which another layout can take the place of the tree.
+//! Where entry rows are kept: all reading and writing of them goes through [`EntryTree`].
 //!
 //! Invariant: a row that comes out is the row that was put in under this id. It is stored with a
 //! checksum, which is compared whenever it is read; of rows from before there were checksums, the
@@ -14,44 +14,14 @@ use crate::id::EntryId;
 use crate::lmdb::{Cursor, Put, Table, Transaction, WriteTransaction};
 use crate::tables::{id_key, id_of_key};
 
-/// Keeps entry rows by id. Everything happens in the transaction that is passed in.
-pub(crate) trait EntryStore {
-    /// Rows in the order of ids.
-    type Scan<'t>: Iterator<Item = Result<(EntryId, &'t [u8]), Error>>;
-
-    /// The row of an entry.
-    fn get<'t>(&self, transaction: &'t Transaction, id: EntryId)
-    -> Result<Option<&'t [u8]>, Error>;
-
-    /// Writes a row, given in parts; with [`Put::Append`] one behind all others.
-    fn put(
-        &self,
-        transaction: &mut WriteTransaction,
-        id: EntryId,
-        parts: &[&[u8]],
-        put: Put,
-    ) -> Result<(), Error>;
-
-    /// Deletes a row; `false` if there was none.
-    fn delete(&self, transaction: &mut WriteTransaction, id: EntryId) -> Result<bool, Error>;
-
-    /// Rows from this id on.
-    fn scan<'t>(
-        &self,
-        transaction: &'t Transaction,
-        from: EntryId,
-    ) -> Result<Self::Scan<'t>, Error>;
-}
-
-/// Entry rows in an LMDB tree.
+/// Entry rows by id, in an LMDB tree. Everything happens in the transaction that is passed in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryTree(pub Table);
 
-impl EntryStore for EntryTree {
-    type Scan<'t> = TreeScan<'t>;
-
+impl EntryTree {
+    /// The row of an entry; `None` if there is none.
     #[inline]
-    fn get<'t>(
+    pub fn get<'t>(
         &self,
         transaction: &'t Transaction,
         id: EntryId,
@@ -62,7 +32,8 @@ impl EntryStore for EntryTree {
         }
     }
 
-    fn put(
+    /// Writes a row, given in parts; with [`Put::Append`] one behind all others.
+    pub fn put(
         &self,
         transaction: &mut WriteTransaction,
         id: EntryId,
@@ -85,11 +56,17 @@ impl EntryStore for EntryTree {
         transaction.put_parts(self.0, &id_key(id), &all, put)
     }
 
-    fn delete(&self, transaction: &mut WriteTransaction, id: EntryId) -> Result<bool, Error> {
+    /// Deletes a row; `false` if there was none.
+    pub fn delete(&self, transaction: &mut WriteTransaction, id: EntryId) -> Result<bool, Error> {
         transaction.delete(self.0, &id_key(id))
     }
 
-    fn scan<'t>(&self, transaction: &'t Transaction, from: EntryId) -> Result<TreeScan<'t>, Error> {
+    /// Rows from this id on, in the order of ids.
+    pub fn scan<'t>(
+        &self,
+        transaction: &'t Transaction,
+        from: EntryId,
+    ) -> Result<TreeScan<'t>, Error> {
         Ok(TreeScan {
             cursor: transaction.cursor(self.0)?,
             from: Some(from),

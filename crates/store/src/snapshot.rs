@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::containers::{Container, Containers};
 use crate::entry::EntryView;
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::posting;

@@ -75,11 +75,6 @@ impl<R: BufRead> LdifReader<R> {
         }
     }
 
-    /// The text of the record last returned or refused; empty if it was too long.
-    pub fn record_text(&self) -> &[u8] {
-        self.buffer.get(self.record.clone()).unwrap_or_default()
-    }
-
     /// The first line of the record last returned or refused, from 1.
     pub fn record_line(&self) -> u64 {
         self.record_line

@@ -17,7 +17,7 @@ const TOP_OID: &str = "2.5.6.0";
 impl Schema {
     /// Resolves a filter. Never fails: what cannot be decided becomes [`Filter::Undefined`].
     ///
-    /// Rules about the present time are undefined here; see [`Schema::resolve_filter_at`].
+    /// Rules about the present time are undefined here; see [`Schema::resolve_filter_with`].
     pub fn resolve_filter(&self, filter: &protocol::Filter<'_>) -> Filter {
         Resolver {
             schema: self,
@@ -26,13 +26,9 @@ impl Schema {
         .filter(filter)
     }
 
-    /// Resolves a filter when it is `now_s` seconds of Unix time: assertions such as
-    /// `(modifyTimestamp:relativeTimeGTOrderingMatch:=-90d)` are then about fixed moments.
-    pub fn resolve_filter_at(&self, filter: &protocol::Filter<'_>, now_s: i64) -> Filter {
-        self.resolve_filter_with(filter, &|| now_s)
-    }
-
-    /// The same; `now_s` is asked only when the filter is about the present time.
+    /// Resolves a filter at a time that `now_s` gives in seconds of Unix time: assertions such as
+    /// `(modifyTimestamp:relativeTimeGTOrderingMatch:=-90d)` are then about fixed moments. `now_s`
+    /// is called only when the filter has one.
     pub fn resolve_filter_with(
         &self,
         filter: &protocol::Filter<'_>,

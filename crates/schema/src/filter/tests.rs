@@ -120,7 +120,7 @@ fn resolve(text: &str) -> Filter {
     let bytes = protocol::parse_filter(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut reader = protocol::ber::Reader::new(&bytes);
     let filter = protocol::Filter::decode(&mut reader, 32).unwrap();
-    SCHEMA.resolve_filter_at(&filter, NOW_S)
+    SCHEMA.resolve_filter_with(&filter, &|| NOW_S)
 }
 
 #[track_caller]

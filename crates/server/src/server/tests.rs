@@ -215,7 +215,7 @@ fn many_clients_share_few_threads() {
 
 #[test]
 fn what_comes_at_once_on_many_connections_does_not_mix() {
-    let world = World::new(|it| it.threads.serving = 1);
+    let world = World::new(|it| it.threads = 1);
     let mut clients: Vec<_> = (0..200).map(|_| world.connect()).collect();
     // Responses of all kinds and lengths, one longer than is sent at once. A connection that shares
     // a round with malformed input, with a parked search or with a client that has ended is served

@@ -5,8 +5,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use toml::Spanned;
-
 /// A setting that is not what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
@@ -59,13 +57,29 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Parses a setting's text.
-    pub fn resolve<T>(&self, value: &Spanned<String>) -> Result<T, SettingsError>
+    /// Where a value stands: `tls.key`, or `listen.0` for the first of a list. `None` for a setting
+    /// that the file does not have.
+    pub fn span(&self, name: &str) -> Option<Range<usize>> {
+        let file = toml::de::DeTable::parse(self.text).ok()?;
+        let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+        let mut value = file.get_ref().get(first)?;
+        for part in rest.split('.').filter(|it| !it.is_empty()) {
+            let inside = value.get_ref();
+            value = match part.parse::<usize>() {
+                Ok(at) => inside.get(at)?,
+                Err(_) => inside.get(part)?,
+            };
+        }
+        Some(value.span())
+    }
+
+    /// Parses the text of a setting, named as for [`Place::span`].
+    pub fn parse<T>(&self, name: &str, text: &str) -> Result<T, SettingsError>
     where
         T: FromStr<Err: fmt::Display>,
     {
-        let parsed = value.get_ref().parse();
-        parsed.map_err(|it: T::Err| self.error(Some(value.span()), "", it))
+        let parsed = text.parse();
+        parsed.map_err(|it: T::Err| self.error(self.span(name), "", it))
     }
 
     /// An error at `span`; `setting` may be empty when the span tells it.
@@ -142,7 +156,12 @@ fn rephrase(message: &str) -> String {
             .strip_prefix(prefix)
             .and_then(|it| it.split_once(", expected "))
         {
-            return format!("expected {}, got {got}", words(expected));
+            let beyond = expected == "u32" && got.starts_with("integer") && !got.contains('-');
+            let expected = match beyond {
+                true => "a whole number from 0 to 4294967295",
+                false => words(expected),
+            };
+            return format!("expected {expected}, got {got}");
         }
     }
     if let Some((_, expected)) = message

@@ -16,10 +16,10 @@ fn an_empty_file_is_the_defaults() {
     let config = parse("").unwrap();
     assert_eq!(config.listen[0].to_string(), "ldap://127.0.0.1:1389");
     assert_eq!(config.tls, None);
-    assert!(!config.allow_cleartext_binds);
+    assert!(!config.settings.allow_cleartext_binds);
     assert_eq!(config.limits, LimitSettings::default());
     assert_eq!(config.connections.message_bytes_max, 16 << 20);
-    assert_eq!(config.log.level, "warn");
+    assert_eq!(config.settings.log.level, "warn");
 }
 
 #[test]
@@ -37,8 +37,56 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     }
     let mut config = parse(&all).unwrap();
     let files = config.tls.take().unwrap();
+    config.settings.tls = Default::default();
     assert_eq!(files.certificate, Path::new("/node/server.pem"));
     assert_eq!(format!("{config:?}"), plain);
+}
+
+/// The file must be `text` from `mark` to its end. With `PANDO_TEST_REWRITE` in the environment it
+/// is made so.
+fn held(path: &str, mark: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path);
+    let file = std::fs::read_to_string(&path).unwrap();
+    let written = &file[..file.find(mark).unwrap() + mark.len()];
+    let expected = format!("{written}{text}");
+    if std::env::var_os("PANDO_TEST_REWRITE").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    } else {
+        let same = file == expected;
+        assert!(
+            same,
+            "{} is not the table: run again with PANDO_TEST_REWRITE=1",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn sample_and_page_are_those_of_the_table() {
+    held("examples/pando.toml", "", &sample());
+    let mark = "The rest of this page is made from `crates/server/src/settings/table.rs`.\n";
+    held("docs/reference/settings.md", mark, &page::tables());
+}
+
+#[test]
+fn numbers_beyond_their_range_are_refused_where_they_stand() {
+    refused(
+        "[dynamic_entries]\n\nttl_min_s = 0\n",
+        "/node/pando.toml:3: dynamic_entries.ttl_min_s: expected a whole number from 1 to \
+         31557600, got 0",
+    );
+    refused(
+        "[connections]\nidle_timeout_s = 4294967296\n",
+        "/node/pando.toml:2: connections.idle_timeout_s: expected a whole number from 0 to \
+         4294967295, got integer `4294967296`",
+    );
+    refused(
+        "[dynamic_entries]\nttl_min_s = 7\nttl_max_s = 6\n",
+        "/node/pando.toml:1: dynamic_entries: expected 1 <= ttl_min_s <= ttl_default_s <= \
+         ttl_max_s <= 31557600",
+    );
 }
 
 #[test]
@@ -167,21 +215,9 @@ fn flags_go_over_the_file() {
     assert_eq!(listen, ["ldaps://127.0.0.1:0", "ldapi://%2Frun%2Fldapi"]);
     let files = config.tls.unwrap();
     assert_eq!(files.certificate, Path::new("c.pem"));
-    assert_eq!(
-        config.threads,
-        Threads {
-            serving: 3,
-            pinned: false
-        }
-    );
-    assert_eq!(
-        config.log,
-        Log {
-            level: "debug".to_owned(),
-            format: LogFormat::Json,
-            operations: false,
-        }
-    );
+    assert_eq!((config.threads, config.settings.threads.pinned), (3, false));
+    let log = config.settings.log;
+    assert_eq!((log.level.as_str(), log.format), ("debug", LogFormat::Json));
     let overrides = Overrides {
         listen: vec!["x".to_owned()],
         ..Overrides::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::batch::Batch;
 use crate::bulk::{Place, Prepared};
 use crate::entry::{EntryView, HEADER_BYTES, state_term, with_parent};
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::keys::HashedKey;

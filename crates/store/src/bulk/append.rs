@@ -5,7 +5,7 @@ use super::loader::{BulkLoader, TRANSACTION_BYTES, group_slot};
 use super::prepare::Prepared;
 use super::spill::spill;
 use crate::entry::{EntryView, HEADER_BYTES, state_term, with_parent};
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::Put;

@@ -11,7 +11,7 @@ use super::flush::Flusher;
 use super::keys::Keys;
 use super::links::Links;
 use crate::data_folder::DATABASE_FILE;
-use crate::entry_store::{EntryStore, EntryTree};
+use crate::entry_store::EntryTree;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index_set::{IndexKind, IndexSet, IndexState};

@@ -2,7 +2,7 @@
 
 use super::Snapshot;
 use crate::entry::EntryView;
-use crate::entry_store::{EntryStore, TreeScan};
+use crate::entry_store::TreeScan;
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::Cursor;

@@ -1,0 +1,259 @@
+//! The table of settings. Parser, sample file, reference page and the report of `pando reload` are
+//! made from it.
+//!
+//! Invariant: name, accepted values, default and meaning of a setting stand here alone (defaults of
+//! limits: [`policy::LimitSettings`]). Tests hold `examples/pando.toml` and
+//! `docs/reference/settings.md` equal to it.
+
+use std::path::PathBuf;
+
+use policy::{LimitSettings, Limits, Scheme};
+use serde::{Deserialize, Serialize};
+
+use super::LogFormat;
+use super::section::{Reload, Section, Setting, limits, section};
+
+/// All sections, in the order of the sample file.
+pub const TABLE: &[Section] = &[
+    Settings::SECTION,
+    Tls::SECTION,
+    Threads::SECTION,
+    Log::SECTION,
+    Connections::SECTION,
+    Section {
+        name: "limits",
+        settings: LIMITS,
+        repeats: None,
+    },
+    Section {
+        name: "anonymous_limits",
+        settings: LIMITS,
+        repeats: Some("clients that have not authenticated. What is not set is as in [limits]."),
+    },
+    Section {
+        name: "administrator_limits",
+        settings: LIMITS,
+        repeats: Some("the administrator."),
+    },
+    DynamicEntries::SECTION,
+    Passwords::SECTION,
+    Changes::SECTION,
+    Database::SECTION,
+];
+
+section! {
+    "" Settings {
+        /// Where to accept connections: ldap://HOST:PORT, ldaps://HOST:PORT, ldapi://%2Fpath.
+        /// HOST may be *, for every address. Port 0 lets the system choose.
+        /// pldap:// and pldaps:// are for proxies that say who the client is (PROXY protocol).
+        listen: Vec<String> = vec!["ldap://127.0.0.1:1389".to_owned()], "list of URLs", Restart;
+
+        /// Addresses of these proxies, such as "192.0.2.7" or "10.0.0.0/8". Nobody else can use
+        /// pldap:// and pldaps://.
+        proxies: Vec<String> = Vec::new(), "list of addresses", AtOnce;
+
+        /// Accept passwords, in binds and all other operations, over connections that are neither
+        /// TLS nor from this machine.
+        allow_cleartext_binds: bool = false, "`true` or `false`", AtOnce;
+    }
+    tls: Tls,
+    threads: Threads,
+    log: Log,
+    connections: Connections,
+    limits: LimitsGiven,
+    anonymous_limits: LimitsGiven,
+    administrator_limits: LimitsGiven,
+    subject_limits: Vec<SubjectLimits>,
+    dynamic_entries: DynamicEntries,
+    passwords: Passwords,
+    changes: Changes,
+    database: Database,
+}
+
+section! {
+    "tls" Tls {
+        /// PEM file: the server's certificate, then those that lead to its authority.
+        /// Relative to this file's folder. Read again when it changes.
+        certificate: Option<PathBuf> = None, "path" like "\"server.pem\"", NextTls;
+
+        /// PEM file: the certificate's private key.
+        key: Option<PathBuf> = None, "path" like "\"server.key\"", NextTls;
+    }
+}
+
+section! {
+    "threads" Threads {
+        /// Threads that serve connections. 0: one for each processor, eight if the database is
+        /// larger than the memory when the server starts.
+        serving: u32 = 0, "threads", Restart;
+
+        /// Keep each serving thread on one processor.
+        pinned: bool = true, "`true` or `false`", Restart;
+    }
+}
+
+section! {
+    "log" Log {
+        /// error, warn, info, debug or trace; by part: "server=debug,warn".
+        level: String = "warn".to_owned(), "level", AtOnce;
+
+        /// "text", or "json" for one object per event.
+        format: LogFormat = LogFormat::Text, "`text` or `json`", Restart;
+
+        /// Log one line for each operation. Failed binds are logged in any case, ten a second.
+        operations: bool = false, "`true` or `false`", AtOnce;
+    }
+}
+
+section! {
+    "connections" Connections {
+        /// Connections at a time. 0: as many as files may be open.
+        total_max: usize = 0, "connections", AtOnce;
+
+        /// Connections from one address. 0: no limit.
+        per_address_max: usize = 0, "connections", AtOnce;
+
+        /// The longest message. 0: no limit.
+        message_bytes_max: usize = 16 << 20, "bytes", AtOnce;
+
+        /// The longest message before the client has authenticated. 0: no limit.
+        anonymous_message_bytes_max: usize = 1 << 20, "bytes", AtOnce;
+
+        /// Memory kept for all clients together: parts of messages, responses they do not read,
+        /// sort keys, views, entries found along links. 0: no limit.
+        memory_mib_max: u32 = 1_024, "MiB", Restart;
+
+        /// Memory kept for one connection. 0: no limit.
+        memory_each_mib_max: u32 = 256, "MiB", Restart;
+
+        /// Close connections silent for so long. 0: never.
+        idle_timeout_s: u32 = 0, "seconds", AtOnce;
+
+        /// Close connections whose first message, TLS handshake or rest of a message does not
+        /// come in time; after a bind, the next part of it. 0: never.
+        message_timeout_s: u32 = 60, "seconds", AtOnce;
+
+        /// Close connections that leave responses unread for so long. 0: never.
+        write_timeout_s: u32 = 60, "seconds", AtOnce;
+
+        /// How long a stopping server waits for what was begun.
+        stop_timeout_s: u32 = 10, "seconds", AtOnce;
+    }
+}
+
+limits! {
+    LimitsGiven,
+    SubjectLimits {
+        /// The name of an entry that the limits are for.
+        entry,
+        /// The limits are for everybody at or below an entry of this name.
+        subtree,
+        /// The name of a group whose members the limits are for.
+        group,
+    }
+
+    /// Entries one search returns; paged searches have page_entries_max. 0: no limit.
+    size_entries_max: u32, "entries";
+
+    /// Seconds one search may take. 0: no limit.
+    time_s_max: u32, "seconds";
+
+    /// Entries one search may look at. 0: no limit.
+    candidates_max: u64, "entries";
+
+    /// Searches that no index helps one subject may have at a time, over all its connections,
+    /// in a directory too large for one of them to end at once. 0: no limit.
+    unindexed_searches_max: u32, "searches";
+
+    /// Operations one connection may have waiting before the next is answered busy.
+    pending_operations_max: u32, "operations";
+
+    /// Entries in one page. 0: no limit.
+    page_entries_max: u32, "entries";
+
+    /// Entries in all pages of one search together. 0: no limit.
+    paged_entries_max: u64, "entries";
+
+    /// Entries one search sorts, where no ordering index helps. 0: no limit.
+    sort_entries_max: u32, "entries";
+
+    /// Searches that stay (content synchronisation, persistent search) one subject may have at
+    /// a time, over all its connections. 0: no limit.
+    followers_max: u32, "searches";
+
+    /// Transactions one connection may have open. 0: no limit.
+    transactions_open_max: u32, "transactions";
+
+    /// Updates in one transaction. 0: no limit.
+    transaction_updates_max: u32, "updates";
+
+    /// Bytes that the updates of all open transactions of one connection may take.
+    /// 0: no limit.
+    transaction_bytes_max: usize, "bytes";
+}
+
+section! {
+    "dynamic_entries" DynamicEntries {
+        /// How long a dynamic entry stays when the client does not say.
+        ttl_default_s: u32 = LimitSettings::default().time_to_live.default_s,
+            "seconds" in [1..=31_557_600], NextBind;
+
+        /// The shortest time; a shorter wish is made so long.
+        ttl_min_s: u32 = LimitSettings::default().time_to_live.min_s,
+            "seconds" in [1..=31_557_600], NextBind;
+
+        /// The longest time, at most a year. A longer wish is made so long if this is a day or
+        /// more, and refused otherwise.
+        ttl_max_s: u32 = LimitSettings::default().time_to_live.max_s,
+            "seconds" in [1..=31_557_600], NextBind;
+    }
+}
+
+section! {
+    "passwords" Passwords {
+        /// How new passwords are kept: {ARGON2ID}, {ARGON2}, {BCRYPT}, {CRYPT}, {PBKDF2-SHA256},
+        /// {PBKDF2-SHA512}, {SCRAM-SHA-256}, {SCRAM-SHA-512}, {SSHA}, {SSHA256}, {SSHA384},
+        /// {SSHA512}, {CLEARTEXT}. Dovecot verifies the first, OpenLDAP the second, which is the
+        /// same under another label. SASL SCRAM needs one of its own.
+        scheme: String = Scheme::default().to_string(), "scheme", Restart;
+
+        /// Successful checks of slow passwords remembered in memory, so that binding again is
+        /// fast. 0: none.
+        remembered_max: usize = 100_000, "checks", Restart;
+
+        /// For how many seconds such a check is remembered.
+        remembered_s: u32 = 300, "seconds", Restart;
+
+        /// Whether password policies count a wrong password each time it is tried. If not, one that
+        /// is tried again and again, as by a program that has an old one, counts once in a day.
+        count_repeated: bool = false, "`true` or `false`", Restart;
+
+        /// Whether a bind to a locked account is told so by the password policy control, whatever
+        /// its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.
+        tell_locked: bool = false, "`true` or `false`", Restart;
+    }
+}
+
+section! {
+    "changes" Changes {
+        /// Mebibytes of changes kept in data/changes, for incremental backups, for restores to any
+        /// moment and for exports of changes; the oldest go when there are more. 0: none are kept.
+        keep_mib: u32 = 0, "MiB", Restart;
+    }
+}
+
+section! {
+    "database" Database {
+        /// Read the database into memory after the start, if it takes at most half of the memory.
+        warm_up: bool = true, "`true` or `false`", Restart;
+
+        /// Mebibytes that groups of very many members may take on the disk while they are sent to
+        /// clients; sorted lists may take as many again. 0: no limit, as long as 256 MiB are left
+        /// there.
+        spool_mib_max: u32 = 4_096, "MiB", Restart;
+
+        /// Days after which everything is read once, slowly, to find damage before somebody needs
+        /// the damaged entry. 0: never.
+        scrub_days: u32 = 7, "days", Restart;
+    }
+}
