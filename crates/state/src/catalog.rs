@@ -4,7 +4,6 @@
 
 use crate::account::Policing;
 use crate::bounds::Bounds;
-use crate::execute::DeletedMembers;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
@@ -144,4 +143,16 @@ impl Catalog {
     pub fn is_context(&self, name: &Name) -> bool {
         self.contexts.iter().any(|context| context.name == *name)
     }
+}
+
+/// Treatment of values that name a deleted entry: `pandoDeletedMember`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeletedMembers {
+    /// They are removed.
+    #[default]
+    Remove,
+    /// They stay, as texts.
+    Keep,
+    /// Deleting the entry is refused.
+    Refuse,
 }

@@ -12,14 +12,15 @@
 use crate::account::Policing;
 use crate::bounds::Bounds;
 use crate::catalog::{
-    Administrator, CONFIG_NAME, Catalog, MONITOR_NAME, NamingContext, SUBSCHEMA_NAME,
-    hidden_numbers,
+    Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
+    SUBSCHEMA_NAME, hidden_numbers,
 };
-use crate::execute::{DeletedMembers, META_ALIASES, META_REFERRALS, META_SUBENTRIES};
-use crate::knowledge::{Computed, Knowledge, Known};
+use crate::knowledge::{
+    COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
+};
+use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
-use crate::view::COLLECTIVE_CLASS;
 use policy::{Access, LimitSettings};
 use protocol::url::LdapUrl;
 use schema::{Definition, DefinitionKind, Name, Schema, SchemaError, TypeId, parse_definition};
@@ -29,8 +30,6 @@ use store::{
     Snapshot,
 };
 
-/// Object class of dynamic groups.
-pub const DYNAMIC_GROUP_CLASS: &str = "groupOfURLs";
 /// The container of index definitions.
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
@@ -143,17 +142,6 @@ fn config_texts(
     };
     let view = snapshot.entry(id)?;
     Ok(view.map_or_else(Vec::new, |view| texts_of(schema, &view, attribute)))
-}
-
-/// The values of an attribute, which may not have a number in this database yet.
-pub fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
-    let setting = schema.attribute_type(attribute);
-    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
-    let stored = numbers.iter().filter_map(|it| view.attribute(*it));
-    let values = stored.flat_map(|it| it.values().into_iter());
-    values
-        .map(|value| String::from_utf8_lossy(value).into_owned())
-        .collect()
 }
 
 /// `pandoDeletedMember`: `remove`, `keep` or `refuse`; `remove` without it.

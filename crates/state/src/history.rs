@@ -7,7 +7,7 @@
 pub mod check;
 pub mod fuzz;
 
-use crate::execute::META_TIME;
+use crate::meta::META_TIME;
 use crate::stop::{Failure, Stop};
 use crate::time;
 use protocol::control::ChangeType;

@@ -1,6 +1,12 @@
 //! The attribute types that operations refer to by name, looked up once.
 
 use schema::{AttributeNumber, Description, Schema, TypeId};
+use store::EntryView;
+
+/// Object class of dynamic groups.
+pub const DYNAMIC_GROUP_CLASS: &str = "groupOfURLs";
+/// Object class of the subentries that lend attributes.
+pub const COLLECTIVE_CLASS: &str = "collectiveAttributeSubentry";
 
 /// One attribute type the operations know by name, and its number in this database.
 #[derive(Debug, Clone)]
@@ -216,4 +222,15 @@ pub fn class_filter(schema: &Schema, class: &str) -> schema::Filter {
         attribute: "objectClass",
         value: class.as_bytes(),
     })
+}
+
+/// The values of an attribute, which may not have a number in this database yet.
+pub fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
+    let setting = schema.attribute_type(attribute);
+    let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));
+    let stored = numbers.iter().filter_map(|it| view.attribute(*it));
+    let values = stored.flat_map(|it| it.values().into_iter());
+    values
+        .map(|value| String::from_utf8_lossy(value).into_owned())
+        .collect()
 }

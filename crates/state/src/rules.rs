@@ -6,7 +6,7 @@ pub mod ready;
 
 pub use range::NumberRange;
 
-use crate::config;
+use crate::knowledge::texts_of;
 use crate::stop::Failure;
 use schema::{ClassId, Name, Schema, TypeId};
 use smallvec::SmallVec;
@@ -112,7 +112,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn texts(&self, attribute: &str) -> Vec<String> {
-        config::texts_of(self.schema, self.view, attribute)
+        texts_of(self.schema, self.view, attribute)
     }
 
     /// The object classes of rules that the entry has, in lower case.

@@ -1,11 +1,12 @@
 //! Resolves attributes and values of requests under the schema.
 
 use crate::stop::Stop;
+use crate::stored_form::normal;
 use crate::view::View;
 use crate::write::{Change, Given, Write};
 use protocol::ResultCode;
 use protocol::ber::PartialAttribute;
-use schema::{DefinitionKind, DescribeError, Description, InvalidValue, Schema, TypeId};
+use schema::{DefinitionKind, DescribeError, Description, Schema, TypeId};
 
 /// Resolves an attribute description; `undefinedAttributeType` if the schema does not have the
 /// type.
@@ -86,23 +87,6 @@ pub fn check(schema: &Schema, type_id: TypeId, text: &str, value: &[u8]) -> Resu
             format!("{text}: {error}"),
         ),
     }
-}
-
-/// Appends the normal form by which two values are equal; the value itself if the type has no
-/// equality rule.
-pub fn normal(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    let normalised: Result<(), InvalidValue> = schema.normalise_equality(type_id, value, out);
-    if normalised.is_err() {
-        out.clear();
-        out.extend_from_slice(value);
-    }
-}
-
-/// Appends the normal form by which a member of a group is known.
-pub fn member_form(schema: &Schema, type_id: TypeId, value: &[u8], out: &mut Vec<u8>) {
-    normal(schema, type_id, value, out);
-    store::make_member_form(schema, type_id, out);
 }
 
 /// Refuses a list that holds one value twice (RFC 4511 §4.1.7).

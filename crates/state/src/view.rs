@@ -19,7 +19,6 @@ mod served;
 mod stored;
 mod walks;
 
-pub use collective::COLLECTIVE_CLASS;
 pub use dynamic::Described;
 pub use entry::VisibleEntry;
 pub use linked::{EachMember, write_member};

@@ -9,7 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;
 use crate::partial::{Partial, sync};
 use crate::recover::Replayer;
-use state::execute::META_TIME;
+use state::meta::META_TIME;
 use state::stop::Failure;
 use state::time::generalized_time;
 use std::fs::{self, File};

@@ -17,7 +17,7 @@ use super::work::{Item, Pause, Task};
 use super::worker::Worker;
 use crate::open::META_COOKIE_KEY;
 use schema::Schema;
-use state::execute::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
+use state::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use state::stop::Failure;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@ use super::{ImportOptions, WrittenTo};
 use schema::Schema;
 use state::catalog::Catalog;
 use state::config;
-use state::execute::META_TIME;
+use state::meta::META_TIME;
 use state::stop::Failure;
 use state::time;
 use store::{IndexDefinition, IndexSet, IndexState, Store};

@@ -3,7 +3,7 @@
 use super::links;
 use super::names::Names;
 use schema::{ResolvedRdn, Schema};
-use state::execute::DeletedMembers;
+use state::catalog::DeletedMembers;
 use state::stop::Failure;
 use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
 

@@ -15,7 +15,7 @@ use protocol::{CompareRequest, OwnedControl, ResultCode};
 use schema::{Description, Name, Truth, ValueSource};
 use state::assertion;
 use state::catalog::Catalog;
-use state::config::DYNAMIC_GROUP_CLASS;
+use state::knowledge::DYNAMIC_GROUP_CLASS;
 use state::referral;
 use state::stop::Stop;
 use state::values;

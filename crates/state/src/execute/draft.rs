@@ -3,7 +3,7 @@
 use super::Execution;
 use super::links::Edit;
 use crate::stop::Stop;
-use crate::values::normal;
+use crate::stored_form::normal;
 use schema::{AttributeNumber, EntryShape, Schema, Structure, TypeId};
 use std::borrow::Cow;
 use store::{EntryBuilder, EntryId, EntryView, StoredAttribute};

@@ -2,8 +2,9 @@
 //! when an entry above it was moved.
 
 use super::Execution;
+use crate::catalog::DeletedMembers;
 use crate::stop::{Refusal, Stop};
-use crate::values::normal;
+use crate::stored_form::normal;
 use protocol::ResultCode;
 use store::{EntryId, SetId};
 
@@ -144,16 +145,4 @@ impl Execution<'_, '_> {
         normal(&self.schema, member, spelled.as_bytes(), &mut form);
         form
     }
-}
-
-/// Treatment of values that name a deleted entry: `pandoDeletedMember`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeletedMembers {
-    /// They are removed.
-    #[default]
-    Remove,
-    /// They stay, as texts.
-    Keep,
-    /// Deleting the entry is refused.
-    Refuse,
 }

@@ -7,7 +7,7 @@
 use super::Execution;
 use super::draft::{Draft, DraftValues};
 use crate::stop::Stop;
-use crate::values::member_form;
+use crate::stored_form::member_form;
 use crate::write::Modification;
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};

@@ -20,12 +20,12 @@ mod unique;
 mod unit;
 
 use crate::catalog::Catalog;
-use crate::config;
 use crate::history::Recorder;
+use crate::knowledge::{COLLECTIVE_CLASS, DYNAMIC_GROUP_CLASS};
+use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
-use crate::view::COLLECTIVE_CLASS;
 use crate::write::Record;
 use crate::write::{Change, Write};
 use protocol::{OwnedControl, ResultCode};
@@ -36,7 +36,6 @@ use store::{Batch, EntryId, EntryView, Lookup};
 pub use dynamic::{DYNAMIC_CLASS, is_dynamic};
 pub use groups::META_TOURS;
 pub use holder::other_match;
-pub use leaving::DeletedMembers;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
 pub use unique::held;
@@ -103,15 +102,6 @@ pub struct Noticed {
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
-
-/// Meta key: some entry is or was an alias.
-pub const META_ALIASES: &[u8] = b"aliases";
-/// Meta key: some entry is or was a referral object.
-pub const META_REFERRALS: &[u8] = b"referrals";
-/// Meta key: some entry is or was a subentry.
-pub const META_SUBENTRIES: &[u8] = b"subentries";
-/// Meta key: time of the last record in microseconds since 1970, big-endian.
-pub const META_TIME: &[u8] = b"time";
 
 impl<'x, 'b> Execution<'x, 'b> {
     /// Begins the execution of a record in the transaction of a batch.
@@ -355,7 +345,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 self.noticed.collective = true;
                 self.noticed.new_knowledge = true;
             }
-            if class.eq_ignore_ascii_case(config::DYNAMIC_GROUP_CLASS.as_bytes())
+            if class.eq_ignore_ascii_case(DYNAMIC_GROUP_CLASS.as_bytes())
                 && !self.catalog.has_dynamic_groups
             {
                 self.noticed.dynamic_groups = true;

@@ -7,7 +7,7 @@ use super::many::Many;
 use super::numbers::Counter;
 use super::unique::Own;
 use crate::stop::Stop;
-use crate::values::normal;
+use crate::stored_form::normal;
 use crate::write::{Modification, Write};
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};

@@ -2,14 +2,12 @@
 //! They are never stored with those entries, but computed if the database has such subentries.
 
 use super::{View, VisibleEntry};
-use crate::knowledge::class_filter;
+use crate::knowledge::{COLLECTIVE_CLASS, class_filter};
 use crate::stop::Stop;
 use schema::{AttributeNumber, Filter, Name, SubtreeSpecification, Truth, TypeId};
 use std::borrow::Cow;
 use store::{EntryId, Region, RegionScope, StoredAttribute};
 
-/// Object class of the subentries that lend attributes.
-pub const COLLECTIVE_CLASS: &str = "collectiveAttributeSubentry";
 /// A value of `collectiveExclusions` that excludes all (RFC 3671 §2.2).
 const EXCLUDE_ALL: [&str; 2] = ["2.5.18.0", "excludeallcollectiveattributes"];
 

@@ -73,7 +73,7 @@ impl VisibleEntry<'_, '_> {
 
     /// An iterator over the members of a dynamic group; `None` if the entry is no such group.
     pub fn description(&self) -> Result<Option<Described>, Stop> {
-        match self.id.is_entry() && self.has_class(crate::config::DYNAMIC_GROUP_CLASS) {
+        match self.id.is_entry() && self.has_class(crate::knowledge::DYNAMIC_GROUP_CLASS) {
             true => self.context.described_by(self.id),
             false => Ok(None),
         }

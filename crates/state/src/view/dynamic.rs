@@ -6,7 +6,7 @@ use super::View;
 use super::served::Permit;
 use super::stored::StoredEntry;
 use super::walks::LOOKS_PER_NAME;
-use crate::config::DYNAMIC_GROUP_CLASS;
+use crate::knowledge::DYNAMIC_GROUP_CLASS;
 use crate::knowledge::class_filter;
 use crate::stop::Stop;
 use protocol::Scope;

@@ -8,9 +8,9 @@
 
 use super::{View, VisibleEntry};
 use crate::catalog::Catalog;
-use crate::execute::DeletedMembers;
+use crate::catalog::DeletedMembers;
 use crate::stop::Stop;
-use crate::values::normal;
+use crate::stored_form::normal;
 use schema::{AttributeNumber, Name};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;

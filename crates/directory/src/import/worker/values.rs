@@ -127,10 +127,10 @@ fn has_value<'v>(
         return true;
     }
     let (mut form, mut other) = (Vec::new(), Vec::new());
-    state::values::normal(schema, type_id, wanted, &mut form);
+    state::stored_form::normal(schema, type_id, wanted, &mut form);
     let mut values = values;
     values.any(|it| {
-        state::values::normal(schema, type_id, it, &mut other);
+        state::stored_form::normal(schema, type_id, it, &mut other);
         other == form
     })
 }

@@ -14,7 +14,7 @@ use protocol::base64;
 use protocol::sasl::{ClientFinal, ClientFirst};
 use protocol::{DecodeError, ResultCode};
 use state::stop::Stop;
-use state::values;
+use state::stored_form;
 use store::EntryId;
 
 /// The mechanisms and their pseudorandom functions.
@@ -127,7 +127,7 @@ fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
     let id = proxy::user_id_of(user).unwrap_or(user);
     let mut form = Vec::new();
     match schema.attribute_type("uid") {
-        Some(uid) => values::normal(schema, uid, id.as_bytes(), &mut form),
+        Some(uid) => stored_form::normal(schema, uid, id.as_bytes(), &mut form),
         None => form.extend_from_slice(id.as_bytes()),
     }
     form

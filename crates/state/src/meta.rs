@@ -1,0 +1,10 @@
+//! Keys of metadata rows that execution writes beside the entries.
+
+/// Meta key: some entry is or was an alias.
+pub const META_ALIASES: &[u8] = b"aliases";
+/// Meta key: some entry is or was a referral object.
+pub const META_REFERRALS: &[u8] = b"referrals";
+/// Meta key: some entry is or was a subentry.
+pub const META_SUBENTRIES: &[u8] = b"subentries";
+/// Meta key: time of the last record in microseconds since 1970, big-endian.
+pub const META_TIME: &[u8] = b"time";
