@@ -5,6 +5,8 @@
 
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/modules.rs"]
+mod modules;
 #[path = "tidy/packages.rs"]
 mod packages;
 #[path = "tidy/sources.rs"]
