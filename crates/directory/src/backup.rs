@@ -6,6 +6,7 @@
 //! the manifest names them. A backup may also be one file, which ends in its manifest
 //! (`single.rs`), and a stream (`stream.rs`).
 
+mod copying;
 pub(crate) mod fuzz;
 mod hashing;
 mod increment;
@@ -17,38 +18,26 @@ mod sound;
 mod stream;
 mod verify;
 
+pub use copying::time_now;
 pub use manifest::{Increment, Manifest};
 pub use restore::{Restored, restore, restore_stream};
 pub use room::bytes_to_restore;
 pub use single::settings_of;
 pub use verify::{remove_stale_verifications, verify, verify_stream};
 
-use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;
 use crate::partial::Partial;
 use crate::recover;
+use copying::{CONTENT_FILE, ZSTD_LEVEL, copy, file};
 use hashing::{Hashed, HashingReader, HashingWriter};
 use manifest::Place;
 use state::stop::Failure;
-use state::time::generalized_time;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use store::private;
 use store::{Error, Store};
-
-/// File name of the compressed database in a backup.
-const CONTENT_FILE: &str = "pando.mdb.zst";
-/// zstd's level, chosen to keep up with a disk.
-const ZSTD_LEVEL: i32 = 1;
-/// Bytes between two checks for cancellation.
-const STEP_BYTES: usize = 1 << 20;
-
-/// The present time in the form of a manifest; such texts sort by time.
-pub fn time_now() -> String {
-    generalized_time(SystemClock.now_us())
-}
 
 /// A node's database, opened for a backup, with or without a server.
 pub struct Source(Store);
@@ -230,32 +219,6 @@ fn compress<W: Write>(
     Ok((content, (from.finish(), stored)))
 }
 
-/// Copies `from` to its end; the names appear in errors of reading and writing.
-fn copy(
-    from: &mut impl Read,
-    to: &mut impl Write,
-    [read, written]: [&Path; 2],
-    meter: &Meter,
-) -> Result<(), Failure> {
-    let mut buffer = vec![0; STEP_BYTES];
-    loop {
-        meter.check()?;
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => {
-                to.write_all(&buffer[..count]).map_err(file(written))?;
-                meter.add_bytes(count as u64);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The source may have ended because of the cancellation.
-            Err(error) => {
-                meter.check()?;
-                return Err(file(read)(error));
-            }
-        }
-    }
-}
-
 fn require_missing(to: &Path, what: &str) -> Result<(), Failure> {
     match to.exists() {
         true => Err(Failure::Input(format!(
@@ -264,8 +227,4 @@ fn require_missing(to: &Path, what: &str) -> Result<(), Failure> {
         ))),
         false => Ok(()),
     }
-}
-
-fn file(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
-    move |error| Failure::file(path.display().to_string(), error)
 }

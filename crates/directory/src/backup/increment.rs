@@ -1,8 +1,8 @@
 //! Increments of a backup: the changes since it was made, each range of them in one file.
 
+use super::copying::{ZSTD_LEVEL, file, time_now};
 use super::hashing::{Hashed, HashingReader, HashingWriter};
 use super::manifest::{Increment, Manifest, Place, hexadecimal};
-use super::{ZSTD_LEVEL, file, time_now};
 use crate::changes::{self, Frame, Reader};
 use crate::import::Meter;
 use crate::partial::Partial;

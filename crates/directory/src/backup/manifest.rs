@@ -266,7 +266,7 @@ impl Manifest {
         let text = self.text(&path)?;
         let partial = Partial::file(&path)?;
         let written = partial.content().write_all(text.as_bytes());
-        written.map_err(super::file(partial.path()))?;
+        written.map_err(super::copying::file(partial.path()))?;
         partial.take_name()
     }
 }

@@ -1,9 +1,10 @@
 //! Restores the database of a backup, and the changes after it up to a moment.
 
+use super::copying::{CONTENT_FILE, copy, file};
 use super::hashing::{HashingReader, HashingWriter};
 use super::increment::Records;
 use super::manifest::Manifest;
-use super::{CONTENT_FILE, copy, file, stream};
+use super::stream;
 use crate::changes::{Frame, Point, Reader};
 use crate::clock::{Clock, SystemClock};
 use crate::import::Meter;

@@ -1,7 +1,7 @@
 //! Estimates the room for a restore: the database, and its growth by executing changes.
 
 use super::Manifest;
-use super::file;
+use super::copying::file;
 use crate::changes;
 use state::stop::Failure;
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! The end is a skippable frame of zstd, so that `zstd -d` makes the database of the file. It holds
 //! the manifest, the settings, the lengths of both (4 bytes each, little-endian) and a mark.
 
-use super::file;
+use super::copying::file;
 use super::manifest::{Manifest, wrong};
 use state::stop::Failure;
 use std::fs::File;

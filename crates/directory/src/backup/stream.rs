@@ -1,9 +1,9 @@
 //! Reads a backup of one file from a stream, whose manifest comes at the end.
 
+use super::copying::{copy, file};
 use super::hashing::{HashingReader, HashingWriter};
 use super::manifest::Manifest;
 use super::single::End;
-use super::{copy, file};
 use crate::import::Meter;
 use state::stop::Failure;
 use std::fs::File;

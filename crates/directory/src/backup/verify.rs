@@ -4,7 +4,7 @@
 //! processes are recognised even where process ids are reused or invisible (containers, file
 //! systems of other machines).
 
-use super::file;
+use super::copying::file;
 use super::restore::{Restored, restore, restore_stream};
 use crate::check::{CheckReport, check};
 use crate::clock::{Clock, SystemClock};
