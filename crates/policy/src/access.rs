@@ -68,8 +68,7 @@ pub struct Decision {
 pub enum Sight<'a> {
     /// Every attribute of every entry.
     Everything,
-    /// Every attribute of every entry but these, ascending; and nothing within
-    /// [`Access::hidden_subtree`].
+    /// Every attribute of every entry but these, ascending, and no entry of the configuration.
     AllBut(&'a [TypeId]),
 }
 
@@ -187,11 +186,6 @@ impl Access {
         if !subject.is_administrator() {
             self.secrets.conceal(schema, filter);
         }
-    }
-
-    /// The subtree of which `subject` may not even learn that it exists, if there is one.
-    pub fn hidden_subtree(&self, subject: &Subject) -> Option<&Name> {
-        (!subject.is_administrator()).then_some(&self.configuration)
     }
 }
 
@@ -362,9 +356,12 @@ mod tests {
                     assert_eq!(decided, !hidden.contains(&type_id), "{}", it.name());
                 }
             }
-            let hidden = world.access.hidden_subtree(&subject);
-            let expected = (!subject.is_administrator()).then_some(&config);
-            assert_eq!(hidden, expected);
+            let target = Target {
+                name: &config,
+                attribute: None,
+            };
+            let decided = world.access.decide(&subject, Right::Read, &target).allowed;
+            assert_eq!(decided, subject.is_administrator());
         }
     }
 
