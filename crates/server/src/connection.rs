@@ -300,6 +300,9 @@ impl<S: Service> Connection<S> {
             let inside = self.is_inside_message();
             self.abort(service);
             self.input = Vec::new();
+            // Given back at once: the connection lingers, and others have room as soon as it is
+            // refused. Counting less is never refused.
+            service.count_buffers(&mut self.session, 0).ok();
             if !inside && output == 0 {
                 write_notice_of_disconnection(out, &refusal);
             }
