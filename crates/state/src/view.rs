@@ -165,7 +165,7 @@ impl<'a> View<'a> {
     /// A view that no client waits for.
     #[inline]
     pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
-        // Built in place because every request makes a context.
+        // Built in place because every request makes a view.
         let mut context = View {
             snapshot,
             catalog,
@@ -185,8 +185,8 @@ impl<'a> View<'a> {
         context
     }
 
-    /// A context for a client's request: like [`View::new`], with a clock and with counters for
-    /// what is sent.
+    /// A view for a client's request: like [`View::new`], with time and memory that the serving
+    /// thread lends.
     #[inline]
     pub fn of_request(
         snapshot: &'a Snapshot<'a>,
@@ -199,7 +199,7 @@ impl<'a> View<'a> {
         view
     }
 
-    /// A context for the conditions of a write that is executed. Links are followed with or without
+    /// A view for the conditions of a write that is executed. Links are followed with or without
     /// an index, because every copy of the directory must find the same entries. Missing indexes
     /// are reported earlier, before the write has its place in the order.
     pub fn of_execution(
@@ -283,7 +283,7 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// Wraps a row that is not, or not yet, stored as an entry of this context.
+    /// Wraps a row that is not, or not yet, stored as an entry of this view.
     pub fn unstored<'c>(&'c self, view: EntryView<'a>) -> VisibleEntry<'c, 'a> {
         VisibleEntry {
             id: EntryId(u64::MAX),

@@ -12,7 +12,7 @@ impl View<'_> {
         self.served.map_or(0, Served::now_us)
     }
 
-    /// The context of the server itself on the same snapshot, for finding the entry that a client
+    /// The view of the server itself on the same snapshot, for finding the entry that a client
     /// names.
     pub fn of_server<'s>(&'s self, server: &'s Subject) -> View<'s> {
         View::new(self.snapshot, self.catalog, server)
