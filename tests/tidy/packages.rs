@@ -1,6 +1,7 @@
 //! Rules about packages: edges between our crates, and what comes from elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -161,19 +162,66 @@ fn operations_never_hold_the_store() {
 /// neither (docs/adr/0032).
 #[test]
 fn execution_reads_nothing_else() {
-    let sources = ["SystemTime", "Instant", "getrandom", "env", "SystemClock"];
-    absent("execution", "crates/directory/src/execute/", &sources);
+    let sources = [
+        "SystemTime",
+        "Instant",
+        "getrandom",
+        "env",
+        "thread",
+        "process",
+    ];
+    absent("execution", "crates/state/src/", &sources);
     let indexes = ["is_ready", "index_states", "indexing", "limits"];
-    absent("execution", "crates/directory/src/execute/", &indexes);
+    absent("execution", "crates/state/src/execute/", &indexes);
+}
+
+/// A dependency that no source names is compiled for nothing.
+#[test]
+fn direct_dependencies_are_used() {
+    let metadata = metadata();
+    let ours = workspace_members(&metadata);
+    let files = tree::files(&[".rs"]);
+    let all: Vec<&Value> = packages(&metadata).collect();
+    let mut findings = Findings::of("unused-dependencies");
+    for package in all.iter().filter(|package| ours.contains(name(package))) {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let folder = manifest
+            .parent()
+            .and_then(|it| it.strip_prefix(tree::root()).ok());
+        let folder = format!("{}/", folder.expect("a folder of the repository").display());
+        let sources = files.iter().filter(|it| it.path.starts_with(&folder));
+        let words: BTreeSet<&str> = sources
+            .flat_map(|it| it.text.split(|c: char| !c.is_alphanumeric() && c != '_'))
+            .collect();
+        for dependency in dependencies(package) {
+            // A library may be called other than its package.
+            let targets = all.iter().filter(|it| name(it) == name(dependency));
+            let targets = targets.filter_map(|it| it["targets"].as_array()).flatten();
+            let library = targets.filter(|it| it["kind"][0] != "custom-build");
+            let library = library.filter_map(|it| it["name"].as_str()).next();
+            let renamed = dependency["rename"].as_str();
+            let spelled = renamed.or(library).unwrap_or(name(dependency));
+            let spelled = spelled.replace('-', "_");
+            if !words.contains(spelled.as_str()) {
+                findings.add(name(package), format!("no source names {spelled}"));
+            }
+        }
+    }
+    findings.report();
 }
 
 /// None of the words may stand in the code below a folder.
 fn absent(rule: &'static str, folder: &str, words: &[&str]) {
     let mut findings = Findings::of(rule);
-    for file in tree::files(&[".rs"])
+    let files = tree::files(&[".rs"]);
+    let mut below = files
         .iter()
-        .filter(|file| file.path.starts_with(folder))
-    {
+        .filter(|it| it.path.starts_with(folder))
+        .peekable();
+    if below.peek().is_none() {
+        findings.add(folder, "no file is there: the rule looks at nothing");
+    }
+    for file in below {
         for (number, line) in file.text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or("");
             let mut named = code.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -20,16 +20,17 @@ use store::Snapshot;
 /// A [`View`] with what a serving thread adds to it.
 pub(crate) struct Context<'a> {
     view: View<'a>,
-    /// Metrics of the serving thread; `None` where no client waits.
-    counters: Option<&'a Counters>,
-    /// Where entries may be kept that are too large for the output; `None` where no client waits.
-    pub spools: Option<&'a Arc<Spools>>,
+    /// Things that the serving thread lends; `None` where no client waits.
+    lent: Option<&'a Lent<'a>>,
 }
 
-/// What a serving thread lends its views.
+/// Clock, metrics and memory of a serving thread, lent to the contexts of its requests.
 pub(crate) struct Lent<'a> {
+    /// The node's time.
     pub clock: &'a dyn Clock,
+    /// Metrics of the thread.
     pub counters: &'a Counters,
+    /// Folder for entries that are too large for the output, with the budget of memory.
     pub spools: &'a Arc<Spools>,
 }
 
@@ -38,8 +39,7 @@ impl<'a> Context<'a> {
     pub fn new(snapshot: &'a Snapshot<'a>, catalog: &'a Catalog, subject: &'a Subject) -> Self {
         Context {
             view: View::new(snapshot, catalog, subject),
-            counters: None,
-            spools: None,
+            lent: None,
         }
     }
 
@@ -52,23 +52,27 @@ impl<'a> Context<'a> {
     ) -> Self {
         Context {
             view: View::of_request(snapshot, catalog, subject, lent),
-            counters: Some(lent.counters),
-            spools: Some(lent.spools),
+            lent: Some(lent),
         }
+    }
+
+    /// Folder for entries that are too large for the output; `None` where no client waits.
+    pub fn spools(&self) -> Option<&'a Arc<Spools>> {
+        self.lent.map(|it| it.spools)
     }
 
     /// Counts an entry that is sent.
     #[inline]
     pub fn count_entry(&self) {
-        if let Some(counters) = self.counters {
-            counters.entries.add(1);
+        if let Some(lent) = self.lent {
+            lent.counters.entries.add(1);
         }
     }
 
     /// Counts a continuation reference that is sent.
     pub fn count_reference(&self) {
-        if let Some(counters) = self.counters {
-            counters.references.add(1);
+        if let Some(lent) = self.lent {
+            lent.counters.references.add(1);
         }
     }
 }

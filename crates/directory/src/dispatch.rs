@@ -6,8 +6,8 @@
 use crate::bound::Bound;
 use crate::bundle::Bundle;
 use crate::context::{Context, Walks};
-use crate::effort::Effort;
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
+use crate::group_walk_limits::GroupWalkLimits;
 use crate::hashing::{PasswordJob, Work};
 use crate::operation::controls::Controls;
 use crate::operation::policed::Verdict;
@@ -556,7 +556,7 @@ pub(crate) fn resume(
     let context = parts.context(&subject);
     let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
     let needs = needs(parts, session, limits);
-    context.limit_walks(|| Effort::boxed(&parts.shared.unindexed, limits));
+    context.limit_walks(|| GroupWalkLimits::boxed(&parts.shared.unindexed, limits));
     context.take_up(walks);
     context.divide_walks(true);
     Ok(match search::step(&context, &needs, &mut cursor, out)? {

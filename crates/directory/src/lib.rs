@@ -22,13 +22,14 @@ pub mod compact;
 mod context;
 mod cursor;
 mod dispatch;
-mod effort;
 mod expiry;
 pub mod export;
+mod failure;
 mod feed;
 mod flow;
 #[doc(hidden)]
 pub mod fuzz;
+mod group_walk_limits;
 mod hashing;
 #[cfg(test)]
 mod history_tests;

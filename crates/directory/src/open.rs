@@ -5,6 +5,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::commit::LocalLog;
 use crate::compact::Compaction;
 use crate::expiry::Schedule;
+use crate::failure;
 use crate::feed::Feed;
 use crate::flow::{Mailbox, Mailboxes};
 use crate::hashing::{HashPool, HashSettings};
@@ -31,7 +32,7 @@ use state::grant::Grant;
 use state::knowledge;
 use state::meta::META_TIME;
 use state::rules::RULES_NAME;
-use state::stop::{self, Failure, Stop};
+use state::stop::{Failure, Stop};
 use state::write::Record;
 use state::write::{Addition, Change, Given, Write};
 use std::path::Path;
@@ -478,7 +479,7 @@ fn open_folder(data: &Path) -> Result<Store, Failure> {
     crate::import::remove_leftovers(data)?;
     crate::compact::remove_leftovers(data)?;
     if !Store::has_room(data) {
-        stop::tell_full_at_start(data);
+        failure::tell_full_at_start(data);
     }
     Ok(store)
 }

@@ -5,9 +5,10 @@
 //! is. Damage is confirmed in a second snapshot before it is reported.
 
 use crate::clock::Clock;
+use crate::failure;
 use arc_swap::ArcSwap;
 use state::catalog::Catalog;
-use state::stop::{self, Failure};
+use state::stop::Failure;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -247,7 +248,7 @@ impl Work {
         state.standing.damages += 1;
         let number = state.standing.damages;
         drop(state);
-        let is_new = entry.is_none_or(stop::note_damage);
+        let is_new = entry.is_none_or(failure::note_damage);
         if is_new && number <= TOLD_MAX {
             tracing::error!("{text}");
         }

@@ -11,6 +11,7 @@ use crate::bound::{Bound, ENDED};
 use crate::context::Lent;
 use crate::cursor::Cursor;
 use crate::dispatch;
+use crate::failure;
 use crate::flow::{Completion, Flow, Mailbox};
 use crate::hashing::Lane;
 use crate::memory::Account;
@@ -122,7 +123,7 @@ impl Worker {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
                 let policy = policed::refused(&message.controls, stop.password_policy());
-                let result = stop.into_result();
+                let result = failure::result_of(stop);
                 match &message.request {
                     Request::Extended(it) if it.name == oid::REFRESH => {
                         dynamic::write_refused(out, message.id, &result);
@@ -155,7 +156,7 @@ impl Worker {
         let holds = self.with_parts(|parts| bound.holds(&parts.context(&session.subject), version));
         holds.unwrap_or_else(|stop| {
             // The failure is logged there.
-            stop.into_result();
+            failure::result_of(stop);
             false
         })
     }
@@ -279,7 +280,7 @@ impl Worker {
         let flow = self.with_parts(|parts| dispatch::resume(parts, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
-            let result = stop.into_result();
+            let result = failure::result_of(stop);
             if inside {
                 // A result inside a message would become part of that message.
                 return Flow::Close;
@@ -318,7 +319,13 @@ impl Worker {
                 return Followed::Broken;
             }
             let id = follower.message_id();
-            response::write_result(out, id, ResultKind::SearchDone, &stop.into_result(), &[]);
+            response::write_result(
+                out,
+                id,
+                ResultKind::SearchDone,
+                &failure::result_of(stop),
+                &[],
+            );
             Followed::Ended
         })
     }
@@ -374,7 +381,7 @@ impl Worker {
     /// which to close the connection, if they exceed the limit.
     pub fn count_buffers(&self, session: &mut Session, bytes: usize) -> Result<(), LdapResult> {
         let counted = session.buffers.set(bytes as u64);
-        counted.map_err(Stop::into_result)
+        counted.map_err(failure::result_of)
     }
 
     /// Maximum number of operations of one connection that may wait.

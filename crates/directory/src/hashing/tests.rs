@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::failure;
 use crate::operation::bind::Asked;
 use policy::{Subject, Tag};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -102,7 +103,7 @@ impl World {
     fn refused(&self) -> Vec<(u64, ResultCode)> {
         let refused = |it: Completion| match it.what {
             Finished::NotChecked { stop, .. } | Finished::NotHashed { stop, .. } => {
-                (it.session, stop.into_result().code)
+                (it.session, failure::result_of(stop).code)
             }
             other => panic!("{other:?}"),
         };
@@ -137,7 +138,7 @@ fn what_waits_too_long_is_not_begun() {
     let said = world.completions.recv().unwrap();
     match said.what {
         Finished::NotChecked { stop, .. } => {
-            assert_eq!(stop.into_result().code, ResultCode::BUSY);
+            assert_eq!(failure::result_of(stop).code, ResultCode::BUSY);
         }
         other => panic!("{other:?}"),
     }
@@ -149,7 +150,7 @@ fn a_crowd_makes_room_for_others() {
     world.check(1, 1).unwrap();
     world.check(2, 1).unwrap();
     let stop = world.check(3, 1).unwrap_err();
-    assert_eq!(stop.into_result().code, ResultCode::BUSY);
+    assert_eq!(failure::result_of(stop).code, ResultCode::BUSY);
     assert_eq!(world.refused(), []);
     world.check(4, 2).unwrap();
     assert_eq!(world.refused(), [(2, ResultCode::BUSY)]);
@@ -188,5 +189,5 @@ fn a_stop_does_not_wait_for_the_queue() {
     let code = ResultCode::UNAVAILABLE;
     assert_eq!(refused, [(1, code), (2, code)]);
     let stop = world.check(3, 1).unwrap_err();
-    assert_eq!(stop.into_result().code, code);
+    assert_eq!(failure::result_of(stop).code, code);
 }

@@ -4,11 +4,12 @@
 //! (docs/reference/monitor.md).
 
 use super::{Costs, Counters, OPERATIONS};
+use crate::failure::damaged_entries;
 use crate::open::{Shared, Status};
 use schema::Schema;
 use state::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use state::index_progress;
-use state::stop::{Failure, damaged_entries};
+use state::stop::Failure;
 use state::time::generalized_time;
 use state::virtual_entry::VirtualEntry;
 use store::{IndexKind, IndexState};

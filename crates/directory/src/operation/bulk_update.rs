@@ -9,6 +9,7 @@ use super::extended::write_success;
 use crate::bundle::Bundle;
 use crate::context::Context;
 use crate::dispatch::resolve_update;
+use crate::failure;
 use crate::flow::Reply;
 use crate::session::{Peer, Session};
 use crate::worker::Parts;
@@ -138,7 +139,7 @@ pub(crate) fn update(
                 writes.push(write);
                 numbers.push(number);
             }
-            Err(stop) => refused.push((number, stop.into_result())),
+            Err(stop) => refused.push((number, failure::result_of(stop))),
         }
     }
     if writes.is_empty() {

@@ -110,7 +110,7 @@ pub(crate) fn begin(
         return Ok(None);
     }
     let wanted = (&cursor.projection, matched(cursor));
-    let Some(mut large) = selected(context.spools, entry, cursor.id, wanted)? else {
+    let Some(mut large) = selected(context.spools(), entry, cursor.id, wanted)? else {
         return Ok(None);
     };
     if let Some(extras) = extras {

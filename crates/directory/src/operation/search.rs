@@ -15,7 +15,7 @@ pub(super) use later::wants;
 use crate::clock::Clock;
 use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use crate::cursor::{Area, AreaKind, Cursor, Page};
-use crate::effort;
+use crate::group_walk_limits::GroupWalkLimits;
 use crate::memory::Hold;
 use crate::open::Shared;
 use crate::operation::alias::Effort;
@@ -126,7 +126,7 @@ pub(crate) fn search(
     if let Some(asked) = asked.and_then(|it| it.subentries) {
         filter = extras::narrowed(catalog, filter, asked);
     }
-    context.limit_walks(|| effort::Effort::boxed(&needs.shared.unindexed, needs.limits));
+    context.limit_walks(|| GroupWalkLimits::boxed(&needs.shared.unindexed, needs.limits));
     links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
     let mut cursor = Cursor {
         id,

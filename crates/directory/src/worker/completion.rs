@@ -4,6 +4,7 @@
 use super::Worker;
 use crate::bundle::{Bundle, Submission};
 use crate::dispatch;
+use crate::failure;
 use crate::flow::{
     CheckPurpose, Completion, Finished, Flow, PasswordChange, PasswordChecked, Reply,
 };
@@ -59,7 +60,7 @@ impl Worker {
             let renewed = self.with_parts(|parts| bound.renew(&parts.context(&session.subject)));
             if let Err(stop) = renewed {
                 // The failure is logged there. The session still has the former password, and ends.
-                stop.into_result();
+                failure::result_of(stop);
             }
         }
         session.bound = Some(bound);
@@ -139,7 +140,7 @@ impl Worker {
         session.hashing = false;
         session.waiting = session.waiting.saturating_sub(1);
         let controls = policed::tell(reply.policy, stop.password_policy());
-        let result = stop.into_result();
+        let result = failure::result_of(stop);
         let outcome = Outcome {
             result,
             controls: controls.into_iter().collect(),
@@ -175,7 +176,7 @@ impl Worker {
                     dispatch::end_bind(parts, session, id, (verdict, asked), out)
                 });
                 if let Err(stop) = ended {
-                    let result = stop.into_result();
+                    let result = failure::result_of(stop);
                     response::write_result(out, id, ResultKind::Bind, &result, &[]);
                 }
             }
@@ -196,7 +197,7 @@ impl Worker {
                         dispatch::end_compare(id, &outcome, told, out);
                     }
                     Err(stop) => {
-                        let result = stop.into_result();
+                        let result = failure::result_of(stop);
                         response::write_result(out, id, ResultKind::Compare, &result, &[]);
                     }
                 }
@@ -223,7 +224,7 @@ impl Worker {
         stop: Stop,
         out: &mut Vec<u8>,
     ) -> Flow {
-        let result = stop.into_result();
+        let result = failure::result_of(stop);
         let kind = match &purpose {
             CheckPurpose::Bind { .. } | CheckPurpose::Refused(_) => ResultKind::Bind,
             CheckPurpose::Compare(_) => ResultKind::Compare,
@@ -276,7 +277,7 @@ impl Worker {
             }
         };
         done.unwrap_or_else(|stop| {
-            let result = stop.into_result();
+            let result = failure::result_of(stop);
             response::write_result(out, id, kind, &result, &[]);
             if let Some(identifier) = &transaction {
                 session.transactions.made().abort(identifier, &result, out);

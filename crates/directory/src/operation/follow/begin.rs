@@ -3,7 +3,7 @@
 use super::cookie::{self, Held};
 use super::*;
 use crate::cursor::{Area, AreaKind};
-use crate::effort::Effort;
+use crate::group_walk_limits::GroupWalkLimits;
 use crate::operation::controls::Controls;
 use crate::operation::{search, unindexed};
 use crate::worker::Parts;
@@ -52,7 +52,7 @@ pub(crate) fn begin(
         learned: Moment::default(),
         walk: None,
         lost: None,
-        spools: context.spools.cloned(),
+        spools: context.spools().cloned(),
         large: None,
         base_lost: None,
         gone: Vec::new(),
@@ -146,7 +146,7 @@ impl Follower {
             region: self.region,
             kind: AreaKind::Entries,
         };
-        context.limit_walks(|| Effort::boxed(&needs.shared.unindexed, needs.limits));
+        context.limit_walks(|| GroupWalkLimits::boxed(&needs.shared.unindexed, needs.limits));
         links::follow(context, &mut self.filter, std::iter::once(&area.region))?;
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);

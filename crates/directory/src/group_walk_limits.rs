@@ -10,17 +10,17 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// The limits of a search, and what of them its walks have used up.
-pub(crate) struct Effort {
+pub(crate) struct GroupWalkLimits {
     running: Arc<Running>,
     limits: (Limits, Whose),
     /// When the first walk of this slice began (microseconds); `None` before it.
     began_us: Cell<Option<u64>>,
 }
 
-impl Effort {
+impl GroupWalkLimits {
     /// The limits of a subject.
     pub fn boxed(running: &Arc<Running>, limits: (Limits, Whose)) -> Box<dyn WalkLimits> {
-        Box::new(Effort {
+        Box::new(GroupWalkLimits {
             running: Arc::clone(running),
             limits,
             began_us: Cell::new(None),
@@ -28,7 +28,7 @@ impl Effort {
     }
 }
 
-impl WalkLimits for Effort {
+impl WalkLimits for GroupWalkLimits {
     fn admit(&self, view: &View<'_>, filter: &Filter) -> Result<Option<Box<dyn Permit>>, Stop> {
         let (limits, whose) = self.limits;
         let limit = (limits.unindexed_searches_max, whose);
