@@ -1,4 +1,4 @@
 //! Fuzzes rows of the history.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::history_row(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| state::fuzz::history_row(bytes));

@@ -1,4 +1,4 @@
 //! Fuzzes checkpoints of imports, behind their checksum.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::import_checkpoint(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| transfer::fuzz::import_checkpoint(bytes));

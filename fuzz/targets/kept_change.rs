@@ -1,4 +1,4 @@
 //! Fuzzes kept changes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::kept_change(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| replica::fuzz::kept_change(bytes));

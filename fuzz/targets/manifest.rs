@@ -1,4 +1,4 @@
 //! Fuzzes manifests of backups.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::manifest(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| transfer::fuzz::manifest(bytes));

@@ -1,4 +1,7 @@
 //! Fuzzes times, UUIDs, positions and ranges as people write them.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| directory::fuzz::words(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    replica::fuzz::point(bytes);
+    directory::fuzz::words(bytes);
+});

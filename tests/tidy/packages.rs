@@ -25,6 +25,27 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pando-replica",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+            "pando-state",
+        ],
+    ),
+    (
+        "pando-transfer",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+            "pando-state",
+            "pando-replica",
+        ],
+    ),
+    (
         "pando-directory",
         &[
             "pando-protocol",
@@ -32,6 +53,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-policy",
             "pando-store",
             "pando-state",
+            "pando-replica",
+            // Its tests fill directories by imports.
+            "pando-transfer",
         ],
     ),
     ("pando-load", &["pando-protocol"]),
@@ -46,6 +70,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-schema",
             "pando-policy",
             "pando-store",
+            "pando-replica",
+            "pando-transfer",
             "pando-directory",
             "pando-load",
             "pando-server",
@@ -58,7 +84,12 @@ const EDGES: &[(&str, &[&str])] = &[
     // Its instruction counts are of the directory alone, without sockets.
     (
         "pando-benches",
-        &["pando-protocol", "pando-directory", "pando-load"],
+        &[
+            "pando-protocol",
+            "pando-replica",
+            "pando-directory",
+            "pando-load",
+        ],
     ),
 ];
 

@@ -25,7 +25,7 @@ const BANNED: &[Banned] = &[
         call: "SystemTime::now",
         instead: "the clock that is passed in: tests must own time",
         allowed_below: &[
-            "crates/directory/src/clock.rs",
+            "crates/replica/src/clock.rs",
             "benches/",
             "crates/pando/",
             "tests/",

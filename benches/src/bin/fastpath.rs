@@ -152,7 +152,7 @@ impl Client {
 
 fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(dir)?;
-    Directory::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
+    replica::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
     let owner = Peer {
         exposed: false,
         unix_uid: Some(0),

@@ -1,15 +1,16 @@
-//! Requests on their way to the writer: bundles of writes, with the address of their result.
+//! Requests on their way to the writer: bundles of writes, with the address of their results.
 
 use crate::flow::{Mailbox, Reply};
 use protocol::{LdapResult, MessageId, ResultKind};
-use state::write::{Unit, Write};
+use replica::{Submission, Writes};
+use state::write::Write;
 use std::sync::Arc;
 
-/// What one request asks of the writer.
+/// The writes of one request.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
-    reason = "nearly every bundle is one write, and a box more would be paid by each"
+    reason = "nearly every bundle is one write, and each would pay for a box"
 )]
 pub(crate) enum Bundle {
     /// An ordinary update.
@@ -43,32 +44,61 @@ impl Bundle {
         }
     }
 
-    /// The parts that are applied wholly or not at all.
-    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
-        let length = match self {
-            Bundle::One(_) | Bundle::Sequence { .. } => 1,
-            Bundle::Transaction { writes, .. } => writes.len().max(1),
+    /// The submission of this bundle for a request.
+    pub fn submission(self, request: Pending) -> Submission<Ticket> {
+        let (writes, form) = match self {
+            Bundle::One(write) => (Writes::One(write), Form::One),
+            Bundle::Transaction { writes, ids } => (Writes::Whole(writes), Form::Transaction(ids)),
+            Bundle::Sequence {
+                writes,
+                numbers,
+                refused,
+            } => (Writes::Each(writes), Form::Sequence { numbers, refused }),
         };
-        self.writes().chunks(length)
+        Submission {
+            writes,
+            ticket: Some(Ticket { request, form }),
+        }
     }
 }
 
-/// A bundle on its way to the writer, with the address its result goes to.
-pub(crate) struct Submission {
-    pub bundle: Bundle,
+/// A request whose writes are not executed yet: where its response goes, and parts of it.
+pub(crate) struct Pending {
+    /// Number of the session.
     pub session: u64,
     pub id: MessageId,
     pub kind: ResultKind,
     pub reply: Reply,
+    /// Mailbox of the serving thread.
     pub mailbox: Arc<dyn Mailbox>,
 }
 
-impl std::fmt::Debug for Submission {
+impl std::fmt::Debug for Pending {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Submission")
+        f.debug_struct("Pending")
             .field("session", &self.session)
             .field("id", &self.id)
-            .field("bundle", &self.bundle)
+            .field("kind", &self.kind)
             .finish_non_exhaustive()
     }
+}
+
+/// Address of the results of a bundle.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    pub request: Pending,
+    pub form: Form,
+}
+
+/// Form of the bundle, by which its results become a response.
+#[derive(Debug)]
+pub(crate) enum Form {
+    One,
+    /// Message ids of the updates of a transaction.
+    Transaction(Vec<MessageId>),
+    /// Numbers of updates of a bulk update, and results of those refused before.
+    Sequence {
+        numbers: Vec<u32>,
+        refused: Vec<(u32, LdapResult)>,
+    },
 }

@@ -1,14 +1,12 @@
 //! One operation's view of the directory, for one subject, on a serving thread.
 
-pub(crate) use state::view::{
-    Described, EachMember, Place, VisibleEntry, Walks, whole_bytes_max, write_member,
-};
+pub(crate) use state::view::{Described, EachMember, Place, VisibleEntry, Walks, whole_bytes_max};
 
-use crate::clock::Clock;
 use crate::memory::Portion;
 use crate::monitor::Counters;
 use crate::operation::spool::Spools;
 use policy::Subject;
+use replica::Clock;
 use state::catalog::Catalog;
 use state::stop::Stop;
 use state::view::{Room, Served, View};

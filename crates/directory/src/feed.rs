@@ -1,12 +1,13 @@
 //! Wakes followers when something was committed.
 //!
-//! The writer announces every commit. The changes are in the history (`history.rs`), inside the
-//! commit itself, so an announcement carries no data: a follower that is late costs nothing,
-//! however many commits there are. Without followers an announcement is one load; a follower that
+//! The writer tells of every commit. The changes are in the history (`history.rs`), inside the
+//! commit itself, so the call carries no data: a follower that is late costs nothing,
+//! however many commits there are. Without followers the call is one load; a follower that
 //! was called and has not looked yet is not called again.
 
-use crate::flow::{Completion, Finished, Mailbox};
+use crate::flow::{Completion, Finished, Mailbox, Mailboxes};
 use protocol::MessageId;
+use replica::Observer;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ pub(crate) struct Feed {
     bells: Mutex<Vec<Arc<Bell>>>,
     /// Version of the last commit that may have changed whether connections may go on.
     accounts: AtomicU64,
+    mailboxes: Mailboxes,
 }
 
 /// Address and state of one follower.
@@ -62,7 +64,7 @@ impl Feed {
             rung: AtomicBool::new(false),
         });
         bells.push(Arc::clone(&bell));
-        // Pairs with the fence of `announce`: either the writer sees this follower, or the
+        // Pairs with the fence of `committed`: either the writer sees this follower, or the
         // follower's next snapshot has the writer's commit.
         self.following.fetch_add(1, Ordering::SeqCst);
         Some(Listener {
@@ -71,14 +73,8 @@ impl Feed {
         })
     }
 
-    /// Records a commit that deleted, renamed or locked accounts or changed passwords; called when
-    /// readers can see it.
-    pub fn concern_accounts(&self, version: u64) {
-        self.accounts.fetch_max(version, Ordering::SeqCst);
-    }
-
-    /// Version of the last commit recorded by [`concern_accounts`](Self::concern_accounts); 0 if
-    /// there was none since the start.
+    /// Version of the last commit that may have changed whether connections may go on; 0 if there
+    /// was none since the start.
     #[inline]
     pub fn accounts(&self) -> u64 {
         self.accounts.load(Ordering::Acquire)
@@ -89,13 +85,9 @@ impl Feed {
         self.following.load(Ordering::Relaxed) as u64
     }
 
-    /// Announces a commit: calls every follower that has looked since its last call.
-    #[inline]
-    pub fn announce(&self) {
-        fence(Ordering::SeqCst);
-        if self.following.load(Ordering::Relaxed) > 0 {
-            self.ring();
-        }
+    /// Adds the mailbox of a serving thread, which holds snapshots.
+    pub fn add(&self, mailbox: &Arc<dyn Mailbox>) {
+        self.mailboxes.add(mailbox);
     }
 
     #[cold]
@@ -122,6 +114,25 @@ impl Feed {
 
     fn bells(&self) -> MutexGuard<'_, Vec<Arc<Bell>>> {
         self.bells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Feed {
+    /// Calls every follower that has looked since its last call.
+    #[inline]
+    fn committed(&self) {
+        fence(Ordering::SeqCst);
+        if self.following.load(Ordering::Relaxed) > 0 {
+            self.ring();
+        }
+    }
+
+    fn accounts_changed(&self, version: u64) {
+        self.accounts.fetch_max(version, Ordering::SeqCst);
+    }
+
+    fn release_snapshots(&self) {
+        self.mailboxes.wake();
     }
 }
 
@@ -168,21 +179,21 @@ mod tests {
         let own = Arc::new(Box::default());
         let mailbox: Arc<dyn Mailbox> = own.clone();
         let calls = || std::mem::take(&mut *own.0.lock().expect("no panic"));
-        feed.announce();
+        feed.committed();
         assert!(calls().is_empty());
         let first = feed.listen(1, 7, "cn=a", 2, &mailbox).expect("room");
         let second = feed.listen(2, 8, "cn=a", 2, &mailbox).expect("room");
         assert!(feed.listen(3, 9, "cn=a", 2, &mailbox).is_none());
         assert!(feed.listen(3, 9, "cn=b", 2, &mailbox).is_some());
-        feed.announce();
-        feed.announce();
+        feed.committed();
+        feed.committed();
         assert_eq!(calls(), [(1, 7), (2, 8)]);
         first.looks();
-        feed.announce();
+        feed.committed();
         assert_eq!(calls(), [(1, 7)]);
         second.looks();
         drop(second);
-        feed.announce();
+        feed.committed();
         assert!(calls().is_empty());
         assert!(feed.listen(3, 9, "cn=a", 2, &mailbox).is_some());
     }

@@ -7,24 +7,15 @@
 //! Invariants:
 //! - an operation never holds the store: it holds a `Context` that hands out entries already
 //!   narrowed to the subject;
-//! - execution (`execute/`) reads nothing but the record and the store: no clock, no randomness,
-//!   no setting;
+//! - the store is out of reach: there are snapshots, and submissions to the writer;
 //! - no snapshot lives across a wait for a client.
 
-pub mod backup;
+mod answer;
 mod bound;
 mod bundle;
-pub mod changes;
-pub mod check;
-mod clock;
-mod commit;
-pub mod compact;
 mod context;
 mod cursor;
 mod dispatch;
-mod expiry;
-pub mod export;
-mod failure;
 mod feed;
 mod flow;
 #[doc(hidden)]
@@ -33,34 +24,28 @@ mod group_walk_limits;
 mod hashing;
 #[cfg(test)]
 mod history_tests;
-pub mod import;
-mod index_room;
 mod memory;
 mod monitor;
 mod open;
 mod operation;
 pub mod operations_log;
+mod options;
 mod pace;
 mod paging;
-mod partial;
-mod recover;
-mod scrub;
 mod session;
+mod shared;
 mod transactions;
 mod worker;
-mod writer;
 
-pub use clock::{Clock, SystemClock};
 pub use cursor::Cursor;
 pub use flow::{Completion, Flow, Mailbox};
-pub use index_room::estimate_indexes;
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
-pub use open::{Directory, InitOptions, Options, Status};
+pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
 pub use operation::spool::FILES_MAX as SPOOL_FILES_MAX;
-pub use partial::Partial;
-pub use recover::Recovered;
-pub use scrub::Scrubbing;
+pub use options::Options;
+pub use replica::changes::Keeping;
+pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};
 pub use session::{Peer, Session};
 pub use state::stop::{Failure, Refusal, Stop};
 pub use worker::Worker;

@@ -4,7 +4,6 @@
 //! Counting must not slow clients down: each serving thread and the writer count in memory of their
 //! own, and a reader adds the counters up.
 
-mod commits;
 mod counters;
 mod front;
 mod searches;
@@ -13,7 +12,6 @@ mod tree;
 
 pub use front::{Connections, Front, ListenerState, SetLimits};
 
-pub(crate) use commits::Commits;
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
 pub(crate) use shape::shape;
@@ -25,8 +23,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(crate) struct Monitor {
     /// Time when the directory was opened, in microseconds since 1970.
     pub started_us: u64,
-    /// Metrics of the writer.
-    pub commits: Commits,
     /// Expensive searches.
     pub searches: Searches,
     workers: Mutex<Vec<Arc<Counters>>>,
@@ -37,7 +33,6 @@ impl Monitor {
     pub fn new(started_us: u64) -> Monitor {
         Monitor {
             started_us,
-            commits: Commits::default(),
             searches: Searches::default(),
             workers: Mutex::default(),
             front: OnceLock::new(),

@@ -1,7 +1,7 @@
 //! State of a connection between operations: its subject, and its unfinished operations.
 
 use crate::bound::Bound;
-use crate::bundle::Submission;
+use crate::bundle::{Bundle, Pending};
 use crate::memory::{Account, Hold};
 use crate::operation::bulk_update;
 use crate::operation::sasl::Exchange;
@@ -61,7 +61,8 @@ pub struct Session {
 /// A write that waits until an earlier one of its session is hashed.
 #[derive(Debug)]
 pub(crate) struct HeldWrite {
-    pub submission: Submission,
+    pub bundle: Box<Bundle>,
+    pub request: Pending,
     /// Whether it has clear-text passwords to hash.
     pub to_hash: bool,
 }

@@ -11,18 +11,18 @@ use crate::bound::{Bound, ENDED};
 use crate::context::Lent;
 use crate::cursor::Cursor;
 use crate::dispatch;
-use crate::failure;
 use crate::flow::{Completion, Flow, Mailbox};
 use crate::hashing::Lane;
 use crate::memory::Account;
 use crate::monitor::{Counters, Operation};
-use crate::open::Shared;
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::last_name::LastName;
 use crate::operation::{dynamic, extended, policed, transaction};
 use crate::operations_log::{self, OperationsLog};
 use crate::session::{Peer, Session};
+use crate::shared::Shared;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
+use replica::failure;
 use state::stop::Stop;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
@@ -205,7 +205,7 @@ impl Worker {
         self.shared.hashes.forget(&self.mailbox, session.id, lane);
         let held = session.held.get_mut().map(std::mem::take);
         for held in held.unwrap_or_default() {
-            let operation = Operation::answered_by(held.submission.kind);
+            let operation = Operation::answered_by(held.request.kind);
             self.counters.completed(operation).add(1);
         }
     }

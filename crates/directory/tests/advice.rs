@@ -4,11 +4,11 @@
 
 mod kit;
 
-use directory::estimate_indexes;
 use kit::{Client, Found};
 use protocol::{ResultCode, Scope};
 use std::sync::Arc;
 use store::IndexKind;
+use transfer::estimate_indexes;
 
 const BASE: &str = "dc=example,dc=com";
 const PEOPLE: u32 = 6_000;

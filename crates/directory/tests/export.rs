@@ -3,12 +3,13 @@
 mod kit;
 mod node;
 
-use directory::export::{Compression, ExportFormat, ExportOptions, export};
-use directory::import::{Format, Meter};
 use directory::{Directory, Failure, Options};
 use node::{Node, dns, people};
 use std::io::Write;
 use std::sync::Arc;
+use transfer::Meter;
+use transfer::export::{Compression, ExportFormat, ExportOptions, export};
+use transfer::import::Format;
 
 #[test]
 fn an_export_imported_exports_the_same() {

@@ -3,14 +3,13 @@
 
 mod node;
 
-use directory::export::ExportOptions;
-use directory::import::{
-    Content, EntrySink, Files, Format, ImportOptions, Meter, Piece, Source, import,
-};
 use directory::{Directory, Failure, Options};
 use node::{Node, dns, people};
 use std::path::PathBuf;
 use std::sync::Arc;
+use transfer::Meter;
+use transfer::export::ExportOptions;
+use transfer::import::{Content, EntrySink, Files, Format, ImportOptions, Piece, Source, import};
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
@@ -440,7 +439,7 @@ fn a_source_that_fails_never_looks_complete() {
     for _ in 0..50 {
         let options = ImportOptions::new(node.data().join("rejects"));
         let source = Box::new(FailsOnce(0));
-        let imported = directory::import::import(&node.data(), source, &options, &Meter::default());
+        let imported = transfer::import::import(&node.data(), source, &options, &Meter::default());
         assert!(matches!(imported, Err(Failure::Input(_))), "{imported:?}");
     }
 }

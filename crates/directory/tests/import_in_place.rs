@@ -3,13 +3,14 @@
 
 mod node;
 
-use directory::export::ExportOptions;
-use directory::import::{Files, Format, ImportOptions, Imported, Meter, Source, WrittenTo, import};
 use directory::{Directory, Failure, Options};
 use node::{Node, people};
 use proptest::prelude::*;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use transfer::Meter;
+use transfer::export::ExportOptions;
+use transfer::import::{Files, Format, ImportOptions, Imported, Source, WrittenTo, import};
 
 const BASE: &str = "dc=example,dc=com";
 
@@ -233,7 +234,7 @@ fn a_small_input_is_added_and_a_large_one_makes_a_new_database() {
 struct Breaks(Files);
 
 impl Source for Breaks {
-    fn next(&mut self, meter: &Meter) -> Result<Option<directory::import::Piece>, Failure> {
+    fn next(&mut self, meter: &Meter) -> Result<Option<transfer::import::Piece>, Failure> {
         match self.0.next(meter)? {
             Some(piece) => Ok(Some(piece)),
             None => Err(Failure::Input("the input broke off".to_owned())),

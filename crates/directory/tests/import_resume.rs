@@ -3,15 +3,14 @@
 
 mod node;
 
-use directory::import::{
-    Content, Files, Format, ImportOptions, Meter, Piece, Source, can_resume, import,
-};
 use directory::{Directory, Failure, Options};
 use node::Node;
 use protocol::ldif::LdifChunk;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use transfer::Meter;
+use transfer::import::{Content, Files, Format, ImportOptions, Piece, Source, can_resume, import};
 
 /// Records in pieces of a few, up to one that cannot be read.
 struct Pieces {
@@ -116,7 +115,7 @@ fn source(fails_at: usize) -> Box<Pieces> {
 /// Result of an import: the entries without their operational attributes, and the rejects.
 fn left(node: &Node) -> (String, String) {
     node.check();
-    let (out, _) = node.export_with(&directory::export::ExportOptions {
+    let (out, _) = node.export_with(&transfer::export::ExportOptions {
         operational: false,
         ..Default::default()
     });

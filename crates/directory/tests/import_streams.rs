@@ -3,12 +3,13 @@
 
 mod node;
 
-use directory::import::{Files, Format, Imported, Meter, import};
 use node::{Node, dns, people};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use transfer::Meter;
+use transfer::import::{Files, Format, Imported, import};
 
 fn add_request(dn: &str, attributes: &[(&str, &str)], bare: bool) -> Vec<u8> {
     use protocol::ber::{put_integer, put_nested, put_octets};

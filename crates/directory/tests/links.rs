@@ -6,13 +6,13 @@
 mod kit;
 mod node;
 
-use directory::import::Format;
 use kit::groups::{BASE, dn, found, group, keep_deleted_members, names, read};
 use kit::{Client, success};
 use node::Node;
 use proptest::prelude::*;
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::{BTreeMap, BTreeSet};
+use transfer::import::Format;
 
 fn change(client: &mut Client, name: &str, how: ChangeOperation, members: &[&str]) -> ResultCode {
     let members: Vec<String> = members.iter().map(|it| dn(it)).collect();

@@ -5,12 +5,12 @@
 mod kit;
 mod node;
 
-use directory::import::Format;
 use kit::{Client, success};
 use node::Node;
 use protocol::control::Explanation;
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::collections::BTreeSet;
+use transfer::import::Format;
 
 const BASE: &str = "dc=example,dc=com";
 const GROUP: &str = "cn=g,dc=example,dc=com";

@@ -250,7 +250,7 @@ fn an_index_that_is_dropped_is_cleared_away_and_may_come_again() {
     let data = client.folder.path().to_owned();
     let folder = Arc::clone(&client.folder);
     client.close();
-    let report = directory::check::check(&data).expect("checked");
+    let report = replica::check::check(&data).expect("checked");
     assert_eq!(report.problems, Vec::<String>::new());
     drop(folder);
 }

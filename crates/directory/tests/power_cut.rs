@@ -198,7 +198,7 @@ fn open(crashed: &TempDir, history: &History) -> u64 {
     assert_eq!(history.get(&status.position), Some(&status.digest));
     directory.shutdown();
     drop(directory);
-    let report = directory::check::check(crashed.path()).unwrap();
+    let report = replica::check::check(crashed.path()).unwrap();
     assert_eq!((report.problem_count, &report.problems[..]), (0, &[][..]));
     assert!(report.recovered.is_none(), "it was closed");
     status.position

@@ -120,7 +120,7 @@ fn with_damage(
     let mut damaged = sound.to_vec();
     damaged[at] ^= 1;
     fs::write(file, &damaged).unwrap();
-    let checked = directory::check::check(folder.path());
+    let checked = replica::check::check(folder.path());
     let problems = checked.expect("checked").problem_count;
     fs::write(file, &damaged).unwrap();
     let _ = fs::remove_file(folder.path().join("scrubbed"));
@@ -139,7 +139,7 @@ fn damage_of_entries_names_and_links_is_found() {
     let client = filled();
     let folder = Arc::clone(&client.folder);
     client.close();
-    directory::compact::compact(folder.path()).unwrap();
+    replica::compact::compact(folder.path()).unwrap();
     let file = folder.path().join("pando.mdb");
     let sound = fs::read(&file).unwrap();
     let mut kinds = [0; 3];

@@ -6,9 +6,7 @@
 mod kit;
 mod node;
 
-use directory::export::{ExportOptions, export};
-use directory::import::{Files, Format, ImportOptions, Meter, import};
-use directory::{Directory, InitOptions};
+use directory::InitOptions;
 use kit::{Client, PASSWORD, success};
 use policy::password::Scheme;
 use protocol::control::{
@@ -25,6 +23,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
+use transfer::Meter;
+use transfer::export::{ExportOptions, export};
+use transfer::import::{Files, Format, ImportOptions, import};
 
 const BASE: &str = "dc=example,dc=com";
 const TOP: &str = "ou=top,dc=example,dc=com";
@@ -85,7 +86,7 @@ fn world_of(people: usize) -> Client {
     let folder = Arc::new(TempDir::new().unwrap());
     let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
     let init = InitOptions::new(BASE, password);
-    Directory::create(folder.path(), &init).unwrap();
+    replica::create(folder.path(), &init).unwrap();
     let beside = TempDir::new().unwrap();
     let file = beside.path().join("input.ldif");
     fs::write(&file, ldif(people)).unwrap();
@@ -139,7 +140,7 @@ fn await_some_reclaim(client: &Client) {
 }
 
 fn check(folder: &Path) {
-    let report = directory::check::check(folder).unwrap();
+    let report = replica::check::check(folder).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
 }
 

@@ -9,14 +9,9 @@ use crate::report::{Problem, note, say};
 use crate::room;
 use crate::rotation::Rotation;
 use crate::streams::{STANDARD_INPUT, STANDARD_OUTPUT, StandardInput, refuse_terminal};
-use directory::backup::{
-    Manifest, Restored, Source, bytes_to_restore, remove_stale_verifications,
-    restore as restore_database, restore_stream, settings_of, time_now, verify as verify_backup,
-    verify_stream,
-};
-use directory::import::Meter;
-use directory::{Failure, Partial};
+use directory::Failure;
 use protocol::counted;
+use replica::partial::Partial;
 use server::settings::FILE_NAME;
 use std::fs;
 use std::io;
@@ -24,6 +19,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use store::private;
+use transfer::Meter;
+use transfer::backup::{
+    Manifest, Restored, Source, bytes_to_restore, remove_stale_verifications,
+    restore as restore_database, restore_stream, settings_of, time_now, verify as verify_backup,
+    verify_stream,
+};
 
 /// Makes a backup of a node, served or not.
 pub fn backup(it: &Backup) -> Result<(), Problem> {

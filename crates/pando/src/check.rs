@@ -10,9 +10,9 @@ use protocol::counted;
 pub fn check(it: &Check) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
     let report = match Channel::is_served(&it.dir) {
-        true => directory::check::check_served(&data),
-        false if it.forget_lost => directory::check::check_forgetting_lost(&data),
-        false => directory::check::check(&data),
+        true => replica::check::check_served(&data),
+        false if it.forget_lost => replica::check::check_forgetting_lost(&data),
+        false => replica::check::check(&data),
     };
     let report = report.map_err(Problem::failed)?;
     if let Some(log) = &report.recovered {

@@ -135,10 +135,10 @@ fn say_sizes(before: u64, after: u64) -> Result<(), Problem> {
 /// Compacts the database of a node that is not served.
 fn alone(dir: &Path) -> Result<(), Problem> {
     let data = data_folder(dir)?;
-    let bytes = directory::compact::bytes(&data).map_err(Problem::failed)?;
+    let bytes = replica::compact::bytes(&data).map_err(Problem::failed)?;
     room::require(&data, bytes, "compacted database")?;
     let started = Instant::now();
-    let done = directory::compact::compact(&data).map_err(Problem::failed)?;
+    let done = replica::compact::compact(&data).map_err(Problem::failed)?;
     note(format_args!(
         "copied, checked and put in place in {:.1} s",
         started.elapsed().as_secs_f64()

@@ -4,14 +4,14 @@ use crate::cli::Demo;
 use crate::import::{Made, run};
 use crate::report::{Problem, note};
 use crate::serve::{announce, start};
-use directory::import::ImportOptions;
-use directory::{Directory, InitOptions};
+use directory::InitOptions;
 use load::template::{Defines, Generator, Template};
 use policy::password::{self, Scheme};
 use protocol::counted;
 use server::{Listen, Overrides};
 use std::path::{Path, PathBuf};
 use store::private;
+use transfer::import::ImportOptions;
 
 const TEMPLATE: &str = include_str!("../../../examples/demo.template");
 const SUFFIX: &str = "dc=example,dc=com";
@@ -59,7 +59,7 @@ fn make(it: &Demo, dir: &Path) -> Result<(), Problem> {
     private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
     let hashed = password::hash(Scheme::Ssha512, PASSWORD.as_bytes()).map_err(Problem::failed)?;
     let options = InitOptions::new(SUFFIX, hashed.clone());
-    Directory::create(&data, &options).map_err(Problem::failed)?;
+    replica::create(&data, &options).map_err(Problem::failed)?;
     let settings = dir.join(server::settings::FILE_NAME);
     private::write(&settings, server::settings::sample())
         .map_err(|error| Problem::file(&settings, error))?;

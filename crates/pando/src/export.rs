@@ -7,19 +7,19 @@ use crate::node_folder::data_folder;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use crate::streams::{STANDARD_OUTPUT, refuse_terminal};
-use directory::Partial;
-use directory::export::{
-    ChangesOptions, Compression, ExportFormat, ExportOptions, export as export_entries,
-    export_changes,
-};
-use directory::import::Meter;
 use protocol::counted;
+use replica::partial::Partial;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use store::private;
+use transfer::Meter;
+use transfer::export::{
+    ChangesOptions, Compression, ExportFormat, ExportOptions, export as export_entries,
+    export_changes,
+};
 
 /// Writes the entries.
 pub fn export(it: &Export) -> Result<(), Problem> {

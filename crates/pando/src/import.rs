@@ -9,10 +9,6 @@ use crate::report::{Problem, note};
 use crate::room;
 use crate::secret;
 use directory::Failure;
-use directory::import::{
-    Content, EntrySink, Files, Format, ImportOptions, Imported, Meter, Piece, Source, can_resume,
-    interrupted_rejects,
-};
 use load::template::{Entry, GenerateError, Generator};
 use policy::password::Scheme;
 use protocol::counted;
@@ -21,6 +17,11 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use transfer::Meter;
+use transfer::import::{
+    Content, EntrySink, Files, Format, ImportOptions, Imported, Piece, Source, can_resume,
+    interrupted_rejects,
+};
 
 /// Name of the rejects file in the node's folder.
 pub const REJECTS_FILE: &str = "pando-rejects.ldif";
@@ -162,7 +163,7 @@ pub fn run(
         Progress::show("sorting and writing indexes", Arc::new(look))
     };
     let room = room::free(data);
-    let imported = directory::import::import(data, source, options, &meter);
+    let imported = transfer::import::import(data, source, options, &meter);
     drop(progress);
     drop(interrupts);
     if imported.is_err() && can_resume(data) {

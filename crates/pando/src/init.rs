@@ -33,7 +33,7 @@ pub fn init(it: &Init) -> Result<(), Problem> {
     let existed = it.dir.exists();
     let data = it.dir.join("data");
     private::create_folders(&data).map_err(|error| Problem::file(&data, error))?;
-    let done = directory::Directory::create(&data, &options)
+    let done = replica::create(&data, &options)
         .map_err(|failure| match failure {
             // An invalid suffix or index.
             Failure::Input(_) | Failure::Configuration(_) => Problem::usage(failure),

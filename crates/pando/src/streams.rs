@@ -1,11 +1,11 @@
 //! Standard input and output for long work.
 
 use crate::report::Problem;
-use directory::import::Meter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
+use transfer::Meter;
 
 /// Path that means standard input.
 pub const STANDARD_INPUT: &str = "-";

@@ -175,6 +175,23 @@ pub fn string_form(rdn: &str) -> Cow<'_, str> {
     }
 }
 
+/// The first RDN of a DN in its string form ([`string_form`]); empty for the empty DN.
+pub fn leaf_form(dn: &str) -> String {
+    match rdns(dn).next() {
+        Some(Ok(rdn)) => string_form(rdn.spelled).into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// A DN with each of its RDNs in the string form ([`string_form`]).
+pub fn dn_form(dn: &str) -> String {
+    let forms: Vec<_> = rdns(dn)
+        .flatten()
+        .map(|it| string_form(it.spelled))
+        .collect();
+    forms.join(",")
+}
+
 /// False only for an RDN without any of the forms that are for reading only.
 fn may_be_loose(rdn: &[u8]) -> bool {
     let is_odd = |pair: &[u8]| {

@@ -19,7 +19,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use directory::changes::Keeping;
+use directory::Keeping;
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
 use serde::{Deserialize, Serialize};
 

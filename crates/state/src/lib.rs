@@ -14,6 +14,7 @@ pub mod bounds;
 pub mod catalog;
 pub mod class_check;
 pub mod config;
+pub mod entry_end;
 pub mod execute;
 #[doc(hidden)]
 pub mod fuzz;

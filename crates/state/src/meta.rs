@@ -1,5 +1,7 @@
-//! Keys of metadata rows that execution writes beside the entries.
+//! Keys of metadata rows beside the entries.
 
+/// Meta key: the key that signs paging cookies and names the order of writes.
+pub const META_COOKIE_KEY: &[u8] = b"cookie-key";
 /// Meta key: some entry is or was an alias.
 pub const META_ALIASES: &[u8] = b"aliases";
 /// Meta key: some entry is or was a referral object.

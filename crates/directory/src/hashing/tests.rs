@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::*;
-use crate::clock::SystemClock;
-use crate::failure;
 use crate::operation::bind::Asked;
 use policy::{Subject, Tag};
+use replica::SystemClock;
+use replica::failure;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 struct Inbox(Mutex<Sender<Completion>>);

@@ -44,7 +44,7 @@ pub(super) struct World {
 impl World {
     pub fn create(folder: &Path) -> World {
         let password = policy::password::hash(Scheme::Ssha, b"secret").expect("hashes");
-        Directory::create(folder, &InitOptions::new(SUFFIX, password)).expect("created");
+        replica::create(folder, &InitOptions::new(SUFFIX, password)).expect("created");
         World::open(folder)
     }
 

@@ -144,7 +144,7 @@ fn reclaiming_goes_on_after_a_restart() {
     // Stops the writer wherever it is.
     world.directory.shutdown();
     drop(world);
-    let report = crate::check::check(folder.path()).expect("readable");
+    let report = replica::check::check(folder.path()).expect("readable");
     assert_eq!(report.problems, Vec::<String>::new());
     let world = World::open(folder.path());
     world.await_reclaim();
@@ -152,6 +152,6 @@ fn reclaiming_goes_on_after_a_restart() {
     assert_eq!(status.entries, before - ENTRIES as u64);
     world.directory.shutdown();
     drop(world);
-    let report = crate::check::check(folder.path()).expect("readable");
+    let report = replica::check::check(folder.path()).expect("readable");
     assert_eq!(report.problems, Vec::<String>::new());
 }

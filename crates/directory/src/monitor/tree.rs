@@ -4,8 +4,9 @@
 //! (docs/reference/monitor.md).
 
 use super::{Costs, Counters, OPERATIONS};
-use crate::failure::damaged_entries;
-use crate::open::{Shared, Status};
+use crate::shared::Shared;
+use replica::Status;
+use replica::failure::damaged_entries;
 use schema::Schema;
 use state::catalog::{Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use state::index_progress;
@@ -37,7 +38,7 @@ pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Fail
     put_operations(&mut tree, &counters);
     put_statistics(&mut tree, &counters);
     tree.counter("cn=Request Memory,cn=Statistics", shared.memory.taken());
-    let status = shared.status()?;
+    let status = shared.replica.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);
     put_scrub(&mut tree, shared, &status);
@@ -167,9 +168,9 @@ fn put_database(
     status: &Status,
     now_us: u64,
 ) -> Result<(), Failure> {
-    let usage = shared.store.usage()?;
+    let usage = shared.replica.usage()?;
     let age_s = match usage.oldest < usage.newest {
-        true => shared.monitor.commits.age_s(usage.oldest, now_us),
+        true => shared.replica.commits.age_s(usage.oldest, now_us),
         // A reader of the newest state prevents no reuse of pages.
         false => 0,
     };
@@ -189,7 +190,7 @@ fn put_database(
 
 /// Adds the last compaction; nothing if there was none since the start.
 fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
-    let Some(shown) = shared.compaction.shown() else {
+    let Some(shown) = shared.replica.compaction() else {
         return;
     };
     tree.put(&below("cn=Compaction"), "pandoMonitored", |entry| {
@@ -208,10 +209,10 @@ fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
 
 /// Adds the progress of reading everything in search of damage.
 fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
-    let standing = shared.scrubber.standing();
+    let standing = shared.replica.scrub_standing();
     let part = standing.place.map(|(part, _)| part);
     let state = match part {
-        None if shared.scrubber.is_on() => "waiting",
+        None if shared.replica.scrubs() => "waiting",
         None => "off",
         Some(1) => "reading entries",
         Some(2) => "reading names",
@@ -231,7 +232,7 @@ fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
 }
 
 fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64) {
-    let commits = &shared.monitor.commits;
+    let commits = &shared.replica.commits;
     tree.put(&below("cn=Writes"), "pandoMonitored", |entry| {
         number(entry, "pandoWritesWaiting", status.waiting_writes as u64);
         let (transactions, writes) = commits.totals();
@@ -248,7 +249,7 @@ fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64
 
 fn put_indexes(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
     tree.container("cn=Indexes");
-    let build = shared.monitor.commits.build();
+    let build = shared.replica.commits.build();
     for state in &status.indexes {
         let name = below(&format!("cn={},cn=Indexes", state.attribute));
         tree.put(&name, "pandoMonitored", |entry| {

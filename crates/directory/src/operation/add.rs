@@ -2,11 +2,11 @@
 
 use super::controls::Controls;
 use super::{dynamic, placed};
-use crate::clock::Clock;
 use crate::context::Context;
 use policy::Right;
-use protocol::name::{rdns, string_form};
+use protocol::name::{dn_form, leaf_form};
 use protocol::{AddRequest, ResultCode};
+use replica::Clock;
 use state::grant::Grant;
 use state::stop::Stop;
 use state::values;
@@ -31,12 +31,12 @@ pub(crate) fn resolve(
     super::refuse_unheld(catalog, &name, request.entry)?;
     controls.require_rights(context, &name)?;
     let rdn_spelled = if catalog.is_context(&name) {
-        whole_spelled(request.entry)
+        dn_form(request.entry)
     } else {
-        leaf_spelled(request.entry)
+        leaf_form(request.entry)
     };
     let grant = Grant::decide(context, Right::Add, name, None)?;
-    let rdn = match schema.resolve_rdn(&leaf_spelled(request.entry)) {
+    let rdn = match schema.resolve_rdn(&leaf_form(request.entry)) {
         Ok(rdn) => rdn,
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
     };
@@ -89,19 +89,4 @@ fn refuse_repeated(earlier: &[Given], given: &Given, text: &str) -> Result<(), S
         ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
         format!("{text}: the attribute is given more than once"),
     )
-}
-
-/// The first RDN of a DN, as it is written down.
-pub(crate) fn leaf_spelled(dn: &str) -> String {
-    match rdns(dn).next() {
-        Some(Ok(rdn)) => string_form(rdn.spelled).into_owned(),
-        _ => String::new(),
-    }
-}
-
-/// The DN of a naming context, as it is written down.
-pub(crate) fn whole_spelled(dn: &str) -> String {
-    let rdns = rdns(dn).flatten();
-    let spelled: Vec<_> = rdns.map(|it| string_form(it.spelled)).collect();
-    spelled.join(",")
 }

@@ -1,6 +1,7 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): finds the account and verifies the credentials.
 
 use crate::bound::Bound;
+use crate::bundle::Ticket;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::flow::CheckPurpose;
 use crate::hashing::PasswordJob;
@@ -8,10 +9,10 @@ use crate::operation::policed::{Case, Verdict};
 use crate::operation::sasl;
 use crate::paging::CookieKey;
 use crate::session::Peer;
-use crate::writer::Writer;
 use policy::password::{self, Cost, Scheme};
 use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};
 use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
+use replica::Replica;
 use schema::Name;
 use state::stop::Stop;
 use store::EntryId;
@@ -36,7 +37,7 @@ pub(crate) struct Desk<'d> {
     pub verified: &'d VerifiedCache,
     /// Cache of wrong passwords counted lately.
     pub wrong: &'d VerifiedCache,
-    pub writer: &'d Writer,
+    pub replica: &'d Replica<Ticket>,
     /// Scheme under which new passwords are stored.
     pub scheme: Scheme,
     /// Setting `passwords.tell_locked`: whether clients learn that an account is locked.

@@ -9,7 +9,6 @@ use super::extended::write_success;
 use crate::bundle::Bundle;
 use crate::context::Context;
 use crate::dispatch::resolve_update;
-use crate::failure;
 use crate::flow::Reply;
 use crate::session::{Peer, Session};
 use crate::worker::Parts;
@@ -18,6 +17,7 @@ use protocol::extended::{
     StartBulkUpdateRequest, StartBulkUpdateResponse,
 };
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
+use replica::failure;
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 

@@ -1,7 +1,6 @@
 //! Extended operations that compact the database while it is served (docs/reference/oids.md): the
 //! administrator starts or cancels it. Both are answered at once; `cn=monitor` shows the progress.
 
-use crate::compact::online;
 use crate::context::Context;
 use crate::operation::extended::write_success;
 use crate::worker::Parts;
@@ -18,9 +17,7 @@ pub(crate) fn begin(
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     context.require_administrator(REFUSED)?;
-    let shared = parts.shared;
-    online::ask(&shared.store, &shared.compaction).map_err(Stop::Refused)?;
-    shared.writer.call();
+    parts.shared.replica.compact().map_err(Stop::Refused)?;
     write_success(out, id, Some(oid::COMPACT), None);
     Ok(())
 }
@@ -33,7 +30,7 @@ pub(crate) fn cancel(
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     context.require_administrator(REFUSED)?;
-    if !parts.shared.compaction.cancel() {
+    if !parts.shared.replica.cancel_compaction() {
         let text = "the database is not being compacted";
         return Stop::refuse(ResultCode::NO_SUCH_OPERATION, text);
     }

@@ -4,18 +4,16 @@
 //! `entryTtl` is computed when it is read. The end is part of the write that adds or refreshes the
 //! entry, because execution reads no clock.
 
-use crate::clock::Clock;
 use crate::context::Context;
 use crate::flow::Reply;
 use policy::{Right, TimeToLive};
 use protocol::extended::{RefreshRequest, RefreshResponse};
-use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode, oid, response};
-use schema::Description;
-use state::catalog::Catalog;
+use protocol::{LdapResult, MessageId, ResultCode, oid, response};
+use replica::Clock;
+use state::entry_end::{end, replace_end};
 use state::grant::Grant;
 use state::stop::{Refusal, Stop};
-use state::time;
-use state::write::{Change, Given, Modification, Write};
+use state::write::{Change, Given, Write};
 
 /// The longest time a client may ask for: one year (RFC 2589 §4.1).
 const TTL_S_MAX: u32 = 31_557_600;
@@ -107,27 +105,10 @@ pub(crate) fn refresh(
     Ok((write, reply))
 }
 
-/// The change that gives a stored entry an end.
-pub(crate) fn replace_end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Modification {
-    Modification {
-        operation: ChangeOperation::Replace,
-        given: end(catalog, now_us, ttl_s),
-    }
-}
-
 /// Writes the response to a refused refresh, with a time to live of 0 (RFC 2589 §4.2).
 pub(crate) fn write_refused(out: &mut Vec<u8>, id: MessageId, result: &LdapResult) {
     let (name, value) = (Some(oid::REFRESH), encoded(0));
     response::write_extended_result(out, id, result, name, Some(&value), &[]);
-}
-
-fn end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Given {
-    // Rounded up: an entry never ends before the time that was promised.
-    let end_us = now_us.next_multiple_of(1_000_000) + u64::from(ttl_s) * 1_000_000;
-    Given {
-        description: Description::of_type(catalog.computed.entry_end),
-        values: vec![time::generalized_time(end_us).into_bytes()],
-    }
 }
 
 /// The time to live granted for a requested one, in seconds.

@@ -4,12 +4,12 @@
 //! The search runs as it would without the control, with the same order and pages, but the entries
 //! found are counted instead of sent.
 
-use crate::clock::Clock;
 use crate::context::Context;
 use crate::cursor::{AreaKind, Cursor};
 use crate::operation::controls::SearchControls;
 use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
 use protocol::{OwnedControl, ResultCode, oid};
+use replica::Clock;
 use state::advice;
 use state::stop::Stop;
 use store::FilterPart;

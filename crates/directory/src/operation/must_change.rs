@@ -59,7 +59,7 @@ fn still_must(parts: &Parts<'_>, session: &Session) -> Result<bool, Stop> {
     let Place::Found(id) = context.find(name)? else {
         return Ok(true);
     };
-    let account = policed::account(&context, &parts.shared.writer, id)?;
+    let account = policed::account(&context, &parts.shared.replica, id)?;
     let standing = account.map(|it| it.standing(parts.lent.clock.now_us()));
     // If the account was locked meanwhile, the password still has to be changed afterwards.
     Ok(matches!(

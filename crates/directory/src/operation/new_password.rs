@@ -78,7 +78,7 @@ fn account(
     let Place::Found(id) = context.find(name)? else {
         return Ok(None);
     };
-    let account = policed::account(context, &parts.shared.writer, id)?;
+    let account = policed::account(context, &parts.shared.replica, id)?;
     Ok(account.map(|it| (id, it)))
 }
 

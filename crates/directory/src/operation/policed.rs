@@ -5,12 +5,13 @@
 //! A response never waits for its record to be stored. Until then the record is merged with the
 //! account's stored state, so that parallel attempts do not get more guesses.
 
+use crate::bundle::Ticket;
 use crate::context::Context;
 use crate::operation::bind::Desk;
-use crate::writer::{Notes, Writer};
 use policy::{Attempt, AttemptKind, Standing, Subject, Tag};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 use protocol::{Control, LdapResult, OwnedControl, ResultCode, oid};
+use replica::{Attempts, Replica};
 use schema::Name;
 use state::account::Account;
 use state::stop::Stop;
@@ -51,12 +52,12 @@ impl Verdict {
 /// applies.
 pub(crate) fn account(
     context: &Context<'_>,
-    writer: &Writer,
+    replica: &Replica<Ticket>,
     id: EntryId,
 ) -> Result<Option<Account>, Stop> {
     let mut account = context.account(id)?;
     if let Some(account) = &mut account {
-        account.lay_over(&writer.notes().of(id, context.version()));
+        account.lay_over(&replica.attempts().of(id, context.version()));
     }
     Ok(account)
 }
@@ -113,27 +114,27 @@ impl<'c> Case<'c> {
     /// Whether the account is locked, so that no password is accepted.
     pub fn is_locked(&self) -> bool {
         let mut account = self.account.clone();
-        account.lay_over(&self.desk.writer.notes().of(self.id, self.version));
+        account.lay_over(&self.desk.replica.attempts().of(self.id, self.version));
         is_locked(account.standing(self.desk.now_us))
     }
 
     /// Judges a right or wrong password, and records the attempt before the next one is judged.
     pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
-        let writer = self.desk.writer;
-        let mut notes = writer.notes();
-        self.account.lay_over(&notes.of(self.id, self.version));
-        let judgement = self.decide(&mut notes, whose, guess, matched);
-        let noted = !notes.is_empty();
-        drop(notes);
-        if noted {
-            writer.wake();
+        let replica = self.desk.replica;
+        let mut attempts = replica.attempts();
+        self.account.lay_over(&attempts.of(self.id, self.version));
+        let judgement = self.decide(&mut attempts, whose, guess, matched);
+        let added = !attempts.is_empty();
+        drop(attempts);
+        if added {
+            replica.attempts_added();
         }
         judgement
     }
 
     fn decide(
         &mut self,
-        notes: &mut Notes,
+        attempts: &mut Attempts,
         whose: Whose<'_>,
         guess: Tag,
         matched: bool,
@@ -144,21 +145,21 @@ impl<'c> Case<'c> {
         }
         if !matched {
             if !self.is_repeated(guess) {
-                self.note(notes, whose, AttemptKind::Failed);
+                self.note(attempts, whose, AttemptKind::Failed);
             }
             return match is_locked(self.account.standing(self.desk.now_us)) {
                 true => self.refuse_locked(),
                 false => refuse(None),
             };
         }
-        self.note(notes, whose, AttemptKind::Succeeded);
+        self.note(attempts, whose, AttemptKind::Succeeded);
         let mut response = PasswordPolicyResponse::default();
         match standing {
             Standing::Expired { grace_left: 0 } => {
                 return refuse(Some(PasswordPolicyError::PasswordExpired));
             }
             Standing::Expired { grace_left } => {
-                self.note(notes, whose, AttemptKind::Grace);
+                self.note(attempts, whose, AttemptKind::Grace);
                 let left = bounded(grace_left - 1);
                 let warning = PasswordPolicyWarning::GraceAuthenticationsRemaining(left);
                 response.warning = Some(warning);
@@ -197,12 +198,12 @@ impl<'c> Case<'c> {
     }
 
     /// Records an attempt if it changes the account's state.
-    fn note(&mut self, notes: &mut Notes, whose: Whose<'_>, kind: AttemptKind) {
-        let time_us = notes.time_us(self.desk.now_us);
+    fn note(&mut self, attempts: &mut Attempts, whose: Whose<'_>, kind: AttemptKind) {
+        let time_us = attempts.time_us(self.desk.now_us);
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
         if policy.matters(state, attempt) {
-            notes.add(self.id, whose, attempt);
+            attempts.add(self.id, whose, attempt);
             policy.note(state, attempt);
         }
     }

@@ -12,12 +12,10 @@ pub(crate) use later::begin_later;
 use later::step_back;
 pub(super) use later::wants;
 
-use crate::clock::Clock;
 use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use crate::cursor::{Area, AreaKind, Cursor, Page};
 use crate::group_walk_limits::GroupWalkLimits;
 use crate::memory::Hold;
-use crate::open::Shared;
 use crate::operation::alias::Effort;
 use crate::operation::controls::{Controls, SearchControls};
 use crate::operation::effective_rights::EffectiveRights;
@@ -31,9 +29,11 @@ use crate::operation::{
 use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
 use crate::session::Peer;
+use crate::shared::Shared;
 use policy::{LimitSettings, Limits, Whose};
 use protocol::control::PagedResults;
 use protocol::{MessageId, SearchRequest, response};
+use replica::Clock;
 use schema::Truth;
 use state::assertion;
 use state::heavy;

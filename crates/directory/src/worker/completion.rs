@@ -2,9 +2,8 @@
 //! operations after password checks, and submits writes after hashing.
 
 use super::Worker;
-use crate::bundle::{Bundle, Submission};
+use crate::bundle::{Bundle, Pending};
 use crate::dispatch;
-use crate::failure;
 use crate::flow::{
     CheckPurpose, Completion, Finished, Flow, PasswordChange, PasswordChecked, Reply,
 };
@@ -13,6 +12,7 @@ use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, policed, transaction};
 use crate::session::Session;
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
+use replica::failure;
 use state::execute::Outcome;
 use state::stop::Stop;
 use std::collections::VecDeque;
@@ -109,8 +109,14 @@ impl Worker {
                 reply,
             } => {
                 session.hashing = false;
-                let submission = self.submission(session.id, id, kind, *bundle, reply);
-                self.shared.writer.submit(submission);
+                let request = Pending {
+                    session: session.id,
+                    id,
+                    kind,
+                    reply,
+                    mailbox: Arc::clone(&self.mailbox),
+                };
+                self.shared.replica.submit(bundle.submission(request));
                 self.release_held(session);
                 Flow::Waiting
             }
@@ -290,18 +296,16 @@ impl Worker {
     fn release_held(&mut self, session: &mut Session) {
         while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
             if !held.to_hash {
-                self.shared.writer.submit(held.submission);
+                self.shared
+                    .replica
+                    .submit(held.bundle.submission(held.request));
                 continue;
             }
-            let Submission {
-                bundle,
-                id,
-                kind,
-                reply,
-                ..
-            } = held.submission;
+            let Pending {
+                id, kind, reply, ..
+            } = held.request;
             let work = Work::Hash {
-                bundle: Box::new(bundle),
+                bundle: held.bundle,
                 kind,
                 reply,
             };
@@ -326,24 +330,6 @@ impl Worker {
                     },
                 }]),
             }
-        }
-    }
-
-    fn submission(
-        &self,
-        session: u64,
-        id: MessageId,
-        kind: ResultKind,
-        bundle: Bundle,
-        reply: Reply,
-    ) -> Submission {
-        Submission {
-            bundle,
-            session,
-            id,
-            kind,
-            reply,
-            mailbox: Arc::clone(&self.mailbox),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! State for one operation: a snapshot, its catalog, and the writer, the hashing threads and the
 //! feed, which continue operations.
 
-use crate::bundle::{Bundle, Submission};
+use crate::bundle::{Bundle, Pending};
 use crate::context::{Context, Lent};
 use crate::feed::Listener;
 use crate::flow::{Flow, Mailbox, Reply};
 use crate::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
-use crate::open::Shared;
 use crate::operation::bind;
 use crate::operation::last_name::LastName;
 use crate::operations_log::OperationsLog;
 use crate::paging::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
+use crate::shared::Shared;
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use state::catalog::Catalog;
@@ -73,7 +73,7 @@ impl Parts<'_> {
             peer,
             verified: self.verified,
             wrong: &self.shared.wrong,
-            writer: &self.shared.writer,
+            replica: &self.shared.replica,
             scheme: self.shared.scheme,
             tells_locks: self.shared.tells_locks,
             cookie_key: self.cookie_key,
@@ -102,8 +102,7 @@ impl Parts<'_> {
             self.hash(session, id, work)?;
             session.hashing = true;
         } else {
-            let submission = Submission {
-                bundle: *bundle,
+            let request = Pending {
                 session: session.id,
                 id,
                 kind,
@@ -112,10 +111,11 @@ impl Parts<'_> {
             };
             match session.hashing {
                 true => session.held.made().push_back(HeldWrite {
-                    submission,
+                    bundle,
+                    request,
                     to_hash,
                 }),
-                false => self.shared.writer.submit(submission),
+                false => self.shared.replica.submit(bundle.submission(request)),
             }
         }
         session.waiting += 1;

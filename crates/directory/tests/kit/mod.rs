@@ -5,7 +5,6 @@
 
 pub mod groups;
 
-use directory::import::{Files, Format, ImportOptions, Meter, import};
 use directory::{
     Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
     Worker,
@@ -20,6 +19,8 @@ use protocol::{
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
+use transfer::Meter;
+use transfer::import::{Files, Format, ImportOptions, import};
 
 pub const ADMIN: &str = "cn=admin,dc=example,dc=com";
 pub const PASSWORD: &str = "secret";
@@ -121,7 +122,7 @@ fn created() -> Arc<TempDir> {
     let folder = Arc::new(TempDir::new().unwrap());
     let password = policy::password::hash(Scheme::Ssha, PASSWORD.as_bytes()).unwrap();
     let init = InitOptions::new("dc=example,dc=com", password);
-    Directory::create(folder.path(), &init).unwrap();
+    replica::create(folder.path(), &init).unwrap();
     folder
 }
 
@@ -212,7 +213,7 @@ impl Client {
         // The folder goes with the last who has it.
         let folder = Arc::clone(&self.folder);
         self.close();
-        let report = directory::check::check(folder.path()).expect("checked");
+        let report = replica::check::check(folder.path()).expect("checked");
         assert_eq!(report.problems, Vec::<String>::new());
     }
 

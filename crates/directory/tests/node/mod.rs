@@ -2,10 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
-use directory::export::{ExportOptions, Exported, export};
-use directory::import::{Files, Format, ImportOptions, Imported, Meter, import};
-use directory::{Directory, Failure, InitOptions};
+use directory::{Failure, InitOptions};
 use std::path::PathBuf;
+use transfer::Meter;
+use transfer::export::{ExportOptions, Exported, export};
+use transfer::import::{Files, Format, ImportOptions, Imported, import};
 
 /// A node's data folder with a place for files beside it.
 pub struct Node {
@@ -17,7 +18,7 @@ impl Node {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut options = InitOptions::new(suffix, "{SSHA}x".to_owned());
         options.base_entries = base_entries;
-        Directory::create(&folder.path().join("data"), &options).expect("created");
+        replica::create(&folder.path().join("data"), &options).expect("created");
         Node { folder }
     }
 
@@ -69,7 +70,7 @@ impl Node {
     }
 
     pub fn check(&self) {
-        let report = directory::check::check(&self.data()).expect("checked");
+        let report = replica::check::check(&self.data()).expect("checked");
         assert_eq!(report.problems, Vec::<String>::new());
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{ADA, add_ada, change, set};
 use crate::kit::{Client, success};
-use directory::import::{Files, Format, ImportOptions, Meter, import};
 use protocol::{ChangeOperation, ResultCode, Scope};
+use transfer::Meter;
+use transfer::import::{Files, Format, ImportOptions, import};
 
 /// A value that asks for eight times the memory there is for one verification.
 const HOSTILE: &str = "{ARGON2}$argon2id$v=19$m=2097152,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$\

@@ -2,10 +2,11 @@
 
 use crate::kit::{ADMIN, Client, PASSWORD};
 use crate::{BASE, rule, unit};
-use directory::import::{Files, Format, ImportOptions, Imported, Meter, WrittenTo, import};
 use protocol::Scope;
 use std::sync::Arc;
 use tempfile::TempDir;
+use transfer::Meter;
+use transfer::import::{Files, Format, ImportOptions, Imported, WrittenTo, import};
 
 /// A directory with rules: `mail` and `uid` share their values below `ou=People`,
 /// `uidNumber` is given from 1000, and everything else may repeat.
@@ -47,7 +48,7 @@ fn run(client: Client, ldif: &str) -> (Client, Imported, String) {
     };
     let source = Box::new(Files::new(vec![input], Format::Ldif));
     let imported = import(folder.path(), source, &options, &Meter::default()).unwrap();
-    let report = directory::check::check(folder.path()).unwrap();
+    let report = replica::check::check(folder.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
     let mut client = Client::open(folder);
     client.bind(ADMIN, PASSWORD);

@@ -354,7 +354,7 @@ fn a_check_finds_what_was_there_before_the_rule() {
     client.directory.shutdown();
     let folder = std::sync::Arc::clone(&client.folder);
     drop(client);
-    let report = directory::check::check(folder.path()).unwrap();
+    let report = replica::check::check(folder.path()).unwrap();
     assert_eq!(
         report.problems,
         [format!(

@@ -10,7 +10,6 @@ mod kept;
 mod limits;
 mod not_stored;
 
-use directory::import::{Files, Format, ImportOptions, Meter, import};
 use kit::{Answer, Client};
 use protocol::control::{
     PagedResults, SortKey, SortRequest, SortResponse, ViewTarget, VirtualListViewRequest,
@@ -18,6 +17,8 @@ use protocol::control::{
 };
 use protocol::{ChangeOperation, OwnedControl, ResultCode, Scope, oid};
 use std::sync::Arc;
+use transfer::Meter;
+use transfer::import::{Files, Format, ImportOptions, import};
 
 const BASE: &str = "dc=example,dc=com";
 const EVERYBODY: &str = "(objectClass=person)";

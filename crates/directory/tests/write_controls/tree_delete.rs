@@ -64,7 +64,7 @@ fn a_subtree_goes_as_one() {
     let folder = std::sync::Arc::clone(&client.folder);
     client.directory.shutdown();
     drop(client);
-    let report = directory::check::check(folder.path()).unwrap();
+    let report = replica::check::check(folder.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
 }
 

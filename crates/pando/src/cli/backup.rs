@@ -3,7 +3,7 @@
 use super::Remote;
 use super::at_least_one;
 use clap::{Args, ValueHint};
-use directory::changes::Point;
+use replica::changes::Point;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::at_least_one;
 use clap::{Args, ValueEnum, ValueHint};
-use directory::changes::Point;
+use replica::changes::Point;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,12 +6,12 @@ use crate::cli::Report;
 use crate::node_folder::data_folder;
 use crate::report::{Problem, say};
 use crate::status::figures::{Figures, Shown};
-use directory::estimate_indexes;
 use indicatif::{HumanBytes, HumanCount};
 use protocol::counted;
 use serde_json::{Value, json};
 use std::path::Path;
 use store::{IndexEstimate, IndexKind};
+use transfer::estimate_indexes;
 
 /// An expensive search.
 struct Search {

@@ -6,7 +6,6 @@ use super::pull::{self, Way};
 use super::remote::Remote;
 use super::trouble::{Trouble, explain};
 use directory::Failure;
-use directory::import::{Content, Meter, Piece, Source};
 use protocol::ber::{OCTET_STRING, SEQUENCE, put_nested, put_octets};
 use protocol::control::{SyncDone, SyncStateValue};
 use protocol::{
@@ -16,6 +15,8 @@ use protocol::{
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use transfer::Meter;
+use transfer::import::{Content, Piece, Source};
 
 /// Bytes of add requests in one piece.
 const PIECE_BYTES: usize = 1 << 20;

@@ -36,7 +36,6 @@ use crate::secret;
 use apply::Applier;
 use compare::Compare;
 use copy::Copy;
-use directory::import::ImportOptions;
 use follow::{Follow, Mode, Sum};
 use here::Here;
 use keep::Keep;
@@ -54,6 +53,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use stop::Stop;
 use store::private;
+use transfer::import::ImportOptions;
 use trouble::Trouble;
 
 /// Minimum and maximum pause before connecting to the old server again.

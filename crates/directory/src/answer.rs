@@ -1,0 +1,121 @@
+//! Delivers the results of writes to the serving threads, all those of a group for one thread at
+//! once.
+
+use crate::bundle::{Form, Pending, Ticket};
+use crate::flow::{Completion, Finished, Mailbox, Settled};
+use crate::operation::position;
+use protocol::ResultCode;
+use protocol::control::Position;
+use replica::{Clients, Submission};
+use state::execute::Done;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Receiver of the results of writes.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    /// Identifier of the order of writes, for positions.
+    log: [u8; 16],
+}
+
+impl Answering {
+    pub fn of(log: [u8; 16]) -> Answering {
+        Answering { log }
+    }
+}
+
+impl Clients for Answering {
+    type Ticket = Ticket;
+
+    /// Delivers the results, with one call for each mailbox.
+    fn answer(
+        &self,
+        group: &[Submission<Ticket>],
+        results: &mut dyn Iterator<Item = Done>,
+        position: Option<u64>,
+    ) {
+        let log = self.log;
+        let at = position.map(|position| Position { log, position });
+        let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
+        for submission in group {
+            let Some(ticket) = &submission.ticket else {
+                // A write of the node itself, whose result nobody waits for.
+                submission.writes.units().for_each(|_| drop(results.next()));
+                continue;
+            };
+            let Pending {
+                session,
+                id,
+                mailbox,
+                ..
+            } = &ticket.request;
+            let completion = Completion {
+                session: *session,
+                id: *id,
+                what: finished(ticket, results, at),
+            };
+            let key = Arc::as_ptr(mailbox).cast::<()>();
+            boxes
+                .entry(key)
+                .or_insert_with(|| (Arc::clone(mailbox), Vec::new()))
+                .1
+                .push(completion);
+        }
+        for (mailbox, completions) in boxes.into_values() {
+            mailbox.deliver(completions);
+        }
+    }
+}
+
+/// How a submission ended; takes the results of its units.
+fn finished(
+    ticket: &Ticket,
+    results: &mut dyn Iterator<Item = Done>,
+    at: Option<Position>,
+) -> Finished {
+    let mut next = || results.next().expect("every unit has a result");
+    let asked = at.filter(|_| ticket.request.reply.position);
+    let position = asked.map(|it| position::control(&it));
+    match &ticket.form {
+        Form::One => {
+            let mut outcome = next().outcome;
+            if outcome.result.code == ResultCode::SUCCESS {
+                outcome.controls.extend(position);
+            }
+            Finished::Write {
+                kind: ticket.request.kind,
+                outcome,
+                reply: ticket.request.reply.clone(),
+            }
+        }
+        Form::Transaction(ids) => {
+            let mut done = next();
+            if let [_] = ids.as_slice() {
+                done.controls
+                    .push(std::mem::take(&mut done.outcome.controls));
+            }
+            let mut own = Vec::new();
+            if done.outcome.result.code == ResultCode::SUCCESS {
+                own.extend(position);
+                own.extend_from_slice(&ticket.request.reply.done);
+            }
+            Finished::Transaction(Box::new(Settled {
+                own,
+                result: done.outcome.result,
+                failed: done.at.and_then(|at| ids.get(at).copied()),
+                controls: ids.iter().copied().zip(done.controls).collect(),
+            }))
+        }
+        Form::Sequence { numbers, refused } => {
+            let mut failed = refused.clone();
+            for number in numbers {
+                let result = next().outcome.result;
+                if result.code != ResultCode::SUCCESS {
+                    failed.push((*number, result));
+                }
+            }
+            failed.sort_by_key(|(number, _)| *number);
+            Finished::Sequence(failed)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Options for opening a directory.
+
+use policy::password::Scheme;
+use policy::{LimitSettings, LimitSubject, Limits};
+use replica::changes::Keeping;
+use replica::{Clock, Scrubbing, SystemClock};
+use std::sync::Arc;
+
+/// Options for opening a directory.
+#[derive(Clone)]
+pub struct Options {
+    /// Source of time and identifiers.
+    pub clock: Arc<dyn Clock>,
+    /// Scheme under which clear-text passwords are stored.
+    pub password_scheme: Scheme,
+    /// Number of threads for slow password hashes.
+    pub hash_threads: usize,
+    /// Maximum number of successful slow password checks remembered; 0 for none.
+    pub verified_max: usize,
+    /// Time for which a check is remembered, in milliseconds.
+    pub verified_ttl_ms: u64,
+    /// Whether a repeated wrong password counts every time instead of once.
+    pub count_repeated: bool,
+    /// Whether binds and compares reveal that an account is locked.
+    pub tell_locked: bool,
+    /// Limits of each kind of subject.
+    pub limits: LimitSettings,
+    /// Limits of single subjects and groups, appended to the rules of `limits`.
+    pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
+    /// Whether changes are kept after the log drops them.
+    pub changes: Keeping,
+    /// Maximum bytes of temporary files for entries being sent; 0 for no limit.
+    pub spool_bytes_max: u64,
+    /// Maximum bytes of memory kept for all connections between slices; 0 for no limit.
+    pub memory_bytes_max: u64,
+    /// Maximum bytes of memory kept for each connection; 0 for no limit.
+    pub memory_each_bytes_max: u64,
+    /// Schedule of reading everything in search of damage; `None` for never.
+    pub scrub: Option<Scrubbing>,
+}
+
+/// Default maximum of temporary files, in bytes: a group of ten million members takes 450 MB.
+const SPOOL_BYTES_MAX: u64 = 4 << 30;
+/// Default maximum of memory, in bytes.
+const MEMORY_BYTES_MAX: u64 = 1 << 30;
+const MEMORY_EACH_BYTES_MAX: u64 = 256 << 20;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            clock: Arc::new(SystemClock),
+            password_scheme: Scheme::Argon2id,
+            hash_threads: hash_threads(),
+            verified_max: 100_000,
+            verified_ttl_ms: 600_000,
+            count_repeated: false,
+            tell_locked: false,
+            limits: LimitSettings::default(),
+            limit_rules: Vec::new(),
+            changes: Keeping::AsBefore,
+            spool_bytes_max: SPOOL_BYTES_MAX,
+            memory_bytes_max: MEMORY_BYTES_MAX,
+            memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
+            scrub: None,
+        }
+    }
+}
+
+/// Default number of hash threads: half of the processors, at least one, so that password checks
+/// leave processors to searches.
+fn hash_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).max(1)
+}

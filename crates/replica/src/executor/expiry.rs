@@ -1,0 +1,43 @@
+//! Removes dynamic entries at their end, by ordinary writes.
+
+use super::{Executor, in_newest};
+use std::time::Duration;
+
+impl Executor {
+    /// Loads the schedule of dynamic entries, and gives an end to those without one.
+    pub(super) fn load_expiry(&mut self) {
+        let now_us = self.parts.clock.now_us();
+        let catalog = self.parts.catalog.load_full();
+        let found = in_newest(&self.parts.store, |snapshot| {
+            self.expiry.load(snapshot, &catalog, now_us)
+        });
+        match found {
+            Ok(due) if due.writes.is_empty() => {}
+            Ok(due) => drop(self.perform_own(&due.writes)),
+            Err(failure) => tracing::error!(%failure, "dynamic entries could not be found"),
+        }
+    }
+
+    /// Removes dynamic entries past their end, by ordinary writes.
+    pub(super) fn remove_expired(&mut self) {
+        while self.expiry.wait(&*self.parts.clock) == Some(Duration::ZERO) {
+            let now_us = self.parts.clock.now_us();
+            let catalog = self.parts.catalog.load_full();
+            let found = in_newest(&self.parts.store, |snapshot| {
+                self.expiry.due(snapshot, &catalog, now_us)
+            });
+            match found {
+                Ok(due) => {
+                    if !due.writes.is_empty() {
+                        let succeeded = self.perform_own(&due.writes);
+                        self.expiry.settle(&due, &succeeded, now_us);
+                    }
+                }
+                Err(failure) => {
+                    tracing::error!(%failure, "dynamic entries could not be removed");
+                    return;
+                }
+            }
+        }
+    }
+}

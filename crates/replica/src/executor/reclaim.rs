@@ -1,0 +1,80 @@
+//! Does work left by writes: removes deleted subtrees and sets of links, and changes groups whose
+//! members were renamed. It does so by ordinary writes of some hundred entries each, until no work
+//! is left.
+//!
+//! The work left is recorded in the database: entries below [`store::EntryId::DETACHED`], sets
+//! without an owner, tours under [`META_TOURS`]. So nothing has to be remembered over a restart,
+//! and after a crash the work continues where the log ends.
+
+use super::Executor;
+use protocol::ResultCode;
+use schema::Name;
+use state::execute::META_TOURS;
+use state::grant::Grant;
+use state::stop::Failure;
+use state::write::{Change, Write};
+
+impl Executor {
+    /// Finds out whether an earlier process left work.
+    pub(super) fn load_reclaiming(&mut self) {
+        match self.is_left() {
+            Ok(false) => {}
+            Ok(true) => {
+                tracing::info!("going on with what former writes left to be done");
+                self.reclaiming.begin();
+            }
+            Err(failure) => {
+                tracing::error!(%failure, "what former writes left to be done could not be found")
+            }
+        }
+    }
+
+    /// Runs one slice if work is left; a small one if other writes wait or were just executed.
+    pub(super) fn reclaim_some(&mut self, others_wait: bool) {
+        if !self.reclaiming.is_due() {
+            return;
+        }
+        let most = self.reclaiming.begin_slice(others_wait);
+        let write = reclaiming_write(most);
+        let left = self
+            .perform(&[std::slice::from_ref(&write)])
+            .map(|executed| {
+                let mut codes = executed.results.iter().map(|it| it.outcome.result.code);
+                codes.all(|it| it == ResultCode::SUCCESS)
+            })
+            .and_then(|more| Ok(more && self.is_left()?));
+        match left {
+            Ok(true) => self.reclaiming.went_on(),
+            Ok(false) => self.reclaiming.end(),
+            Err(failure) => {
+                if self.reclaiming.stall() {
+                    tracing::error!(
+                        %failure,
+                        "what former writes left to be done is tried again after each write"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Whether there are entries of deleted subtrees, members of sets without an owner, or groups
+    /// with renamed members left.
+    fn is_left(&self) -> Result<bool, Failure> {
+        let mut reader = self.parts.store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(snapshot.detached_count()? > 0
+            || snapshot.detached_set()?.is_some()
+            || snapshot.first_meta(META_TOURS)?.is_some())
+    }
+}
+
+/// A write that removes at most so many entries.
+fn reclaiming_write(most: u32) -> Write {
+    Write {
+        grant: Grant::of_server(String::new(), Name::root()),
+        spelled: String::new(),
+        manage_dsa_it: true,
+        options: None,
+        change: Change::Reclaim(most),
+    }
+}

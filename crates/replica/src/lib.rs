@@ -1,0 +1,38 @@
+//! One node's copy of the directory over time: the writer that orders and executes, the log and
+//! recovery after a crash, kept changes, compaction, index builds, and the search for damage.
+//!
+//! Invariants:
+//! - an acknowledged write survives the end of the process and of the machine;
+//! - nothing here knows an operation or a client: writes come as [`Submission`]s with a ticket that
+//!   only [`Clients`] can read;
+//! - the store is private to this crate and `transfer`: users of a [`Replica`] get snapshots.
+
+pub mod changes;
+pub mod check;
+mod clients;
+pub mod clock;
+mod commit;
+mod commits;
+pub mod compact;
+pub mod create;
+mod executor;
+mod expiry;
+pub mod failure;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod leftovers;
+mod node;
+pub mod partial;
+mod reclaiming;
+pub mod recover;
+mod scrub;
+mod writer;
+
+pub use clients::{Clients, Observer, Submission, Writes};
+pub use clock::{Clock, SystemClock};
+pub use commits::{Build, Commits};
+pub use create::{InitOptions, create};
+pub use node::{Opened, Options, Replica, Status};
+pub use reclaiming::Sizes as ReclaimSizes;
+pub use scrub::{Scrubbing, Standing as ScrubStanding};
+pub use writer::Attempts;

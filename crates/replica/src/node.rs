@@ -1,0 +1,274 @@
+//! Opens, starts and ends one node's copy of the directory.
+
+use crate::changes::{Keeper, Keeping};
+use crate::clients::{Clients, Observer, Submission};
+use crate::clock::Clock;
+use crate::commit::LocalLog;
+use crate::commits::Commits;
+use crate::compact::{self, Compaction, Shown};
+use crate::executor::{Executor, Parts};
+use crate::reclaiming::Sizes as ReclaimSizes;
+use crate::scrub::{Scrubber, Scrubbing, Standing};
+use crate::writer::{Attempts, Writer};
+use crate::{failure, leftovers, recover};
+use arc_swap::ArcSwap;
+use state::bounds::Bounds;
+use state::catalog::Catalog;
+use state::config;
+use state::meta::META_TIME;
+use state::stop::{Failure, Refusal};
+use std::path::Path;
+use std::sync::{Arc, MutexGuard};
+use store::{Reader, Snapshot, Store, Usage};
+
+/// Options for starting a node.
+pub struct Options {
+    /// Source of time and identifiers.
+    pub clock: Arc<dyn Clock>,
+    /// Whether changes are kept after the log drops them.
+    pub changes: Keeping,
+    /// Schedule of reading everything in search of damage; `None` for never.
+    pub scrub: Option<Scrubbing>,
+    /// Numbers of entries of deleted subtrees that one record removes.
+    pub reclaim_sizes: ReclaimSizes,
+}
+
+/// The database of a data folder, recovered, before the threads of the node run.
+pub struct Opened {
+    store: Store,
+    log: LocalLog,
+    /// The catalog of the newest state. The caller sets its limits, which no database holds.
+    pub catalog: Catalog,
+}
+
+/// A running node, whose clients' tickets are `T`.
+pub struct Replica<T> {
+    store: Store,
+    /// The catalog of the newest state.
+    pub catalog: Arc<ArcSwap<Catalog>>,
+    /// Metrics of commits and index builds.
+    pub commits: Arc<Commits>,
+    writer: Writer<T>,
+    compaction: Arc<Compaction>,
+    scrubber: Scrubber,
+}
+
+/// Summary of a directory's state.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Number of entries, configuration included, with those of deleted subtrees that are still
+    /// stored.
+    pub entries: u64,
+    /// The greatest entry id ever given.
+    pub last_id: u64,
+    /// Position of the last record.
+    pub position: u64,
+    /// Digest of the state, as 32 hexadecimal digits.
+    pub digest: String,
+    /// The indexes: attribute, kinds, whether complete, number of entries indexed so far.
+    pub indexes: Vec<store::IndexState>,
+    /// Number of waiting writes.
+    pub waiting_writes: usize,
+    /// Number of deleted subtrees whose entries are still being removed.
+    pub deleted_subtrees: u64,
+}
+
+impl Opened {
+    /// Opens the database of a data folder after removing files of an unfinished import or
+    /// compaction, and executes the log of a process that was not stopped. Logs an error if there
+    /// is no room for writes.
+    ///
+    /// # Errors
+    /// There is no database, another process has it open, or it is damaged.
+    pub fn open(data: &Path, bounds: Bounds) -> Result<Opened, Failure> {
+        let (store, _) = recover::open_store_within(data, bounds)?;
+        leftovers::remove_leftovers(data)?;
+        compact::remove_leftovers(data)?;
+        if !Store::has_room(data) {
+            failure::tell_full_at_start(data);
+        }
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        let mut catalog = config::load(&snapshot, &dictionary)?;
+        catalog.bounds = bounds;
+        let log = order_of(&snapshot)?;
+        drop(reader);
+        Ok(Opened {
+            store,
+            log,
+            catalog,
+        })
+    }
+
+    /// The value of a metadata row; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn meta(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let mut reader = self.store.reader()?;
+        Ok(reader.snapshot()?.meta(key)?.map(<[u8]>::to_vec))
+    }
+
+    /// Starts the threads of the node.
+    ///
+    /// # Errors
+    /// The system has no thread left, or the folder of kept changes cannot be made or read.
+    pub fn start<C>(
+        self,
+        options: Options,
+        clients: C,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Replica<C::Ticket>, Failure>
+    where
+        C: Clients + 'static,
+    {
+        let Opened {
+            store,
+            log,
+            catalog,
+        } = self;
+        let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
+        let catalog = Arc::new(ArcSwap::from_pointee(catalog));
+        let (commits, compaction) = (Arc::default(), Arc::default());
+        let executor = Executor::new(Parts {
+            store: store.clone(),
+            catalog: Arc::clone(&catalog),
+            clock: Arc::clone(&options.clock),
+            log: Box::new(log),
+            keeper,
+            commits: Arc::clone(&commits),
+            compaction: Arc::clone(&compaction),
+            observer,
+            reclaim_sizes: options.reclaim_sizes,
+        });
+        let writer = Writer::start(executor, clients)
+            .map_err(|source| Failure::file("starting a thread", source))?;
+        let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;
+        Ok(Replica {
+            store,
+            catalog,
+            commits,
+            writer,
+            compaction,
+            scrubber,
+        })
+    }
+}
+
+impl<T: Send + 'static> Replica<T> {
+    /// A reader for one thread.
+    ///
+    /// # Errors
+    /// No more read transactions are available.
+    pub fn reader(&self) -> Result<Reader, Failure> {
+        Ok(self.store.reader()?)
+    }
+
+    /// Queues a submission for the writer.
+    pub fn submit(&self, submission: Submission<T>) {
+        self.writer.submit(submission);
+    }
+
+    /// Attempts on accounts that may not be in the store yet. Call
+    /// [`attempts_added`](Self::attempts_added) after adding to them.
+    pub fn attempts(&self) -> MutexGuard<'_, Attempts> {
+        self.writer.attempts()
+    }
+
+    /// Wakes the writer, which stores the attempts.
+    pub fn attempts_added(&self) {
+        self.writer.wake();
+    }
+
+    /// Begins to compact the database while it is served.
+    ///
+    /// # Errors
+    /// A compaction is under way, or there is no room for the copy.
+    pub fn compact(&self) -> Result<(), Refusal> {
+        compact::online::ask(&self.store, &self.compaction)?;
+        self.writer.call();
+        Ok(())
+    }
+
+    /// Cancels the compaction under way; returns whether there was one.
+    pub fn cancel_compaction(&self) -> bool {
+        self.compaction.cancel()
+    }
+
+    /// Progress of the last compaction; `None` if there was none since the start.
+    pub fn compaction(&self) -> Option<Shown> {
+        self.compaction.shown()
+    }
+
+    /// Progress of reading everything in search of damage.
+    pub fn scrub_standing(&self) -> Standing {
+        self.scrubber.standing()
+    }
+
+    /// Whether reading everything is scheduled.
+    pub fn scrubs(&self) -> bool {
+        self.scrubber.is_on()
+    }
+
+    /// Size of the database file, free pages, readers and their snapshots.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn usage(&self) -> Result<Usage, Failure> {
+        Ok(self.store.usage()?)
+    }
+
+    /// Size of the used part of the database file in bytes.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn bytes(&self) -> Result<u64, Failure> {
+        Ok(self.store.sizes()?.0)
+    }
+
+    /// Reads the database into memory, so that the first searches need not wait for the disk; stops
+    /// when `wanted` becomes false. Returns the number of bytes read; `None` if there are more than
+    /// `bytes_max`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn warm_up(
+        &self,
+        bytes_max: u64,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, Failure> {
+        Ok(self.store.warm_up(bytes_max, wanted)?)
+    }
+
+    /// The present state in summary.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn status(&self) -> Result<Status, Failure> {
+        let mut reader = self.store.reader()?;
+        let snapshot = reader.snapshot()?;
+        Ok(Status {
+            entries: snapshot.entry_count()?,
+            last_id: snapshot.last_id()?.0,
+            position: snapshot.position()?,
+            digest: format!("{:032x}", snapshot.digest()?),
+            indexes: snapshot.index_states()?,
+            waiting_writes: self.writer.waiting(),
+            deleted_subtrees: snapshot.detached_count()?,
+        })
+    }
+
+    /// Executes and answers waiting writes, then ends the threads. Later writes get no answer.
+    pub fn shutdown(&self) {
+        self.scrubber.stop();
+        self.writer.stop();
+    }
+}
+
+/// The order of writes, continued from the newest state.
+fn order_of(snapshot: &Snapshot<'_>) -> Result<LocalLog, Failure> {
+    let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
+    let time_us = time_us.map_or(0, u64::from_be_bytes);
+    Ok(LocalLog::new(snapshot.position()?, time_us))
+}

@@ -1,0 +1,219 @@
+//! Opens the store of a data folder, closed or not: log records after the last checkpoint are
+//! executed again, as they were the first time.
+
+use crate::changes::{Keeper, Outcome};
+use state::apply::{Occasion, apply};
+use state::bounds::Bounds;
+use state::catalog::Catalog;
+use state::config;
+use state::record;
+use state::stop::Failure;
+use state::write::Record;
+use std::path::Path;
+use std::time::Instant;
+use store::{IndexSet, IndexState, Recovery, SliceLimits, Store};
+
+/// Result of a recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovered {
+    /// Position of the checkpoint.
+    pub checkpoint: u64,
+    /// Position of the last record.
+    pub position: u64,
+    /// Number of records executed again.
+    pub records: u64,
+    /// Number of writes in them.
+    pub writes: u64,
+}
+
+/// Number of records between two log lines about the progress.
+const PROGRESS_EVERY: u64 = 10_000;
+
+/// Opens the store of a folder that no process has open.
+///
+/// # Errors
+/// There is no database, another process has it open, or log and database do not belong together.
+pub fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
+    open_store_within(data, Bounds::default())
+}
+
+/// Like [`open_store`], for a directory whose records were executed with other bounds.
+///
+/// # Errors
+/// As [`open_store`].
+pub(crate) fn open_store_within(
+    data: &Path,
+    bounds: Bounds,
+) -> Result<(Store, Option<Recovered>), Failure> {
+    Store::refuse_lost_records(data, record::position_of)?;
+    recover(data, bounds)
+}
+
+/// Like [`open_store`], dropping acknowledged writes whose records are damaged.
+///
+/// # Errors
+/// As [`open_store`].
+pub fn open_store_without_lost(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
+    recover(data, Bounds::default())
+}
+
+fn recover(data: &Path, bounds: Bounds) -> Result<(Store, Option<Recovered>), Failure> {
+    let (store, recovery) = Store::recover(data)?;
+    let Some(recovery) = recovery else {
+        return Ok((store, None));
+    };
+    let begun = Instant::now();
+    let recovered = replay(&store, recovery, bounds)?;
+    tracing::info!(
+        records = recovered.records,
+        writes = recovered.writes,
+        from = recovered.checkpoint,
+        to = recovered.position,
+        seconds = begun.elapsed().as_secs_f64(),
+        "the server was not stopped: executed the log again from the last checkpoint"
+    );
+    Ok((store, Some(recovered)))
+}
+
+/// Like [`open_store`], for reading only. With `beside` another process may serve the database; it
+/// has executed its log, so no acknowledged write is missing.
+///
+/// # Errors
+/// As [`open_store`]; with `beside` a process that has the database open is no error.
+pub fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> {
+    match open_store(data) {
+        Ok(_) => {}
+        Err(Failure::Store(store::Error::Locked { .. })) if beside => {}
+        Err(failure) => return Err(failure),
+    }
+    Ok(Store::read_only(data, beside)?)
+}
+
+fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recovered, Failure> {
+    let mut replayer = Replayer::new(store)?;
+    replayer.catalog.bounds = bounds;
+    let checkpoint = replayer.position;
+    let mut keeper = Keeper::open_at_checkpoint(store.folder(), checkpoint)?;
+    let mut kept = Vec::new();
+    let mut recovered = Recovered {
+        checkpoint,
+        position: checkpoint,
+        records: 0,
+        writes: 0,
+    };
+    while let Some(bytes) = recovery.next_record()? {
+        let (writes, outcome) = replayer.execute(store, &bytes)?;
+        if replayer.position > recovered.position {
+            recovered.position = replayer.position;
+            if let Some(keeper) = &mut keeper {
+                kept.extend(keeper.keep(replayer.position, &bytes, &outcome));
+            }
+        }
+        recovered.records += 1;
+        recovered.writes += writes;
+        if recovered.records.is_multiple_of(PROGRESS_EVERY) {
+            tracing::info!(records = recovered.records, "executing the log again");
+        }
+    }
+    for file in kept {
+        file.sync_data()
+            .map_err(|error| Failure::file("the kept changes".to_owned(), error))?;
+    }
+    recovery.finish()?;
+    Ok(recovered)
+}
+
+/// Executes recorded records again, on a copy of the state they were executed on first.
+#[derive(Debug)]
+pub struct Replayer {
+    catalog: Catalog,
+    /// Position of the last record that changed something.
+    pub position: u64,
+}
+
+impl Replayer {
+    /// A replayer of the newest state of a store.
+    pub fn new(store: &Store) -> Result<Replayer, Failure> {
+        let mut reader = store.reader()?;
+        let snapshot = reader.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        let catalog = config::load(&snapshot, &dictionary)?;
+        Ok(Replayer {
+            catalog,
+            position: snapshot.position()?,
+        })
+    }
+
+    /// Builds incomplete indexes and removes dropped ones, for one slice of entries. Returns
+    /// whether all is done.
+    ///
+    /// # Errors
+    /// Reading or writing the store failed.
+    pub fn build_indexes(&mut self, store: &Store, entries: usize) -> Result<bool, Failure> {
+        let states = store.reader()?.snapshot()?.index_states()?;
+        let open = |it: &IndexState| !(it.building | it.dropping | it.pending).is_empty();
+        if !states.iter().any(open) {
+            return Ok(true);
+        }
+        let mut batch = store.begin(&self.catalog.indexes)?;
+        let progress = batch.build_indexes(SliceLimits::entries(entries))?;
+        let states = batch.snapshot().index_states()?;
+        batch.commit()?;
+        self.catalog.indexes = IndexSet::from_states(self.catalog.schema.clone(), &states);
+        Ok(progress.is_finished())
+    }
+
+    /// Whether a rule needs an index that is incomplete on this copy. Records are executed
+    /// correctly without it, but each may read all entries, so the caller may build the index
+    /// first.
+    pub fn waits(&self) -> bool {
+        self.catalog.rules.wait_for(&self.catalog.indexes)
+    }
+
+    /// The present indexes.
+    pub fn indexes(&self) -> &IndexSet {
+        &self.catalog.indexes
+    }
+
+    /// Executes and commits one record. Returns the number of its writes and their outcome.
+    ///
+    /// # Errors
+    /// The record cannot be decoded, or belongs to another state.
+    pub fn execute(&mut self, store: &Store, bytes: &[u8]) -> Result<(u64, Outcome), Failure> {
+        let place = record::position_of(bytes).unwrap_or(self.position + 1);
+        let decoded = record::decode(bytes, &self.catalog.schema);
+        let decoded = decoded.map_err(|error| unusable(place, &error))?;
+        let mut batch = store.begin(&self.catalog.indexes)?;
+        let snapshot = batch.snapshot();
+        if decoded.position != snapshot.position()? + 1 || decoded.digest != snapshot.digest()? {
+            return Err(unusable(
+                place,
+                "it belongs to another state of the database",
+            ));
+        }
+        let record = Record {
+            position: decoded.position,
+            time_us: decoded.time_us,
+            units: decoded.units(),
+        };
+        let applied = apply(&mut batch, &self.catalog, &record, Occasion::Again)?;
+        let outcome = Outcome::of(&record, &applied, bytes.len());
+        if applied.changed > 0 {
+            batch.commit()?;
+            self.position = decoded.position;
+        }
+        if let Some(next) = applied.catalog {
+            self.catalog = next;
+        }
+        Ok((decoded.writes.len() as u64, outcome))
+    }
+}
+
+fn unusable(position: u64, error: &str) -> Failure {
+    Failure::Store(store::Error::CorruptLog {
+        detail: format!("record {position} cannot be executed: {error}"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

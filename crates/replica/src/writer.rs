@@ -1,0 +1,181 @@
+//! The writer thread: takes all waiting submissions, has them executed in groups, and then answers.
+//!
+//! Invariants:
+//! - no write is ordered whose attribute types were removed or redefined since it was resolved;
+//! - a write to the configuration is executed alone, so that it can be undone if the resulting
+//!   configuration is unusable; so is a no-op write.
+
+mod attempts;
+mod outdated;
+mod queue;
+
+use crate::clients::{Clients, Submission, Writes, for_all};
+use crate::executor::{Executor, is_damage};
+use crate::failure::failure_result;
+pub use attempts::Attempts;
+use queue::Queue;
+use state::write::Unit;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Maximum number of writes in one transaction: a commit of more takes noticeable time.
+const GROUP_MAX: usize = 8_192;
+
+/// Handle of the writer thread.
+pub(crate) struct Writer<T> {
+    queue: Arc<Queue<T>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// State of the writer thread.
+struct Thread<C> {
+    executor: Executor,
+    clients: C,
+}
+
+impl<T: Send + 'static> Writer<T> {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start<C>(executor: Executor, clients: C) -> std::io::Result<Writer<T>>
+    where
+        C: Clients<Ticket = T> + 'static,
+    {
+        let queue = Arc::new(Queue::default());
+        let own = Arc::clone(&queue);
+        let desk = Thread { executor, clients };
+        let builder = std::thread::Builder::new().name("writer".to_owned());
+        let thread = builder.spawn(move || desk.run(&own))?;
+        Ok(Writer {
+            queue,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Queues a submission.
+    pub fn submit(&self, submission: Submission<T>) {
+        self.queue.submit(submission);
+    }
+
+    /// Attempts on accounts that may not be in the store yet. Call [`Writer::wake`] after adding to
+    /// them.
+    pub fn attempts(&self) -> MutexGuard<'_, Attempts> {
+        self.queue.attempts()
+    }
+
+    /// Wakes the writer because attempts were added.
+    pub fn wake(&self) {
+        self.queue.wake();
+    }
+
+    /// Wakes the writer for something other than writes.
+    pub fn call(&self) {
+        self.queue.call();
+    }
+
+    /// Number of waiting submissions.
+    pub fn waiting(&self) -> usize {
+        self.queue.waiting()
+    }
+
+    /// Ends the thread after executing and answering everything that waits.
+    pub fn stop(&self) {
+        self.queue.stop();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer thread panicked");
+        }
+    }
+}
+
+impl<C: Clients> Thread<C> {
+    fn run(mut self, queue: &Arc<Queue<C::Ticket>>) {
+        let own = Arc::clone(queue);
+        let call: Arc<dyn Fn() + Send + Sync> = Arc::new(move || own.call());
+        self.executor.begin();
+        while let Some(group) = queue.take(self.executor.has_work(), self.executor.due_in()) {
+            self.executor.work(&call, !group.is_empty());
+            if group.is_empty() {
+                continue;
+            }
+            let mut rest = group.as_slice();
+            while !rest.is_empty() {
+                let count = self.next_group(rest);
+                let (now, later) = rest.split_at(count);
+                self.executor.parts.compaction.keep_pace();
+                self.write_current(now);
+                rest = later;
+            }
+            self.settle_attempts(queue);
+            self.executor.work_after_writes();
+        }
+        self.executor.end();
+    }
+
+    /// Drops attempts that are in the store now, or could not be stored.
+    fn settle_attempts(&self, queue: &Queue<C::Ticket>) {
+        if queue.attempts().are_ordered() {
+            let version = self.executor.version();
+            queue.attempts().settle(version);
+        }
+    }
+
+    /// Number of waiting submissions that go into the next transaction.
+    fn next_group(&self, waiting: &[Submission<C::Ticket>]) -> usize {
+        let catalog = self.executor.parts.catalog.load();
+        let alone = |it: &Submission<C::Ticket>| {
+            let mut writes = it.writes.all().iter();
+            writes.any(|it| it.name().is_within(&catalog.config) || it.is_rehearsal())
+        };
+        let (mut count, mut writes) = (0, 0);
+        for submission in waiting {
+            if alone(submission) {
+                return count.max(1);
+            }
+            writes += submission.writes.all().len();
+            if count > 0 && writes > GROUP_MAX {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// Orders, executes, commits and answers one group.
+    fn write(&mut self, group: &[Submission<C::Ticket>]) {
+        if let [only] = group
+            && let Writes::One(write) = &only.writes
+            && write.is_rehearsal()
+        {
+            let tried = self.executor.rehearse(write);
+            let done = tried.unwrap_or_else(|failure| failure_result(&failure).into());
+            self.clients.answer(group, &mut std::iter::once(done), None);
+            return;
+        }
+        let units: Vec<Unit<'_>> = group.iter().flat_map(|it| it.writes.units()).collect();
+        match self.executor.perform(&units) {
+            Ok(executed) => {
+                let mut results = executed.results.into_iter();
+                let position = Some(executed.position);
+                self.clients.answer(group, &mut results, position);
+            }
+            // One write met damage; the others are executed separately.
+            Err(failure) if is_damage(&failure) && group.len() > 1 => {
+                for one in group.chunks(1) {
+                    self.write(one);
+                }
+            }
+            Err(failure) => {
+                let result = failure_result(&failure);
+                self.clients.answer(group, &mut for_all(result), None);
+            }
+        }
+    }
+}

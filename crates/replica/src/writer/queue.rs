@@ -1,0 +1,127 @@
+//! The queue of submissions before the writer.
+
+use super::Attempts;
+use crate::clients::{Submission, Writes};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Submissions and attempts that wait for the writer.
+pub(super) struct Queue<T> {
+    state: Mutex<State<T>>,
+    wake: Condvar,
+    /// Results of password checks. To lock both, lock `state` first.
+    attempts: Mutex<Attempts>,
+}
+
+struct State<T> {
+    waiting: Vec<Submission<T>>,
+    stopping: bool,
+    /// Whether the writer sleeps, so that the next submission must wake it.
+    sleeping: bool,
+    /// Whether the writer is wanted for something other than writes.
+    called: bool,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Queue<T> {
+        let state = State {
+            waiting: Vec::new(),
+            stopping: false,
+            sleeping: false,
+            called: false,
+        };
+        Queue {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            attempts: Mutex::default(),
+        }
+    }
+}
+
+impl<T> Queue<T> {
+    pub fn submit(&self, submission: Submission<T>) {
+        let mut state = self.lock();
+        state.waiting.push(submission);
+        self.wake_sleeping(&mut state);
+    }
+
+    /// Number of waiting submissions.
+    pub fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Wakes the writer because attempts were added.
+    pub fn wake(&self) {
+        let mut state = self.lock();
+        self.wake_sleeping(&mut state);
+    }
+
+    /// Wakes the writer for something other than writes.
+    pub fn call(&self) {
+        let mut state = self.lock();
+        state.called = true;
+        self.wake_sleeping(&mut state);
+    }
+
+    /// Ends the writer once nothing waits.
+    pub fn stop(&self) {
+        self.lock().stopping = true;
+        self.wake.notify_one();
+    }
+
+    pub fn attempts(&self) -> MutexGuard<'_, Attempts> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes everything that waits. Returns nothing at once if `work_left`, and after `due_in`;
+    /// `None` when the thread is to end.
+    pub fn take(&self, work_left: bool, due_in: Option<Duration>) -> Option<Vec<Submission<T>>> {
+        let mut state = self.lock();
+        loop {
+            let mut attempts = self.attempts();
+            if !state.waiting.is_empty() || !attempts.is_empty() {
+                let mut group = std::mem::take(&mut state.waiting);
+                group.extend(attempts.order().map(|write| Submission {
+                    writes: Writes::One(write),
+                    ticket: None,
+                }));
+                return Some(group);
+            }
+            drop(attempts);
+            if state.stopping {
+                return None;
+            }
+            if std::mem::take(&mut state.called) || work_left {
+                return Some(Vec::new());
+            }
+            state.sleeping = true;
+            let timed_out;
+            (state, timed_out) = match due_in {
+                Some(due_in) => {
+                    let woken = self.wake.wait_timeout(state, due_in);
+                    let (state, result) = woken.unwrap_or_else(PoisonError::into_inner);
+                    (state, result.timed_out())
+                }
+                None => {
+                    let woken = self.wake.wait(state);
+                    (woken.unwrap_or_else(PoisonError::into_inner), false)
+                }
+            };
+            state.sleeping = false;
+            if timed_out && state.waiting.is_empty() && self.attempts().is_empty() {
+                return Some(Vec::new());
+            }
+        }
+    }
+
+    fn wake_sleeping(&self, state: &mut State<T>) {
+        if state.sleeping {
+            state.sleeping = false;
+            self.wake.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

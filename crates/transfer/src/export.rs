@@ -1,0 +1,219 @@
+//! Bulk export: the entries of a data folder as LDIF or as add requests, parents before their
+//! children.
+//!
+//! Several threads render ranges of ids from snapshots of one state, and the ranges are written in
+//! order, in small parts. Ids mostly follow the tree; an entry that was moved below one with a
+//! greater id waits until that one is written. So the order is that of ids wherever possible, and
+//! because an import gives ids in the order of the file, exporting an imported export yields the
+//! same file.
+//!
+//! A served folder is read beside the server, in one state from beginning to end.
+
+mod changes;
+mod forgotten;
+mod order;
+mod render;
+pub(crate) mod salvage;
+
+pub use changes::{ChangesOptions, export_changes};
+
+use crate::line::Line;
+use crate::meter::Meter;
+use order::Writer;
+use render::{Part, Renderer, Rules};
+use replica::recover;
+use state::config;
+use state::stop::Failure;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{EntryId, Reader};
+
+/// Number of ids rendered at once: about a megabyte of text for entries of usual size.
+const PART_IDS: u64 = 256;
+
+/// Compression of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// No compression.
+    Plain,
+    /// Gzip (RFC 1952), in many members.
+    Gzip,
+    /// Zstandard (RFC 8878), in many frames.
+    Zstd,
+}
+
+/// Format of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// LDIF content records (RFC 2849).
+    Ldif,
+    /// Concatenated LDAPMessages with add requests (RFC 4511 §4.7).
+    Ber,
+    /// Concatenated bare AddRequests.
+    BareBer,
+}
+
+/// Selection of an export, and its output.
+#[derive(Debug, Clone)]
+pub struct ExportOptions {
+    /// The base of the subtree to export; `None` for all naming contexts except `cn=config`.
+    pub base: Option<String>,
+    /// A filter that entries must match (RFC 4515); `None` for all entries.
+    pub filter: Option<String>,
+    /// Attributes to export, as in a search (RFC 4511 §4.5.1.8); empty for all.
+    pub attributes: Vec<String>,
+    /// Whether operational attributes are included.
+    pub operational: bool,
+    /// Format of the output.
+    pub format: ExportFormat,
+    /// Columns at which lines are folded; 0 for no folding.
+    pub fold_columns: usize,
+    /// Compression of the output.
+    pub compression: Compression,
+    /// Number of threads; 0 for one per core.
+    pub threads: usize,
+    /// Whether a process serves the database, so that it is read beside that one.
+    pub served: bool,
+    /// Whether damaged entries are skipped, with the entries below them, instead of ending the
+    /// export.
+    pub salvage: bool,
+}
+
+impl Default for ExportOptions {
+    /// Everything, so that an import of the export makes an equal directory.
+    fn default() -> ExportOptions {
+        ExportOptions {
+            base: None,
+            filter: None,
+            attributes: Vec::new(),
+            operational: true,
+            format: ExportFormat::Ldif,
+            fold_columns: 76,
+            compression: Compression::Plain,
+            served: false,
+            salvage: false,
+            threads: 0,
+        }
+    }
+}
+
+/// Result of an export.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Number of entries.
+    pub entries: u64,
+    /// Number of bytes written, after compression.
+    pub bytes: u64,
+    /// Entries that could not be read, each with its name and the reason; empty unless `salvage`.
+    pub lost: Vec<String>,
+}
+
+/// Exports from the database in `data`.
+///
+/// # Errors
+/// There is no database; the base does not exist; the filter cannot be parsed; the output cannot be
+/// written.
+pub fn export(
+    data: &Path,
+    options: &ExportOptions,
+    output: &mut dyn Write,
+    meter: &Meter,
+) -> Result<Exported, Failure> {
+    let store = recover::open_to_read(data, options.served)?;
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    // All readers, with the rules for reading, are of one state.
+    let mut readers = store.readers(threads + 1 + usize::from(options.salvage))?;
+    let mut own = readers.pop().ok_or_else(|| {
+        Failure::Configuration("there is no read transaction for the export".to_owned())
+    })?;
+    let (rules, last) = {
+        let snapshot = own.snapshot()?;
+        let dictionary = config::stored_dictionary(&snapshot)?;
+        let catalog = config::load(&snapshot, &dictionary)?;
+        meter.expect_entries(snapshot.entry_count()?);
+        (
+            Rules::new(&snapshot, catalog, options)?,
+            snapshot.last_id()?,
+        )
+    };
+    let parts = Parts {
+        line: Line::new(),
+        next: AtomicU64::new(0),
+        last,
+    };
+    // A reader of the same state, for the names of lost entries.
+    let mut names = options.salvage.then(|| readers.pop()).flatten();
+    std::thread::scope(|scope| {
+        for reader in readers {
+            let (parts, rules) = (&parts, &rules);
+            scope.spawn(move || parts.render(rules, reader));
+        }
+        let mut writer = Writer::new(&rules, own, output);
+        let done = write(&parts, &mut writer, meter);
+        // Threads that wait for room must not wait forever.
+        parts.line.stop(None);
+        done?;
+        store.require_same_holder()?;
+        let mut exported = writer.exported();
+        if let (Some(losses), Some(names)) = (&rules.losses, &mut names) {
+            exported.lost = losses.lines(&names.snapshot()?);
+        }
+        Ok(exported)
+    })
+}
+
+fn write(parts: &Parts, writer: &mut Writer<'_>, meter: &Meter) -> Result<(), Failure> {
+    writer.begin()?;
+    while let Some(part) = parts.line.take()? {
+        meter.check()?;
+        let before = writer.exported();
+        writer.put(part)?;
+        let now = writer.exported();
+        meter.add_entries(now.entries - before.entries);
+        meter.add_bytes(now.bytes - before.bytes);
+    }
+    writer.end()
+}
+
+/// The parts of an export, handed out in order.
+struct Parts {
+    line: Line<Part>,
+    next: AtomicU64,
+    last: EntryId,
+}
+
+impl Parts {
+    /// Renders parts until there are none left.
+    fn render(&self, rules: &Rules, mut reader: Reader) {
+        let total = self.last.0.div_ceil(PART_IDS);
+        let mut renderer = Renderer::new(rules);
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= total {
+                return self.line.end(total);
+            }
+            let from = EntryId(number * PART_IDS + 1);
+            let to = EntryId((number + 1) * PART_IDS);
+            let put = &mut |part: Part, last| {
+                let bytes = part.bytes();
+                let put = match last {
+                    true => self.line.put(number, part, bytes),
+                    false => self.line.put_part(number, part, bytes),
+                };
+                // The line knows why it was stopped.
+                put.map_err(|_| Failure::Cancelled)
+            };
+            let done = reader
+                .snapshot()
+                .map_err(Failure::from)
+                .and_then(|snapshot| renderer.parts(&snapshot, (from, to), put));
+            if let Err(failure) = done {
+                return self.line.stop(Some(failure));
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Bulk import: entries from files or a generator into a node's data folder, without a server.
+//!
+//! The new database is built beside the old one and replaces it by one rename, so a crash at any
+//! moment leaves the old one untouched or the new one complete. The old database's entries,
+//! `cn=config` included, go through the same pipeline first. An import that is small beside the old
+//! database is added to it by one transaction instead, see `target.rs`.
+//!
+//! ```text
+//! source ─pieces─▶ workers: parse, check, encode, index ─in input order─▶ sequencer ─▶ store
+//! ```
+//!
+//! Invariants:
+//! - ids follow the order of the input, parents before children, for any number of threads;
+//! - memory does not grow with the input, except for 20 to 40 bytes an entry to recognise names;
+//!   sorted rows, and entries that wait for their superiors, go to files.
+
+mod aside;
+mod attributes;
+pub(crate) mod checkpoint;
+mod contexts;
+mod entry;
+mod finish;
+mod holders;
+mod kept;
+mod known;
+mod links;
+mod names;
+mod pipeline;
+mod plan;
+mod rejects;
+mod rulebook;
+mod schema_in_use;
+mod sequencer;
+mod sink;
+mod source;
+mod stamps;
+mod stored;
+mod table;
+mod target;
+mod urls;
+mod verdict;
+mod work;
+mod worker;
+
+use policy::password::Scheme;
+use replica::clock::{Clock, SystemClock};
+use replica::leftovers::{NEW_FOLDER, TEMPORARY_NAME, TEMPORARY_NOTE, remove_leftovers};
+use replica::recover;
+use state::stop::Failure;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::private;
+
+use crate::meter::Meter;
+pub use contexts::MissingContext;
+pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
+pub use source::{Content, EntrySink, Files, Format, Piece, Source};
+
+/// Default memory for sorting, in bytes.
+const MEMORY_BYTES: usize = 1 << 30;
+
+/// The database that an import writes to. The resulting entries are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WrittenTo {
+    /// The existing database if the input is small beside it, else a new one.
+    #[default]
+    Fitting,
+    /// A new database, which replaces the old one.
+    New,
+    /// The existing database, however large the input is. A new one is made nevertheless if values
+    /// are under rules or an index is incomplete.
+    Old,
+}
+
+/// Options of an import.
+#[derive(Clone)]
+pub struct ImportOptions {
+    /// Number of threads that parse and encode; 0 for one per core.
+    pub threads: usize,
+    /// Whether values are checked against their syntaxes, and entries against their classes.
+    pub check_schema: bool,
+    /// Whether missing entries above the first ones of a naming context are created.
+    pub create_superiors: bool,
+    /// Whether naming contexts are added for entries outside the configured ones.
+    pub create_contexts: bool,
+    /// Whether values are read that LDIF gives as `file:` URLs. The author of the LDIF chooses the
+    /// files.
+    pub file_urls: bool,
+    /// Scheme by which clear-text passwords are hashed; `None` to keep them.
+    pub hash_passwords: Option<Scheme>,
+    /// Bytes of memory for sorting; beyond it rows are sorted in files.
+    pub memory: usize,
+    /// Time between checkpoints, from which an interrupted import can resume; `None` for no
+    /// checkpoints. Only imports of files and templates make them.
+    pub checkpoint: Option<Duration>,
+    /// Whether to resume from the last checkpoint of this import, if there is one.
+    pub resume: bool,
+    /// Folder for sorted files and for entries that wait for their superiors; `None` for the data
+    /// folder.
+    pub temporary: Option<PathBuf>,
+    /// File for rejected entries; created with the first one.
+    pub rejects: PathBuf,
+    /// The database to write to.
+    pub place: WrittenTo,
+    /// Approximate size of the input in bytes; `None` if unknown.
+    pub input_bytes: Option<u64>,
+    /// Source of time and identifiers.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl ImportOptions {
+    /// Options with one thread per core, all checks, and this file for rejected entries.
+    pub fn new(rejects: PathBuf) -> ImportOptions {
+        ImportOptions {
+            threads: 0,
+            check_schema: true,
+            create_superiors: true,
+            create_contexts: false,
+            file_urls: false,
+            hash_passwords: None,
+            memory: MEMORY_BYTES,
+            checkpoint: None,
+            resume: false,
+            temporary: None,
+            rejects,
+            place: WrittenTo::Fitting,
+            input_bytes: None,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Result of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Number of entries of the input that were imported.
+    pub entries: u64,
+    /// Number of entries of the input that were rejected, and are in the rejects file.
+    pub rejected: u64,
+    /// Number of entries created above the imported ones.
+    pub created: u64,
+    /// Streams of add requests that could not be read to the end: the place and reason of each.
+    pub broken: Vec<String>,
+    /// Naming contexts added to the configuration.
+    pub contexts: Vec<String>,
+    /// Naming contexts that rejected entries lie in and the configuration lacks; a limited number
+    /// of them.
+    pub missing_contexts: Vec<MissingContext>,
+    /// Names of attribute types of the database that look like secrets and are not marked as such.
+    pub look_alikes: Vec<String>,
+    /// Number of entries in the database, configuration included.
+    pub total: u64,
+    /// Digest of the state, as 32 hexadecimal digits.
+    pub digest: String,
+    /// Size of the database file in bytes.
+    pub bytes: u64,
+}
+
+/// Imports the entries of the source into the database in `data`.
+///
+/// # Errors
+/// There is no database, or a server has it open; the source cannot be read; the disk is full; or
+/// the import was cancelled. The old database is then unchanged.
+pub fn import(
+    data: &Path,
+    source: Box<dyn Source>,
+    options: &ImportOptions,
+    meter: &Meter,
+) -> Result<Imported, Failure> {
+    // Open until the end: it holds the folder's lock, and readers stream the old entries. It has no
+    // log now, so that none remains when the new database replaces it.
+    let (old, _) = recover::open_store(data)?;
+    let folder = data.join(NEW_FOLDER);
+    let mut plan = plan::Plan::new(&old, options)?;
+    let about = source.repeatable();
+    let about = about.map(|source| checkpoint::about(&plan, &source));
+    let saved = saved(&folder, options, about.as_deref())?;
+    if saved.is_none() {
+        remove_leftovers(data)?;
+    }
+    let keeps_old = saved.is_none() && plan.keeps_old(&old)?;
+    if keeps_old {
+        private::create_folders(&folder)
+            .map_err(|error| Failure::file("making a folder", error))?;
+    }
+    if let Some(saved) = &saved {
+        plan.set_time(saved.time_us);
+    }
+    let mut temporary = match saved.as_ref().map(|it| it.temporary.clone()) {
+        Some(again) => again.map(Temporary::again),
+        None => options
+            .temporary
+            .as_deref()
+            .map(|within| Temporary::new(within, &folder))
+            .transpose()?,
+    };
+    let own = temporary.as_ref().map(|it| it.folder.clone());
+    let site = pipeline::Site {
+        folder: &folder,
+        temporary: own.as_deref(),
+        about: about
+            .as_deref()
+            .ok()
+            .filter(|_| options.checkpoint.is_some() && !keeps_old),
+        keeps_old,
+    };
+    let done = pipeline::run(&plan, &old, source, &site, saved.as_ref(), meter)
+        .and_then(|written| finish::finish(&plan, &old, written))
+        .and_then(|imported| {
+            match keeps_old {
+                // The folder is empty; if it remains, the next start removes it.
+                true => drop(std::fs::remove_dir_all(&folder)),
+                false => swap(data, &folder)?,
+            }
+            Ok(imported)
+        });
+    let done = done.map_err(|failure| match failure {
+        Failure::Store(error) => Failure::Store(store::Store::tell_full(&folder, error)),
+        failure => failure,
+    });
+    if done.is_err() && can_resume(data) {
+        temporary.iter_mut().for_each(|it| it.keep = true);
+    } else if done.is_err() {
+        // The next start removes what remains.
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    done
+}
+
+/// Rejects file of an interrupted import; `None` if there is no import to resume.
+pub fn interrupted_rejects(data: &Path) -> Option<PathBuf> {
+    let saved = checkpoint::Saved::read(&data.join(NEW_FOLDER)).ok()??;
+    checkpoint::rejects_of(&saved.about).map(PathBuf::from)
+}
+
+/// Whether an import into the database in `data` was interrupted and can go on.
+pub fn can_resume(data: &Path) -> bool {
+    checkpoint::exists(&data.join(NEW_FOLDER))
+}
+
+/// The checkpoint to resume from, if resuming is wanted and there is one.
+fn saved(
+    folder: &Path,
+    options: &ImportOptions,
+    about: Result<&str, &String>,
+) -> Result<Option<checkpoint::Saved>, Failure> {
+    if !options.resume {
+        return Ok(None);
+    }
+    let about =
+        about.map_err(|reason| Failure::Input(format!("{reason}; it cannot be resumed")))?;
+    let Some(saved) = checkpoint::Saved::read(folder)? else {
+        return Ok(None);
+    };
+    if !checkpoint::exists(folder) {
+        return Err(Failure::Input(
+            "the interrupted import had come to its end: its entries are in the database"
+                .to_owned(),
+        ));
+    }
+    if saved.about != about {
+        return Err(Failure::Input(format!(
+            "the interrupted import was another one; expected\n{}\ncame\n{about}\nImport without \
+             --resume to give it up",
+            saved.about.trim_end()
+        )));
+    }
+    Ok(Some(saved))
+}
+
+/// A folder of this import inside a folder shared with others; removed on drop.
+struct Temporary {
+    folder: PathBuf,
+    /// Whether the folder is kept, for resuming the import.
+    keep: bool,
+}
+
+impl Temporary {
+    /// Creates the folder and records its path in the new database's folder, so that abandoning the
+    /// import removes both.
+    fn new(within: &Path, new: &Path) -> Result<Temporary, Failure> {
+        let made = make_temporary(within).and_then(|own| {
+            private::create_folders(new)?;
+            private::write(&new.join(TEMPORARY_NOTE), own.as_os_str().as_bytes())?;
+            Ok(own)
+        });
+        let failed =
+            |error| Failure::file(format!("making a folder in {}", within.display()), error);
+        Ok(Temporary::again(made.map_err(failed)?))
+    }
+
+    /// The folder of an interrupted import.
+    fn again(folder: PathBuf) -> Temporary {
+        Temporary {
+            folder,
+            keep: false,
+        }
+    }
+}
+
+/// Creates a folder with an unused name: process ids recur, in containers frequently.
+fn make_temporary(within: &Path) -> std::io::Result<PathBuf> {
+    private::create_folders(within)?;
+    let within = std::path::absolute(within)?;
+    let mut number = 0_u64;
+    loop {
+        let own = within.join(format!("{TEMPORARY_NAME}{}-{number}", std::process::id()));
+        match private::create_folder(&own) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| own),
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // A folder that cannot be removed does no harm, and the import's result is decided already.
+        if !self.keep {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// Replaces the old database by the new one.
+fn swap(data: &Path, folder: &Path) -> Result<(), Failure> {
+    let (new, old) = (
+        folder.join(store::DATABASE_FILE),
+        data.join(store::DATABASE_FILE),
+    );
+    let swapped = std::fs::rename(new, old)
+        .and_then(|()| std::fs::File::open(data))
+        .and_then(|folder| folder.sync_all());
+    swapped.map_err(|error| Failure::file("putting the new database in place", error))?;
+    // The database is in place; if the empty folder remains, the next start removes it.
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(())
+}
