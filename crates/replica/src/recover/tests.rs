@@ -27,7 +27,8 @@ struct Node {
 impl Node {
     fn open(folder: TempDir) -> Node {
         let store = Store::open(folder.path()).expect("opened");
-        let replayer = Replayer::new(&store).expect("a catalog");
+        let mut replayer = Replayer::new(&store).expect("a catalog");
+        replayer.catalog.bounds = Bounds::SMALL;
         Node {
             store,
             replayer,
