@@ -2,8 +2,8 @@
 //! once.
 
 use crate::bundle::{Form, Pending, Ticket};
+use crate::control::position;
 use crate::flow::{Completion, Finished, Mailbox, Settled};
-use crate::operation::position;
 use protocol::ResultCode;
 use protocol::control::Position;
 use replica::{Clients, Submission};

@@ -4,7 +4,7 @@ pub(crate) use state::view::{Described, EachMember, Place, VisibleEntry, Walks, 
 
 use crate::memory::Portion;
 use crate::monitor::Counters;
-use crate::operation::spool::Spools;
+use crate::search::spool::Spools;
 use policy::Subject;
 use replica::Clock;
 use state::catalog::Catalog;

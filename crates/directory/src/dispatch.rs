@@ -3,22 +3,25 @@
 //! Two kinds of requests also concern the connection's owner: Unbind closes the connection, and the
 //! cursor of a search named by Abandon or Cancel is held there.
 
-use crate::bound::Bound;
+use crate::account::bound::Bound;
+use crate::account::hashing::{PasswordJob, Work};
+use crate::account::policed::Verdict;
+use crate::account::{authentication, must_change, new_password, passwords};
 use crate::bundle::Bundle;
 use crate::context::{Context, Walks};
+use crate::control::Controls;
+use crate::control::{position, proxy};
 use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
-use crate::group_walk_limits::GroupWalkLimits;
-use crate::hashing::{PasswordJob, Work};
-use crate::operation::controls::Controls;
-use crate::operation::policed::Verdict;
-use crate::operation::search::{Needs, Step};
 use crate::operation::{
-    add, authentication, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow,
-    limits, modify, modify_dn, must_change, new_password, password_modify, passwords, position,
-    proxy, reload, search, transaction,
+    add, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow, modify,
+    modify_dn, password_modify, reload, transaction,
 };
 use crate::operations_log::clip;
 use crate::pace::Pace;
+use crate::search::group_walk_limits::GroupWalkLimits;
+use crate::search::limits;
+use crate::search::needs::{Needs, Step};
+use crate::search::{begin, later, run};
 use crate::session::{Peer, Session};
 use crate::worker::Parts;
 use policy::{Limits, Subject, Whose};
@@ -154,7 +157,7 @@ fn begin_search(
             Err(stop) => begin_later(context, &needs, stop, (message, request), out),
         };
     }
-    let mut cursor = match search::search(context, &needs, id, request, controls, out) {
+    let mut cursor = match begin::search(context, &needs, id, request, controls, out) {
         Ok(Some(cursor)) => cursor,
         Ok(None) => return Ok(Flow::Done),
         Err(stop) => {
@@ -180,7 +183,7 @@ fn begin_later(
     if !stop.is_unfinished() {
         return Err(stop);
     }
-    let later = search::begin_later(context, needs, asked, out)?;
+    let later = later::begin_later(context, needs, asked, out)?;
     Ok(later.map_or(Flow::Done, Flow::More))
 }
 
@@ -559,7 +562,7 @@ pub(crate) fn resume(
     context.limit_walks(|| GroupWalkLimits::boxed(&parts.shared.unindexed, limits));
     context.take_up(walks);
     context.divide_walks(true);
-    Ok(match search::step(&context, &needs, &mut cursor, out)? {
+    Ok(match run::step(&context, &needs, &mut cursor, out)? {
         Step::Finished => Flow::Done,
         Step::Parked => {
             cursor.walks = context.walks_for_later();

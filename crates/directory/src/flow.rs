@@ -1,11 +1,11 @@
 //! Results of executing a message, and the return of finished work to a serving thread.
 
+use crate::account::policed::Verdict;
 use crate::bundle::Bundle;
-use crate::cursor::Cursor;
 use crate::operation::bind::Asked;
 use crate::operation::compare::Compared;
 use crate::operation::follow::Follower;
-use crate::operation::policed::Verdict;
+use crate::search::cursor::Cursor;
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
 use state::execute::Outcome;
 use state::stop::Stop;

@@ -10,20 +10,19 @@
 //! - the store is out of reach: there are snapshots, and submissions to the writer;
 //! - no snapshot lives across a wait for a client.
 
+mod account;
 mod answer;
-mod bound;
 mod bundle;
 mod context;
-mod cursor;
+mod control;
 mod dispatch;
 mod feed;
 mod flow;
 #[doc(hidden)]
 pub mod fuzz;
-mod group_walk_limits;
-mod hashing;
 #[cfg(test)]
 mod history_tests;
+mod last_name;
 mod memory;
 mod monitor;
 mod open;
@@ -31,18 +30,18 @@ mod operation;
 pub mod operations_log;
 mod options;
 mod pace;
-mod paging;
+mod search;
 mod session;
 mod shared;
 mod transactions;
 mod worker;
 
-pub use cursor::Cursor;
+pub use crate::search::cursor::Cursor;
+pub use crate::search::spool::FILES_MAX as SPOOL_FILES_MAX;
 pub use flow::{Completion, Flow, Mailbox};
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
-pub use operation::spool::FILES_MAX as SPOOL_FILES_MAX;
 pub use options::Options;
 pub use replica::changes::Keeping;
 pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};

@@ -8,14 +8,13 @@ mod counters;
 mod front;
 mod searches;
 mod shape;
-mod tree;
 
 pub use front::{Connections, Front, ListenerState, SetLimits};
 
+pub(crate) use crate::search::monitor::{Node, tree};
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
 pub(crate) use shape::shape;
-pub(crate) use tree::{Node, tree};
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

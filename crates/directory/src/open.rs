@@ -1,15 +1,15 @@
 //! Opens and closes the directory of a folder.
 
+use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::feed::Feed;
 use crate::flow::Mailbox;
-use crate::hashing::{HashPool, HashSettings};
 use crate::memory::Budget;
 use crate::monitor::{Front, Monitor};
-use crate::operation::list::Lists;
-use crate::operation::spool::Spools;
 use crate::options::Options;
-use crate::paging::CookieKey;
+use crate::search::cookie_key::CookieKey;
+use crate::search::list::Lists;
+use crate::search::spool::Spools;
 use crate::shared::{Shared, limits};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};

@@ -1,6 +1,6 @@
 //! State of a connection between operations: its subject, and its unfinished operations.
 
-use crate::bound::Bound;
+use crate::account::bound::Bound;
 use crate::bundle::{Bundle, Pending};
 use crate::memory::{Account, Hold};
 use crate::operation::bulk_update;

@@ -1,14 +1,14 @@
 //! State that all serving threads of a directory share.
 
+use crate::account::hashing::HashPool;
 use crate::bundle::Ticket;
 use crate::feed::Feed;
-use crate::hashing::HashPool;
 use crate::memory::Budget;
 use crate::monitor::Monitor;
-use crate::operation::list::Lists;
-use crate::operation::spool::Spools;
-use crate::operation::unindexed::Running;
-use crate::paging::CookieKey;
+use crate::search::cookie_key::CookieKey;
+use crate::search::list::Lists;
+use crate::search::spool::Spools;
+use crate::search::unindexed::Running;
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};

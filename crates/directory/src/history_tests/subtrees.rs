@@ -1,8 +1,8 @@
 //! Tests followers of a directory in which subtrees are detached and reclaimed in slices: the
 //! messages must not depend on the progress.
 
-use super::following::{SUFFIX, World, cookie};
 use crate::Followed;
+use crate::history_tests::following::{SUFFIX, World, cookie};
 use protocol::control::SyncMode;
 use tempfile::TempDir;
 

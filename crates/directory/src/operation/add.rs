@@ -1,8 +1,8 @@
 //! Add (RFC 4511 §4.7): resolves the request into a [`Write`].
 
-use super::controls::Controls;
-use super::{dynamic, placed};
 use crate::context::Context;
+use crate::control::Controls;
+use crate::operation::{dynamic, placed};
 use policy::Right;
 use protocol::name::{dn_form, leaf_form};
 use protocol::{AddRequest, ResultCode};

@@ -1,13 +1,13 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): finds the account and verifies the credentials.
 
-use crate::bound::Bound;
+use crate::account::bound::Bound;
+use crate::account::hashing::PasswordJob;
+use crate::account::policed::{Case, Verdict};
 use crate::bundle::Ticket;
 use crate::context::{Context, Place, VisibleEntry};
 use crate::flow::CheckPurpose;
-use crate::hashing::PasswordJob;
-use crate::operation::policed::{Case, Verdict};
 use crate::operation::sasl;
-use crate::paging::CookieKey;
+use crate::search::cookie_key::CookieKey;
 use crate::session::Peer;
 use policy::password::{self, Cost, Scheme};
 use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};

@@ -4,12 +4,12 @@
 //! listed in the response. A client may send requests without waiting for responses: they reach the
 //! writer in the order of the stream. A connection has at most one stream.
 
-use super::controls::Controls;
-use super::extended::write_success;
 use crate::bundle::Bundle;
 use crate::context::Context;
+use crate::control::Controls;
 use crate::dispatch::resolve_update;
 use crate::flow::Reply;
+use crate::operation::extended::write_success;
 use crate::session::{Peer, Session};
 use crate::worker::Parts;
 use protocol::extended::{

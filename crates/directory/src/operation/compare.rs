@@ -2,14 +2,16 @@
 //! stolen hash is of no use as an assertion value. The account's password policy counts it as a
 //! bind (draft-behera-ldap-password-policy-11 §8.1).
 
-use super::bind::{self, Desk, Tried};
-use super::controls::Controls;
-use super::policed::{Case, Judgement};
-use super::search::Needs;
-use super::{passwords, virtual_search};
+use crate::account::hashing::PasswordJob;
+use crate::account::passwords;
+use crate::account::policed::{Case, Judgement};
 use crate::context::{Context, Place};
+use crate::control::Controls;
 use crate::flow::CheckPurpose;
-use crate::hashing::PasswordJob;
+use crate::operation::bind;
+use crate::operation::bind::{Desk, Tried};
+use crate::search::needs::Needs;
+use crate::search::virtual_search;
 use policy::{Right, Tag};
 use protocol::{CompareRequest, OwnedControl, ResultCode};
 use schema::{Description, Name, Truth, ValueSource};

@@ -1,7 +1,7 @@
 //! Delete (RFC 4511 §4.8): resolves the request into a [`Write`].
 
-use super::controls::Controls;
 use crate::context::Context;
+use crate::control::Controls;
 use policy::Right;
 use protocol::{DeleteRequest, ResultCode};
 use state::grant::Grant;

@@ -1,8 +1,8 @@
 //! Modify (RFC 4511 §4.6, with increment, RFC 4525): resolves the request into a [`Write`].
 
-use super::controls::Controls;
-use super::placed;
 use crate::context::Context;
+use crate::control::Controls;
+use crate::operation::placed;
 use policy::Right;
 use protocol::{ChangeOperation, ModifyRequest, ResultCode};
 use state::grant::Grant;

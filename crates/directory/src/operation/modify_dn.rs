@@ -1,7 +1,7 @@
 //! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
 
-use super::controls::Controls;
 use crate::context::Context;
+use crate::control::Controls;
 use policy::Right;
 use protocol::name::string_form;
 use protocol::{ModifyDnRequest, ResultCode};

@@ -1,10 +1,10 @@
 //! Password Modify (RFC 3062), with generated passwords.
 
-use super::bind;
-use super::controls::Controls;
-use super::proxy;
 use crate::context::{Context, Place};
+use crate::control::Controls;
+use crate::control::proxy;
 use crate::flow::Reply;
+use crate::operation::bind;
 use policy::Right;
 use policy::password::{self, Cost};
 use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};

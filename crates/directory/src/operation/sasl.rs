@@ -5,10 +5,11 @@ mod scram;
 
 pub(crate) use scram::Exchange;
 
-use super::bind::{self, Asked, Desk, Outcome};
-use super::policed::Verdict;
-use super::proxy;
+use crate::account::policed::Verdict;
 use crate::context::Context;
+use crate::control::proxy;
+use crate::operation::bind;
+use crate::operation::bind::{Asked, Desk, Outcome};
 use crate::session::Peer;
 use policy::password::Scheme;
 use policy::{Authentication as Proof, Subject};

@@ -4,8 +4,8 @@
 //! session. The end hands all updates of the transaction to the writer as one unit.
 
 use crate::bundle::Bundle;
+use crate::control::Controls;
 use crate::flow::{PasswordChange, Reply, Settled};
-use crate::operation::controls::Controls;
 use crate::operation::extended::write_success;
 use crate::session::Session;
 use crate::worker::{Parts, write_response};

@@ -1,16 +1,17 @@
 //! Continues operations whose completion came to the mailbox: answers executed writes, decides
 //! operations after password checks, and submits writes after hashing.
 
-use super::Worker;
+use crate::account::hashing::Work;
+use crate::account::policed;
 use crate::bundle::{Bundle, Pending};
 use crate::dispatch;
 use crate::flow::{
     CheckPurpose, Completion, Finished, Flow, PasswordChange, PasswordChecked, Reply,
 };
-use crate::hashing::Work;
 use crate::monitor::Operation;
-use crate::operation::{bind, bulk_update, compare, password_modify, policed, transaction};
+use crate::operation::{bind, bulk_update, compare, password_modify, transaction};
 use crate::session::Session;
+use crate::worker::Worker;
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
 use replica::failure;
 use state::execute::Outcome;

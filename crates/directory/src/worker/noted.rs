@@ -1,9 +1,9 @@
 //! Executes operations that the operations log records.
 
-use super::Worker;
 use crate::flow::Flow;
 use crate::operations_log;
 use crate::session::Session;
+use crate::worker::Worker;
 use protocol::{Message, MessageId};
 
 impl Worker {

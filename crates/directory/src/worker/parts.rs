@@ -1,15 +1,15 @@
 //! State for one operation: a snapshot, its catalog, and the writer, the hashing threads and the
 //! feed, which continue operations.
 
+use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
 use crate::bundle::{Bundle, Pending};
 use crate::context::{Context, Lent};
 use crate::feed::Listener;
 use crate::flow::{Flow, Mailbox, Reply};
-use crate::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
+use crate::last_name::LastName;
 use crate::operation::bind;
-use crate::operation::last_name::LastName;
 use crate::operations_log::OperationsLog;
-use crate::paging::CookieKey;
+use crate::search::cookie_key::CookieKey;
 use crate::session::{HeldWrite, Peer, Session};
 use crate::shared::Shared;
 use policy::{Subject, VerifiedCache};

@@ -4,7 +4,7 @@
 //! to the real one afterwards (slapd then keeps the old name). So changed superiors are sent ahead,
 //! and once more at their own change.
 
-use super::*;
+use crate::operation::follow::*;
 use protocol::control::SyncState;
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Messages of a search that follows the directory: entries with their state, sets of identifiers,
 //! phases, the result.
 
-use super::{Follower, Kind, cookie};
 use crate::context::VisibleEntry;
-use crate::operation::large;
+use crate::operation::follow::{Follower, Kind, cookie};
+use crate::search::large;
 use protocol::control::{
     ChangeType, EntryChangeNotification, SyncDone, SyncInfo, SyncState, SyncStateValue,
 };

@@ -1,11 +1,13 @@
 //! Begins a search that follows the directory: checks the request and chooses the first stage.
 
-use super::cookie::{self, Held};
-use super::*;
-use crate::cursor::{Area, AreaKind};
-use crate::group_walk_limits::GroupWalkLimits;
-use crate::operation::controls::Controls;
-use crate::operation::{search, unindexed};
+use crate::control::Controls;
+use crate::operation::follow::cookie;
+use crate::operation::follow::cookie::Held;
+use crate::operation::follow::*;
+use crate::search::areas;
+use crate::search::cursor::{Area, AreaKind};
+use crate::search::group_walk_limits::GroupWalkLimits;
+use crate::search::unindexed;
 use crate::worker::Parts;
 use protocol::control::{Assertion, SyncMode, SyncRequest};
 use protocol::{DerefAliases, Scope, SearchRequest};
@@ -22,7 +24,7 @@ pub(crate) fn begin(
 ) -> Result<Follower, Stop> {
     let (id, request, controls) = message;
     refuse_combinations(request, controls)?;
-    let region = search::region(context, needs, request, controls)?;
+    let region = areas::region(context, needs, request, controls)?;
     let catalog = context.catalog;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);

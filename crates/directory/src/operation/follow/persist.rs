@@ -1,6 +1,6 @@
 //! Sends changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
 
-use super::*;
+use crate::operation::follow::*;
 use protocol::control::{EntryChangeNotification, SyncState};
 
 /// Progress of sending the entries below that of a change.

@@ -1,7 +1,7 @@
 //! Refreshes the client's copy (RFC 4533 §3.3): by the whole content, or by the changes since an
 //! older copy.
 
-use super::*;
+use crate::operation::follow::*;
 use protocol::control::SyncState;
 
 impl Follower {

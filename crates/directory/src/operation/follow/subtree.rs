@@ -7,7 +7,7 @@
 //! The entries are reported before any later change, and the deepest first: the client never has an
 //! entry without its superior, and a name that was used again is free.
 
-use super::*;
+use crate::operation::follow::*;
 use store::TreeWalk;
 
 /// A deleted subtree that is not completely reported.

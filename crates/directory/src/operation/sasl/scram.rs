@@ -4,10 +4,11 @@
 //! The first response does not reveal whether an account exists: an unknown identity gets a
 //! constant salt of its own, and no proof is accepted for it.
 
-use super::{Given, acts_as_itself, named};
 use crate::context::Context;
-use crate::operation::bind::{self, Desk, Outcome};
-use crate::operation::proxy;
+use crate::control::proxy;
+use crate::operation::bind;
+use crate::operation::bind::{Desk, Outcome};
+use crate::operation::sasl::{Given, acts_as_itself, named};
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
 use protocol::base64;

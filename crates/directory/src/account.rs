@@ -1,0 +1,10 @@
+//! Accounts: password policies, checks and hashes of passwords, and connections bound to them.
+
+pub(crate) mod authentication;
+pub(crate) mod bound;
+pub(crate) mod hashing;
+pub(crate) mod must_change;
+pub(crate) mod new_password;
+pub(crate) mod passwords;
+pub(crate) mod policed;
+pub(crate) mod usability;

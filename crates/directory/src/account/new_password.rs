@@ -1,0 +1,226 @@
+//! Changes of a password under a policy (draft-behera-ldap-password-policy-11 §8.2): the checks
+//! before hashing. Effects on the account's state belong to execution.
+//!
+//! Policies apply to the owners of passwords; the administrator may set any password.
+
+use crate::account::{passwords, policed};
+use crate::context::{Context, Place};
+use crate::session::Peer;
+use crate::worker::Parts;
+use policy::PasswordPolicy;
+use policy::password::{self, Cost};
+use protocol::control::PasswordPolicyError;
+use protocol::{ChangeOperation, ResultCode};
+use schema::Name;
+use state::account::Account;
+use state::stop::{Refusal, Stop};
+use state::write::{Change, Former, Given, Write};
+use store::EntryId;
+
+/// Refuses a write whose passwords must not be stored, or that the entry's policy forbids. Checks
+/// that need a slow hash are left to the hashing threads. `proved` says that the old password is
+/// verified beside the write.
+pub(crate) fn check(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    peer: &Peer,
+    write: &mut Write,
+    proved: bool,
+) -> Result<(), Stop> {
+    let catalog = context.catalog;
+    let administrator = context.subject.is_administrator();
+    let password_type = catalog.known.user_password.type_id;
+    passwords::check(peer, administrator, write, password_type)?;
+    if administrator || catalog.policing.is_idle(&catalog.schema) {
+        return Ok(());
+    }
+    let given = Passwords::of(context, &write.change);
+    if !given.touched {
+        return Ok(());
+    }
+    let Some((id, account)) = account(parts, context, write.name())? else {
+        return Ok(());
+    };
+    let stored = crate::operation::bind::stored_passwords(context, id)?;
+    let stored: Vec<Vec<u8>> = stored.into_iter().map(<[u8]>::to_vec).collect();
+    refuse_change(
+        &account,
+        &stored,
+        proved || given.brings_old,
+        parts.lent.clock.now_us(),
+    )?;
+    for value in &given.new {
+        refuse_quality(&account.policy, value)?;
+    }
+    let history = match account.policy.in_history {
+        0 => Vec::new(),
+        _ => context.former_passwords(id)?,
+    };
+    let former = Former {
+        stored,
+        history,
+        keeps_history: account.policy.in_history > 0,
+        wants_old: account.policy.safe_modify && !proved,
+    };
+    // Fast hashes are compared here, slow ones on the hashing threads.
+    if is_fast(&former) {
+        return apply(&former, &mut write.change, password_type);
+    }
+    write.options.get_or_insert_default().former = Some(Box::new(former));
+    Ok(())
+}
+
+fn account(
+    parts: &Parts<'_>,
+    context: &Context<'_>,
+    name: &Name,
+) -> Result<Option<(EntryId, Account)>, Stop> {
+    let Place::Found(id) = context.find(name)? else {
+        return Ok(None);
+    };
+    let account = policed::account(context, &parts.shared.replica, id)?;
+    Ok(account.map(|it| (id, it)))
+}
+
+/// Changes of passwords within one write.
+#[derive(Debug, Default)]
+struct Passwords<'w> {
+    touched: bool,
+    /// Whether the change deletes the old password by value.
+    brings_old: bool,
+    new: Vec<&'w [u8]>,
+}
+
+impl<'w> Passwords<'w> {
+    fn of(context: &Context<'_>, change: &'w Change) -> Passwords<'w> {
+        let mut found = Passwords::default();
+        let password = context.catalog.known.user_password.type_id;
+        let Change::Modify(changes) = change else {
+            return found;
+        };
+        let is_password = |it: &Given| it.description.type_id == password;
+        for change in changes.iter().filter(|it| is_password(&it.given)) {
+            found.touched = true;
+            let values = change.given.values.iter().map(Vec::as_slice);
+            match change.operation {
+                ChangeOperation::Delete => found.brings_old |= values.count() > 0,
+                _ => found.new.extend(values),
+            }
+        }
+        found
+    }
+}
+
+/// Checks whether the user may change the password now (§8.2.1, §8.2.3, §8.2.4).
+fn refuse_change(
+    account: &Account,
+    stored: &[Vec<u8>],
+    brings_old: bool,
+    now_us: u64,
+) -> Result<(), Stop> {
+    let Account { policy, state } = account;
+    let no_right = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
+    if policy.safe_modify && !stored.is_empty() && !brings_old {
+        return without_old();
+    }
+    if !policy.allow_user_change {
+        let text = "the policy does not let users change their passwords";
+        return refuse(no_right, PasswordPolicyError::PasswordModNotAllowed, text);
+    }
+    if let Some(left_s) = policy.too_young_s(state, now_us) {
+        let text = format!("the password is too new to be changed: try again in {left_s} seconds");
+        let error = PasswordPolicyError::PasswordTooYoung;
+        return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
+    }
+    Ok(())
+}
+
+/// Checks the quality of a new password (§8.2.5). Length counts characters if the password is text,
+/// octets otherwise.
+fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
+    let violation = ResultCode::CONSTRAINT_VIOLATION;
+    if password::is_hashed(value) {
+        // A salted hash of a former password is indistinguishable from the hash of a new one.
+        if policy.check_quality < 2 && policy.in_history == 0 {
+            return Ok(());
+        }
+        let text = "the policy wants to check the password: it must come in the clear";
+        let error = PasswordPolicyError::InsufficientPasswordQuality;
+        return refuse(violation, error, text);
+    }
+    if policy.check_quality == 0 {
+        return Ok(());
+    }
+    let text = std::str::from_utf8(value);
+    let length = text.map_or(value.len(), |it| it.chars().count()) as u64;
+    let (min, max) = (policy.min_length, policy.max_length);
+    if length < min {
+        let text = format!("expected a password of at least {min} characters, got {length}");
+        return refuse(violation, PasswordPolicyError::PasswordTooShort, text);
+    }
+    if max > 0 && length > max {
+        let text = format!("expected a password of at most {max} characters, got {length}");
+        return refuse(violation, PasswordPolicyError::PasswordTooLong, text);
+    }
+    Ok(())
+}
+
+/// The refusal of a change under pwdSafeModify that lacks the present password.
+fn without_old<T>() -> Result<T, Stop> {
+    let text = "the policy wants the old password with the new one";
+    let error = PasswordPolicyError::MustSupplyOldPassword;
+    refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, error, text)
+}
+
+fn refuse<T>(
+    code: ResultCode,
+    error: PasswordPolicyError,
+    text: impl Into<String>,
+) -> Result<T, Stop> {
+    Err(Refusal::new(code, text).of_policy(error).into())
+}
+
+/// Whether looking at every value takes no time.
+fn is_fast(former: &Former) -> bool {
+    let mut all = former.stored.iter().chain(&former.history);
+    all.all(|it| password::cost(it) == Cost::Fast)
+}
+
+/// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
+/// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
+/// where the policy wants it.
+pub(crate) fn apply(
+    former: &Former,
+    change: &mut Change,
+    password_type: schema::TypeId,
+) -> Result<(), Stop> {
+    let Change::Modify(changes) = change else {
+        return Ok(());
+    };
+    let mine = |it: &Given| it.description.type_id == password_type;
+    let mut brings_old = false;
+    for change in changes.iter_mut().filter(|it| mine(&it.given)) {
+        for value in &mut change.given.values {
+            if change.operation == ChangeOperation::Delete {
+                let old = former.stored.iter().find(|it| password::verify(it, value));
+                if let Some(old) = old {
+                    value.clone_from(old);
+                    brings_old = true;
+                }
+            } else if former.keeps_history && has_had(former, value) {
+                let text = "the password was used before";
+                let error = PasswordPolicyError::PasswordInHistory;
+                return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
+            }
+        }
+    }
+    match former.wants_old && !former.stored.is_empty() && !brings_old {
+        true => without_old(),
+        false => Ok(()),
+    }
+}
+
+fn has_had(former: &Former, value: &[u8]) -> bool {
+    let mut all = former.stored.iter().chain(&former.history);
+    all.any(|it| password::verify(it, value))
+}

@@ -1,0 +1,155 @@
+//! Proxied authorization (RFC 4370): resolves the subject as which an operation is executed.
+
+use crate::context::{Context, Place};
+use crate::worker::Parts;
+use policy::Subject;
+use protocol::{Filter, ResultCode};
+use schema::Truth;
+use state::stop::{Refusal, Stop};
+use state::view::View;
+use std::borrow::Cow;
+use std::rc::Rc;
+use store::{EntryId, Region, RegionScope};
+
+/// Maximum number of entries looked at to find a user id. An index on `uid` gives one or two.
+const CANDIDATES_MAX: usize = 1_000;
+
+/// Prefixes of the two forms of an authzId. Case is ignored, as in all ABNF strings (RFC 5234
+/// §2.3).
+const DN: &str = "dn:";
+const USER_ID: &str = "u:";
+
+/// Whether an identity has one of the forms of an authzId.
+pub(crate) fn has_form(identity: &str) -> bool {
+    after(identity, DN).or(after(identity, USER_ID)).is_some()
+}
+
+/// The DN of an identity `dn:…`; `None` for other forms.
+pub(crate) fn dn_of(identity: &str) -> Option<&str> {
+    after(identity, DN)
+}
+
+/// The user id of an identity `u:…`; `None` for other forms.
+pub(crate) fn user_id_of(identity: &str) -> Option<&str> {
+    after(identity, USER_ID)
+}
+
+fn after<'i>(identity: &'i str, beginning: &str) -> Option<&'i str> {
+    let (head, rest) = identity.split_at_checked(beginning.len())?;
+    head.eq_ignore_ascii_case(beginning).then_some(rest)
+}
+
+/// The DN of an identity, which may also be given as a bare DN (RFC 3062 §2.1).
+pub(crate) fn spelled_name<'i>(
+    context: &Context<'_>,
+    identity: &'i str,
+) -> Result<Cow<'i, str>, Stop> {
+    let Some(user) = after(identity, USER_ID) else {
+        return Ok(Cow::Borrowed(after(identity, DN).unwrap_or(identity)));
+    };
+    match by_user_id(context, user)? {
+        Some(entry) => Ok(Cow::Owned(context.spelled_name(entry)?)),
+        None => Stop::refuse(
+            ResultCode::NO_SUCH_OBJECT,
+            format!("expected the uid of one entry, {user:?} is of none or of several"),
+        ),
+    }
+}
+
+/// The subject of an authzId (RFC 4513 §5.2.1.8), if `own` may act as it.
+pub(crate) fn subject(
+    parts: &Parts<'_>,
+    own: &Rc<Subject>,
+    identity: &str,
+) -> Result<Rc<Subject>, Stop> {
+    let context = Context::new(parts.snapshot, parts.catalog, own);
+    // A subject that may act as nobody else gets one answer, whether the identity exists or not.
+    match named(&context, identity)? {
+        Some(other) if context.catalog.access.decide_proxy(own, &other).allowed => {
+            Ok(Rc::new(other))
+        }
+        _ => Err(denied()),
+    }
+}
+
+/// The subject that an authzId names; `None` if it names no entry, or several.
+pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
+    let own = context.subject;
+    let anonymous = Subject::anonymous(own.address, own.secure);
+    if identity.is_empty() {
+        return Ok(Some(anonymous));
+    }
+    if let Some(user) = after(identity, USER_ID) {
+        return match by_user_id(context, user)? {
+            Some(entry) => of_entry(context, entry).map(Some),
+            None => Ok(None),
+        };
+    }
+    let Some(dn) = after(identity, DN) else {
+        return Stop::refuse(
+            ResultCode::AUTHORIZATION_DENIED,
+            "expected an authorization identity of the form dn:… or u:…, or none",
+        );
+    };
+    let Ok(name) = context.catalog.schema.resolve_name(dn) else {
+        return Ok(None);
+    };
+    if name.depth() == 0 {
+        return Ok(Some(anonymous));
+    }
+    if let Some(it) = &context.catalog.administrator
+        && it.name == name
+    {
+        let spelled = it.spelled.clone();
+        let subject = own.administrator(name, spelled, own.authentication);
+        return Ok(Some(subject));
+    }
+    match context.find(&name)? {
+        Place::Found(entry) => of_entry(context, entry).map(Some),
+        Place::Missing { .. } => Ok(None),
+    }
+}
+
+fn of_entry(context: &View<'_>, entry: EntryId) -> Result<Subject, Stop> {
+    let own = context.subject;
+    let spelled = context.spelled_name(entry)?;
+    let name = crate::operation::resolve_name(&context.catalog.schema, &spelled)?;
+    Ok(own.authenticated(name, spelled, own.authentication))
+}
+
+/// The entry with this `uid`; `None` unless there is exactly one.
+fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
+    let schema = &context.catalog.schema;
+    let filter = schema.resolve_filter(&Filter::Equality {
+        attribute: "uid",
+        value: user.as_bytes(),
+    });
+    let region = Region {
+        base: EntryId::ROOT,
+        scope: RegionScope::Subtree,
+    };
+    let plan = context.plan(&filter, &region)?;
+    let candidates = context.candidates(&plan, EntryId::ROOT)?;
+    let mut scratch = Vec::new();
+    let mut found = None;
+    for (count, entry) in context.entries(&candidates, EntryId::ROOT).enumerate() {
+        let entry = entry?;
+        if count == CANDIDATES_MAX {
+            return Stop::refuse(
+                ResultCode::AUTHORIZATION_DENIED,
+                "u: needs an equality index on uid to find the user by",
+            );
+        }
+        let matches = context.in_region(&entry, &region)?
+            && filter.evaluate(schema, &entry, &mut scratch) == Truth::True;
+        if matches && found.replace(entry.id).is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(found)
+}
+
+fn denied() -> Stop {
+    let text = "you may not act as this identity, or it is not known here";
+    Refusal::new(ResultCode::AUTHORIZATION_DENIED, text).into()
+}

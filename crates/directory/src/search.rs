@@ -1,0 +1,35 @@
+//! Search (RFC 4511 §4.5): the request and its controls, candidates and their test, sorting, paging
+//! and views, and entries that are not stored.
+
+pub(crate) mod alias;
+pub(crate) mod areas;
+pub(crate) mod begin;
+pub(crate) mod cookie_key;
+pub(crate) mod cost;
+pub(crate) mod count;
+pub(crate) mod cursor;
+pub(crate) mod dereference;
+pub(crate) mod effective_rights;
+pub(crate) mod end;
+pub(crate) mod explain;
+pub(crate) mod extras;
+pub(crate) mod group_walk_limits;
+pub(crate) mod large;
+pub(crate) mod later;
+pub(crate) mod limits;
+pub(crate) mod list;
+pub(crate) mod monitor;
+pub(crate) mod needs;
+pub(crate) mod offer;
+pub(crate) mod page;
+pub(crate) mod reference;
+pub(crate) mod root_dse;
+pub(crate) mod run;
+pub(crate) mod slice;
+pub(crate) mod sort;
+pub(crate) mod spool;
+pub(crate) mod subschema;
+pub(crate) mod unindexed;
+pub(crate) mod view;
+pub(crate) mod virtual_list;
+pub(crate) mod virtual_search;

@@ -1,0 +1,201 @@
+//! Begins a search: resolves base, filter and controls.
+
+use crate::context::{Context, whole_bytes_max};
+use crate::control::{Controls, SearchControls, position};
+use crate::search::alias::Effort;
+use crate::search::areas::{Found, areas_or_virtual, derefs_searching};
+use crate::search::cursor::{Cursor, Page};
+use crate::search::effective_rights::EffectiveRights;
+use crate::search::end::write_done;
+use crate::search::extras::{self, Extras};
+use crate::search::group_walk_limits::GroupWalkLimits;
+use crate::search::needs::{Needs, Step};
+use crate::search::run::step;
+use crate::search::sort::begin::{self as sorting, Begun};
+use crate::search::{count, explain, page, unindexed, virtual_search};
+use protocol::control::PagedResults;
+use protocol::{MessageId, SearchRequest};
+use state::projection::Projection;
+use state::stop::Stop;
+use state::{assertion, heavy, links};
+use store::EntryId;
+
+/// Begins a search and runs its first slice. Returns its cursor, or `None` if the search is
+/// finished.
+pub(crate) fn search(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    id: MessageId,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Option<Box<Cursor>>, Stop> {
+    let catalog = context.catalog;
+    let asked = controls.search.as_deref();
+    let now_s = || needs.now_s();
+    let mut extras = Extras::of(catalog, request, asked, &now_s)?;
+    if controls.position.is_some() {
+        tell_position(context, needs, &mut extras)?;
+    }
+    heavy::refuse(&request.filter)?;
+    let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
+    context.narrow(&mut filter);
+    let projection = Projection::of(catalog, &request.attributes, request.types_only);
+    require_virtual(context, needs, request, controls)?;
+    let mut effort = Effort::of(request, needs, controls.page.is_some());
+    let areas = match areas_or_virtual(context, needs, request, controls, &mut effort)? {
+        Found::Areas(areas) => areas,
+        Found::Virtual(nodes) => {
+            let what = (&projection, nodes.as_slice());
+            let (with, asked) = ((context, needs), (controls, extras.as_deref()));
+            virtual_search::answer(with, (id, request), filter, what, asked, out)?;
+            return Ok(None);
+        }
+    };
+    if let Some(asked) = asked.and_then(|it| it.subentries) {
+        filter = extras::narrowed(catalog, filter, asked);
+    }
+    context.limit_walks(|| GroupWalkLimits::boxed(&needs.shared.unindexed, needs.limits));
+    links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
+    let mut cursor = Cursor {
+        id,
+        whole_bytes_max: whole_bytes_max(filter.weight()),
+        filter,
+        projection,
+        areas,
+        area: 0,
+        candidates: None,
+        after: EntryId(0),
+        sent: 0,
+        limits: effort.limits,
+        page: None,
+        manage_dsa_it: controls.manage_dsa_it,
+        deref_searching: derefs_searching(request.deref_aliases),
+        hides_subentries: catalog.has_subentries && extras::hides_subentries(request.scope, asked),
+        extras,
+        began_us: effort.began_us,
+        subject: None,
+        permit: None,
+        has_waited: false,
+        large: None,
+        walks: None,
+        buffer: needs.scratch.take(),
+    };
+    if !begin_asked(context, needs, request, controls, &mut cursor, out)? {
+        return Ok(None);
+    }
+    match step(context, needs, &mut cursor, out)? {
+        Step::Parked => Ok(Some(Box::new(cursor))),
+        Step::Finished => {
+            needs.give_back(cursor.buffer);
+            Ok(None)
+        }
+    }
+}
+
+/// Checks the assertion control against a base that is not stored.
+#[inline]
+fn require_virtual(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<(), Stop> {
+    if let Some(condition) = controls.assertion
+        && let Some(entry) = virtual_search::entry(context, needs, request.base)?
+    {
+        assertion::require_of_virtual(context, &entry, condition, &|| needs.now_s())?;
+    }
+    Ok(())
+}
+
+/// Makes the result of the search report the position of its snapshot.
+#[cold]
+fn tell_position(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    extras: &mut Option<Box<Extras>>,
+) -> Result<(), Stop> {
+    let reached = position::reached(context, needs.shared.log)?;
+    extras.get_or_insert_default().position = Some(reached);
+    Ok(())
+}
+
+/// Applies all controls to a search; false if it has been answered.
+#[inline(always)]
+fn begin_asked(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    controls: &Controls<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    if let Some(asked) = controls.search.as_deref()
+        && !begin_with(context, needs, request, (controls, asked), cursor, out)?
+    {
+        return Ok(false);
+    }
+    let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
+    match controls.page.as_ref().filter(|_| is_plain) {
+        Some(asked) => begin_page(context, needs, request, (controls, asked), cursor, out),
+        None => Ok(true),
+    }
+}
+
+/// Applies the controls that only searches have; false if the search has been answered.
+fn begin_with(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    if asked.rejects_unindexed {
+        unindexed::refuse(context, cursor)?;
+    }
+    if let Some(rights) = &asked.rights {
+        let rights = EffectiveRights::of(context, request, rights)?;
+        cursor.extras.get_or_insert_default().rights = Some(Box::new(rights));
+    }
+    if asked.explains {
+        explain::begin(context, cursor, asked)?;
+    }
+    if let Some(count) = asked.count_alone(controls.page.is_some())? {
+        count::begin(context, cursor, count)?;
+    } else if asked.sort.is_some() || asked.view.is_some() {
+        let asked = (controls, asked);
+        let begun = sorting::begin(context, needs, request, asked, cursor, out)?;
+        if let Begun::Unsorted = begun {
+            explain::note_order(cursor, || "not sorted".to_owned());
+        }
+        return Ok(!matches!(begun, Begun::Answered));
+    }
+    Ok(true)
+}
+
+/// Moves the cursor to the start of the requested page; false if the client abandoned the search,
+/// which has then been answered.
+fn begin_page(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    (controls, asked): (&Controls<'_>, &PagedResults<'_>),
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<bool, Stop> {
+    let fingerprint = page::fingerprint(request, controls, context.subject, None);
+    let Some(start) = page::begin(needs.key, fingerprint, asked)? else {
+        let extras = cursor.extras.get_or_insert_default();
+        extras.done.push(page::response(&[]));
+        write_done(cursor, out);
+        return Ok(false);
+    };
+    let size = page::size(asked, needs.limits.0.page_entries_max);
+    cursor.page = Some(Page { size, start });
+    cursor.limits.sent_before = start.sent;
+    cursor.after = start.after;
+    cursor.area = start.region.into();
+    Ok(true)
+}

@@ -1,0 +1,55 @@
+//! Records expensive searches for monitoring and for the index adviser.
+
+use crate::context::Context;
+use crate::monitor::{Costs, shape};
+use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::needs::Needs;
+use state::advice;
+use state::stop::Stop;
+use store::Candidates;
+
+/// Minimum number of entries looked at for a search to be recorded, whatever its filter.
+pub(crate) const EXAMINED_MIN: u64 = 256;
+/// Maximum number of entries looked at for each entry returned by a search that is not recorded.
+const EXAMINED_PER_ENTRY: u64 = 10;
+
+/// Whether a search of these candidates may turn out expensive, so that its time must be measured.
+#[inline]
+pub(crate) fn may_be_high(candidates: &Candidates) -> bool {
+    match candidates {
+        Candidates::None | Candidates::One(_) => false,
+        many => many.count().is_none_or(|it| it >= EXAMINED_MIN),
+    }
+}
+
+/// Records a finished search if it was expensive.
+#[cold]
+pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) -> Result<(), Stop> {
+    let examined = cursor.limits.examined;
+    if examined < (cursor.sent + 1).saturating_mul(EXAMINED_PER_ENTRY) {
+        return Ok(());
+    }
+    let advice = advice::indexes(context, &cursor.filter)?;
+    let mut entries = cursor
+        .areas
+        .iter()
+        .filter(|it| it.kind == AreaKind::Entries);
+    let unindexed = match entries.next() {
+        Some(area) => context.plan(&cursor.filter, &area.region)?.is_unindexed(),
+        None => !advice.is_empty(),
+    };
+    let now_us = needs.clock.now_us();
+    let began_us = cursor.began_us.unwrap_or(now_us);
+    let one = Costs {
+        searches: 1,
+        unindexed: u64::from(unindexed),
+        examined,
+        returned: cursor.sent,
+        took_us: now_us.saturating_sub(began_us),
+        last_us: now_us,
+        advice,
+    };
+    let shape = shape(&context.catalog.schema, &cursor.filter);
+    needs.shared.monitor.searches.note(shape, one);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Repeats a part of a search in its next slice, because a walk over groups is unfinished: the
+//! whole request, or the entry being tested.
+
+use crate::context::{Context, VisibleEntry};
+use crate::search::cursor::{Areas, Cursor};
+use crate::search::end::park;
+use crate::search::limits;
+use crate::search::needs::{Needs, Step};
+use crate::search::offer::is_wanted;
+use protocol::{Message, SearchRequest};
+use state::projection::Projection;
+use state::stop::Stop;
+use store::{EntryId, Region};
+
+/// The cursor of a search that begins again in its next slice, because the walks over groups that
+/// it needs are unfinished. `None` if its time limit has ended it.
+#[cold]
+pub(crate) fn begin_later(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    (message, request): (&Message<'_>, &SearchRequest<'_>),
+    out: &mut Vec<u8>,
+) -> Result<Option<Box<Cursor>>, Stop> {
+    context.leave_unfinished(EntryId::ROOT);
+    let mut walks = context.walks_for_later().unwrap_or_default();
+    walks.request = Some(message.encoded.into());
+    let mut cursor = Box::new(Cursor {
+        id: message.id,
+        filter: schema::Filter::False,
+        whole_bytes_max: usize::MAX,
+        projection: Projection::default(),
+        areas: Areas::new(),
+        area: 0,
+        candidates: None,
+        after: EntryId(0),
+        sent: 0,
+        limits: limits::of_search(request, needs.limits, false),
+        page: None,
+        manage_dsa_it: false,
+        deref_searching: false,
+        hides_subentries: false,
+        extras: None,
+        began_us: walks.began_us,
+        subject: None,
+        permit: None,
+        has_waited: false,
+        large: None,
+        walks: None,
+        buffer: Vec::new(),
+    });
+    if let Step::Finished = park(needs, &mut cursor, out)? {
+        return Ok(None);
+    }
+    walks.began_us = cursor.began_us;
+    cursor.walks = Some(walks);
+    Ok(Some(cursor))
+}
+
+/// Whether a sorted search wants an entry with this candidate id; `None` if the next slice has to
+/// decide.
+pub(crate) fn wants(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    region: &Region,
+    (id, entry): (EntryId, &VisibleEntry<'_, '_>),
+) -> Result<Option<bool>, Stop> {
+    if !context.in_region(entry, region)? {
+        return Ok(Some(false));
+    }
+    match is_wanted(context, cursor, region.base, entry) {
+        Ok(wanted) => Ok(Some(wanted)),
+        Err(stop) => leave(context, cursor, id, stop).map(|()| None),
+    }
+}
+
+/// Leaves an entry to the next slice if its walks over groups are unfinished; passes on other
+/// errors.
+#[cold]
+pub(crate) fn step_back(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    id: EntryId,
+    stop: Stop,
+) -> Result<bool, Stop> {
+    leave(context, cursor, id, stop)?;
+    cursor.after = EntryId(id.0 - 1);
+    Ok(true)
+}
+
+fn leave(context: &Context<'_>, cursor: &mut Cursor, id: EntryId, stop: Stop) -> Result<(), Stop> {
+    if !stop.is_unfinished() {
+        return Err(stop);
+    }
+    context.leave_unfinished(id);
+    cursor.limits.examined -= 1;
+    Ok(())
+}

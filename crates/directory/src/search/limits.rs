@@ -1,0 +1,130 @@
+//! The limits of a subject, and the texts of results when a limit stops a search.
+
+use crate::context::{Context, Place};
+use crate::search::cursor::SearchLimits;
+use crate::worker::Parts;
+use policy::{LimitSettings, Limits, Subject, Whose};
+use protocol::SearchRequest;
+use schema::{Name, Truth};
+use state::stop::Stop;
+
+/// The limits of a subject that has just authenticated. Membership in groups is read here and not
+/// by each operation: a new member gets its limits with its next bind.
+pub(crate) fn of(parts: &Parts<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
+    let settings = &parts.catalog.limits;
+    if settings.rules.is_empty() {
+        // The usual case, which needs no second context.
+        return settings.of(subject, |_| Ok(false));
+    }
+    let context = Context::new(parts.snapshot, parts.catalog, subject);
+    settings.of(subject, |group| is_member(&context, group, &subject.dn))
+}
+
+/// Whether a group names an entry as a member.
+fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, Stop> {
+    let Place::Found(id) = context.find(group)? else {
+        return Ok(false);
+    };
+    let Some(entry) = context.reached(id)? else {
+        return Ok(false);
+    };
+    let schema = &context.catalog.schema;
+    let mut scratch = Vec::new();
+    Ok(["member", "uniqueMember"].iter().any(|attribute| {
+        let named = schema.resolve_assertion(attribute, member.as_bytes());
+        named.evaluate(schema, &entry, &mut scratch) == Truth::True
+    }))
+}
+
+/// The limits of one search.
+pub(crate) fn of_search(
+    request: &SearchRequest<'_>,
+    (limits, whose): (Limits, Whose),
+    paged: bool,
+) -> SearchLimits {
+    let server = if paged {
+        0
+    } else {
+        u64::from(limits.size_entries_max)
+    };
+    let client = u64::from(request.size_limit);
+    let by_server = server != 0 && (client == 0 || server < client);
+    let client_ms = u64::from(request.time_limit_s) * 1_000;
+    let server_ms = u64::from(limits.time_ms_max);
+    SearchLimits {
+        entries_max: if by_server { server } else { client },
+        by_server,
+        sent_before: 0,
+        paged_entries_max: limits.paged_entries_max,
+        whose,
+        time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
+        time_ms_max: match (client_ms, server_ms) {
+            (0, limit) | (limit, 0) => limit,
+            (client, server) => client.min(server),
+        },
+        candidates_max: limits.candidates_max,
+        examined: 0,
+        sort_entries_max: u64::from(limits.sort_entries_max),
+    }
+}
+
+/// Text of a search stopped by the limit on its entries.
+pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    let limit = limits.entries_max;
+    if !limits.by_server {
+        return format!("the request's own size limit of {limit} entries; more match");
+    }
+    format!(
+        "size limit of {limit} entries for {}; more match: use the simple paged results control \
+         (ldapsearch -E pr={limit}/noprompt) or narrow the filter",
+        settings.describe(limits.whose)
+    )
+}
+
+/// Text of a search stopped by the limit on the entries of all pages.
+pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    format!(
+        "limit of {} entries in all pages of a search together for {}; more match: narrow the \
+         filter",
+        limits.paged_entries_max,
+        settings.describe(limits.whose)
+    )
+}
+
+/// Text of a search stopped by the limit on entries looked at.
+pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    format!(
+        "limit of {} entries looked at by one search for {}: use an attribute that is indexed, a \
+         smaller base, or the simple paged results control with small pages",
+        limits.candidates_max,
+        settings.describe(limits.whose)
+    )
+}
+
+/// Text of a search stopped by the time limit.
+pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    let limit = limits.time_ms_max;
+    if limits.time_by_server {
+        let whose = settings.describe(limits.whose);
+        format!(
+            "time limit of {limit} ms for {whose}: narrow the filter, or use the simple paged \
+             results control (ldapsearch -E pr=500/noprompt)"
+        )
+    } else {
+        format!("the request's own time limit of {limit} ms")
+    }
+}
+
+/// Text of a search refused by the limit on sorted entries.
+pub(crate) fn sort_text(
+    limits: &SearchLimits,
+    settings: &LimitSettings,
+    attribute: &str,
+) -> String {
+    format!(
+        "limit of {} entries sorted for {}: have {attribute} indexed for ordering, narrow the \
+         filter, or use the simple paged results control (ldapsearch -E pr=500/noprompt)",
+        limits.sort_entries_max,
+        settings.describe(limits.whose)
+    )
+}

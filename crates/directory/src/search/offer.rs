@@ -1,0 +1,98 @@
+//! Tests an entry against a search, and sends it.
+
+use crate::context::{Context, VisibleEntry};
+use crate::search::cursor::Cursor;
+use crate::search::{explain, large};
+use protocol::response;
+use schema::Truth;
+use state::stop::Stop;
+use store::EntryId;
+
+/// Whether an entry of the region matches the filter and is of the kind that the search returns.
+#[inline]
+pub(crate) fn is_wanted(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    base: EntryId,
+    entry: &VisibleEntry<'_, '_>,
+) -> Result<bool, Stop> {
+    let catalog = context.catalog;
+    let of_other_kind =
+        (catalog.has_referrals && !cursor.manage_dsa_it && entry.has_class("referral"))
+            || (cursor.deref_searching
+                && catalog.has_aliases
+                && entry.id != base
+                && entry.has_class("alias"))
+            || (cursor.hides_subentries && entry.has_class("subentry"));
+    let filter = &cursor.filter;
+    let wanted = !of_other_kind
+        && match entry.is_longer_than(cursor.whole_bytes_max) {
+            false => {
+                let truth = filter.evaluate(&catalog.schema, entry, &mut cursor.buffer);
+                context.evaluated(truth)? == Truth::True
+            }
+            true => context.evaluate_paced(filter, entry, &mut cursor.buffer)? == Truth::True,
+        };
+    if let Some(explaining) = explain::of(cursor) {
+        explaining.tested += 1;
+    }
+    Ok(wanted)
+}
+
+/// Appends an entry to the output, or begins one that is sent in parts; no other entry can be sent
+/// before its end.
+pub(crate) fn send(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    entry: &VisibleEntry<'_, '_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    if entry.has_links() || context.catalog.has_dynamic_groups {
+        cursor.large = large::begin(context, cursor, entry)?;
+        if cursor.large.is_some() {
+            return Ok(());
+        }
+    }
+    let catalog = context.catalog;
+    cursor.buffer.clear();
+    entry.write_name(&mut cursor.buffer)?;
+    let mark = response::begin_search_entry(out, cursor.id, &cursor.buffer);
+    match &mut cursor.extras {
+        None => {
+            let written = cursor.projection.write(catalog, entry, None, out);
+            whole(written, mark.start(), out)?;
+            response::finish_search_entry(out, mark, &[]);
+        }
+        Some(extras) if extras.counting.is_some() || extras.explaining.is_some() => {
+            // The entry is known to be one that the client could receive.
+            out.truncate(mark.start());
+            extras.counting.iter_mut().for_each(|it| it.note());
+            if let Some(explaining) = &mut extras.explaining {
+                // Pages and limits count the entry as if it were sent.
+                explaining.matched += 1;
+                cursor.sent += 1;
+            }
+            return Ok(());
+        }
+        Some(extras) => {
+            let matched = extras.matched.as_ref();
+            let written = cursor.projection.write(catalog, entry, matched, out);
+            whole(written, mark.start(), out)?;
+            extras.write_rights(context, entry, out);
+            let controls = whole(extras.controls_of(context, entry), mark.start(), out)?;
+            response::finish_search_entry(out, mark, &controls);
+        }
+    }
+    cursor.sent += 1;
+    context.count_entry();
+    Ok(())
+}
+
+/// Passes `written` on; after an error, first removes the incomplete entry from the output.
+#[inline(always)]
+fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result<T, Stop> {
+    if written.is_err() {
+        out.truncate(start);
+    }
+    written
+}

@@ -1,0 +1,203 @@
+//! Begins a sorted search: order, goal, and the way to sort.
+
+use crate::context::Context;
+use crate::control::{Controls, SearchControls};
+use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::end::write_done;
+use crate::search::list::{ListWriter, Origin, Sorter};
+use crate::search::needs::Needs;
+use crate::search::sort::kept::Kept;
+use crate::search::sort::key::{Order, Scratch};
+use crate::search::sort::outcome::{self, Asked, Failure};
+use crate::search::sort::state::{Collect, Goal, Phase, Sorted};
+use crate::search::sort::{pages, walk};
+use crate::search::view::{NoView, View};
+use crate::search::{explain, page};
+use protocol::SearchRequest;
+use state::stop::Stop;
+use std::collections::VecDeque;
+use store::Region;
+
+/// Result of beginning a search with a sort control.
+pub(crate) enum Begun {
+    /// The answer is in the output.
+    Answered,
+    /// The search continues unsorted; its result reports why.
+    Unsorted,
+    Sorted,
+}
+
+/// Begins a sorted search on a cursor whose areas are known.
+pub(crate) fn begin(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    request: &SearchRequest<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Begun, Stop> {
+    let schema = &context.catalog.schema;
+    let (order, sort) = match outcome::order_of(schema, asked, controls.page.is_some())? {
+        Asked::Order(order, sort) => (order, sort),
+        Asked::Unsorted(control) => {
+            cursor.extras.get_or_insert_default().done.push(control);
+            return Ok(Begun::Unsorted);
+        }
+        Asked::Failed(failure) => {
+            failure.write(cursor.id, out);
+            return Ok(Begun::Answered);
+        }
+    };
+    let fingerprint = page::fingerprint(request, controls, context.subject, Some(sort));
+    let goal = match goal_of(context, needs, (controls, asked), &order, fingerprint)? {
+        Ok(Some(goal)) => goal,
+        Ok(None) => {
+            let extras = cursor.extras.get_or_insert_default();
+            extras.done.push(page::response(&[]));
+            write_done(cursor, out);
+            return Ok(Begun::Answered);
+        }
+        Err(none) => {
+            Failure::no_view(none).write(cursor.id, out);
+            return Ok(Begun::Answered);
+        }
+    };
+    if let Goal::Page(page) = &goal {
+        cursor.limits.sent_before = page.sent_before;
+    }
+    let is_entries = |kind| kind == AreaKind::Entries;
+    let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
+    let regions: Vec<Region> = regions.map(|it| it.region).collect();
+    cursor.areas.retain(|it| !is_entries(it.kind));
+    let origin = Origin::of(context, needs, fingerprint);
+    let mut sorted = Sorted {
+        order,
+        critical: asked.sort_critical,
+        regions,
+        kept: Kept::new(None, 0),
+        sorter: None,
+        listing: None,
+        memory: needs.memory.beside(),
+        goal,
+        phases: VecDeque::new(),
+        scratch: Scratch::default(),
+        version: origin.version,
+    };
+    if let Some(list) = sorted.kept_list(needs, &origin) {
+        if let Err(none) = sorted.show(list, needs, cursor)? {
+            Failure::no_view(none).write(cursor.id, out);
+            return Ok(Begun::Answered);
+        }
+    } else {
+        sorted.plan(context, needs, cursor, origin)?;
+    }
+    explain::note_order(cursor, || sorted.words(context));
+    cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
+    Ok(Begun::Sorted)
+}
+
+/// The part that the client wants; `None` if it abandons its paged search.
+fn goal_of(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    order: &Order,
+    fingerprint: u64,
+) -> Result<Result<Option<Goal>, NoView>, Stop> {
+    if let Some(view) = &asked.view {
+        let schema = &context.catalog.schema;
+        let view = View::of(schema, order, view, needs.key, fingerprint);
+        return Ok(view.map(|it| Some(Goal::View(it))));
+    }
+    let Some(paged) = &controls.page else {
+        return Ok(Ok(Some(Goal::All)));
+    };
+    let size_max = needs.limits.0.page_entries_max;
+    let page = pages::begin(needs.key, fingerprint, paged, size_max)?;
+    Ok(Ok(page.map(Goal::Page)))
+}
+
+impl Sorted {
+    /// Chooses between walking and collecting.
+    fn plan(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        cursor: &mut Cursor,
+        origin: Origin,
+    ) -> Result<(), Stop> {
+        let wanted = self.wanted(cursor);
+        self.kept = Kept::new(
+            wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
+            usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
+        );
+        let walk = walk::plan(context, needs, cursor, self, wanted)?;
+        let lists = &needs.shared.lists;
+        let is_part = match self.goal {
+            Goal::View(_) => true,
+            // Without room for a list, each page tests all entries and keeps only its own keys.
+            Goal::Page(_) => walk.is_none() && lists.spools.has_room(),
+            Goal::All => false,
+        };
+        self.listing = is_part.then(|| ListWriter::new(lists, origin));
+        if is_part || wanted.is_none() {
+            let keys_max = match self.goal {
+                Goal::Page(_) => 0,
+                _ => cursor.limits.sort_entries_max,
+            };
+            self.sorter = Some(Sorter::new(&lists.spools, keys_max));
+        }
+        let Some(walk) = walk else {
+            self.phases.push_back(Phase::Collect(Collect::default()));
+            return Ok(());
+        };
+        let absent = Phase::Collect(Collect {
+            absent_only: true,
+            ..Collect::default()
+        });
+        // A later page skips the phases that earlier pages finished.
+        let (walks, collects) = match &self.goal {
+            Goal::Page(page) if !page.after.is_empty() => {
+                let present = self.order.first_value(&page.after).is_some();
+                let reverse = self.order.is_reverse();
+                (present || reverse, !present || !reverse)
+            }
+            _ => (true, true),
+        };
+        let phases = [(walks, Phase::Walk(walk)), (collects, absent)];
+        let mut phases: VecDeque<Phase> = phases
+            .into_iter()
+            .filter_map(|(due, phase)| due.then_some(phase))
+            .collect();
+        if self.order.is_reverse() {
+            phases = phases.into_iter().rev().collect();
+        }
+        self.phases = phases;
+        Ok(())
+    }
+
+    /// How the entries are sorted, in words, for the explain control.
+    fn words(&self, context: &Context<'_>) -> String {
+        let schema = &context.catalog.schema;
+        let first = self.order.first_type().map(|it| schema.type_of(it).name());
+        let first = first.unwrap_or_default();
+        match self.phases.front() {
+            Some(Phase::Show(_)) => format!("part of a list sorted by {first} that was kept"),
+            _ if self.phases.iter().any(|it| matches!(it, Phase::Walk(_))) => {
+                format!("in the order of the ordering index of {first}")
+            }
+            _ => format!("sorted by {first}"),
+        }
+    }
+
+    /// Number of least keys needed, one more than are sent; `None` for all.
+    fn wanted(&self, cursor: &Cursor) -> Option<u64> {
+        let limit = cursor.limits.entries_max;
+        match &self.goal {
+            Goal::View(_) => None,
+            Goal::Page(page) => Some(u64::from(page.size) + 1),
+            Goal::All if limit != 0 => Some(limit.saturating_add(1)),
+            Goal::All => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Views and pages that are parts of kept sorted lists (`list.rs`).
+
+use crate::context::Context;
+use crate::search::cursor::Cursor;
+use crate::search::list;
+use crate::search::list::{List, Origin};
+use crate::search::needs::Needs;
+use crate::search::slice::Slice;
+use crate::search::sort::deliver::leave_for_later;
+use crate::search::sort::state::{Goal, Part, Phase, Progress, Sorted};
+use crate::search::view::NoView;
+use state::stop::Stop;
+use std::sync::Arc;
+
+impl Sorted {
+    /// Sends entries of a part of a list until the slice ends.
+    pub(crate) fn send_part(
+        &mut self,
+        context: &Context<'_>,
+        cursor: &mut Cursor,
+        mut part: Part,
+        slice: &Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Stop> {
+        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
+            if !part.holds_key {
+                if part.left == 0 || part.list.next(&mut part.place)?.is_none() {
+                    return Ok(Progress::Done);
+                }
+                part.left -= 1;
+                part.holds_key = true;
+            }
+            let key = part.place.key();
+            match self.deliver(context, cursor, key, out) {
+                Ok(None) => part.holds_key = false,
+                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
+                Err(stop) => {
+                    leave_for_later(context, self.order.id_of(key), stop)?;
+                    break;
+                }
+            }
+        }
+        Ok(Progress::Paused(Phase::Show(part)))
+    }
+
+    /// The kept list that the page or view is a part of; `None` if there is none.
+    pub(crate) fn kept_list(&self, needs: &Needs<'_>, origin: &Origin) -> Option<Arc<List>> {
+        let number = match &self.goal {
+            Goal::View(view) => view.list(),
+            // Later pages of a walk continue the walk.
+            Goal::Page(page) if page.list == 0 && !page.after.is_empty() => return None,
+            Goal::Page(page) => Some(page.list),
+            Goal::All => return None,
+        };
+        needs.shared.lists.find(&list::Asked {
+            fingerprint: origin.fingerprint,
+            schema: &origin.schema,
+            number,
+            version: origin.version,
+            now_us: origin.begun_us,
+        })
+    }
+
+    /// Begins to send the part of the list that the page or view asks for.
+    pub(crate) fn show(
+        &mut self,
+        list: Arc<List>,
+        needs: &Needs<'_>,
+        cursor: &mut Cursor,
+    ) -> Result<Result<(), NoView>, Stop> {
+        let places = match &mut self.goal {
+            Goal::View(view) => {
+                let found = match view.bound() {
+                    Some(bound) => Some(list.first_from(bound)?),
+                    None => None,
+                };
+                let window = match view.window(list.length(), found) {
+                    Ok(window) => window,
+                    Err(none) => return Ok(Err(none)),
+                };
+                let context_id = needs.key.seal_context(list.fingerprint(), list.number());
+                let done = &mut cursor.extras.get_or_insert_default().done;
+                done.push(window.control(&context_id));
+                // The window is sent as a whole result is.
+                self.goal = Goal::All;
+                window.places
+            }
+            Goal::Page(page) => {
+                page.list = list.number();
+                // The least key greater than the last one sent.
+                let mut behind = page.after.to_vec();
+                behind.push(0);
+                list.first_from(&behind)?..list.length()
+            }
+            Goal::All => 0..list.length(),
+        };
+        self.version = list.version();
+        self.phases.push_back(Phase::Show(Part {
+            place: list.place(places.start)?,
+            holds_key: false,
+            left: places.end - places.start,
+            list,
+        }));
+        Ok(Ok(()))
+    }
+}

@@ -1,0 +1,108 @@
+//! State of a sorted search between two slices.
+
+use crate::memory::Hold;
+use crate::search::end::End;
+use crate::search::list::{self, List, ListWriter, Merge, Sorter};
+use crate::search::sort::kept::Kept;
+use crate::search::sort::key::{Order, Scratch};
+use crate::search::sort::pages;
+use crate::search::view::View;
+use schema::AttributeNumber;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use store::{Candidates, EntryId, Region};
+
+/// State of a sorted search between two slices.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    pub order: Order,
+    /// Whether the sort control is critical: without an order, no entries are sent.
+    pub critical: bool,
+    pub regions: Vec<Region>,
+    pub goal: Goal,
+    pub phases: VecDeque<Phase>,
+    pub kept: Kept,
+    /// Sorter for the collected keys, if all of them are needed; else they are in `kept`.
+    pub sorter: Option<Sorter>,
+    /// The list being made, if a part of one is to be sent: keys go into it instead of entries to
+    /// the client.
+    pub listing: Option<ListWriter>,
+    /// Memory used for keys.
+    pub memory: Hold,
+    pub scratch: Scratch,
+    /// Snapshot version at the beginning. While it is unchanged, entries found to match still
+    /// match.
+    pub version: u64,
+}
+
+/// Part of the sorted entries that the client wants.
+#[derive(Debug)]
+pub(crate) enum Goal {
+    All,
+    Page(pages::Page),
+    View(View),
+}
+
+/// A step of a sorted search.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    Collect(Collect),
+    Walk(Walk),
+    /// Send the entries of these sorted keys.
+    Send(std::vec::IntoIter<Box<[u8]>>),
+    /// Deliver the collected keys in order.
+    Merge(Merge),
+    /// Send a part of a list.
+    Show(Part),
+}
+
+/// Progress of testing every candidate.
+#[derive(Debug, Default)]
+pub(crate) struct Collect {
+    /// Whether only entries without a value are collected.
+    pub absent_only: bool,
+    pub region: usize,
+    pub candidates: Option<Candidates>,
+    pub after: EntryId,
+}
+
+/// Result of one slice of a phase.
+pub(crate) enum Progress {
+    Done,
+    /// This phase comes next.
+    Then(Phase),
+    /// The slice is over; this phase is left.
+    Paused(Phase),
+    Ended(Ended),
+}
+
+/// Reason why a sorted search ends early.
+pub(crate) enum Ended {
+    Limit(End),
+    PageFull,
+    TooMany,
+}
+
+/// Progress of a walk along an ordering index.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    pub base: AttributeNumber,
+    /// Sort form at which the previous page ended; `None` for the first page.
+    pub start: Option<Vec<u8>>,
+    /// Entries to look at; `None` for every entry that the walk meets.
+    pub candidates: Option<Candidates>,
+    /// Form of the last row looked at; `id` is its entry.
+    pub form: Vec<u8>,
+    pub id: Option<EntryId>,
+}
+
+/// A part of a list that is being sent.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub list: Arc<List>,
+    pub place: list::Place,
+    /// Whether the key at the reader's place is still to be sent.
+    pub holds_key: bool,
+    /// Number of keys behind it still to be sent.
+    pub left: u32,
+}

@@ -1,0 +1,291 @@
+//! Sorts by walking along an ordering index.
+
+use crate::context::Context;
+use crate::search::cursor::Cursor;
+use crate::search::end::candidate_limit;
+use crate::search::needs::Needs;
+use crate::search::offer::is_wanted;
+use crate::search::slice::Slice;
+use crate::search::sort::deliver::leave_for_later;
+use crate::search::sort::kept::TooMany;
+use crate::search::sort::state::{Ended, Goal, Phase, Progress, Sorted, Walk};
+use crate::search::unindexed;
+use protocol::ResultCode;
+use schema::AttributeNumber;
+use state::stop::Stop;
+use store::{EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
+
+impl Walk {
+    /// Records the last row looked at.
+    fn pass(&mut self, row: OrderRow<'_>) {
+        if row.form != self.form {
+            self.form.clear();
+            self.form.extend_from_slice(row.form);
+        }
+        self.id = Some(row.id);
+    }
+
+    /// Collects the candidates for one slice; true when all are collected. Refuses with `busy` if
+    /// the index was dropped.
+    fn gather(&mut self, context: &Context<'_>, sorted: &Sorted) -> Result<bool, Stop> {
+        if base(context, sorted) != Some(self.base) {
+            return Stop::refuse(
+                ResultCode::BUSY,
+                "the ordering index that this sorted search went along was dropped meanwhile; \
+                 search again",
+            );
+        }
+        match &mut self.candidates {
+            Some(candidates) => context.gather(candidates),
+            None => Ok(true),
+        }
+    }
+}
+
+/// The walk that yields the requested order; `None` if no index has that order or sorting the
+/// candidates probably looks at fewer entries. A view needs all entries before it shows the first;
+/// sorting reads them in stored order, which for a million entries takes a third of a walk's work.
+pub(crate) fn plan(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    sorted: &Sorted,
+    wanted: Option<u64>,
+) -> Result<Option<Walk>, Stop> {
+    let ([region], Some(base)) = (&sorted.regions[..], base(context, sorted)) else {
+        return Ok(None);
+    };
+    let plan = context.plan(&cursor.filter, region)?;
+    let matching = plan.estimate().max(1);
+    let entries = context.entry_count()?.max(1);
+    // Assumes that matching entries are spread evenly over the index.
+    let walked = match wanted {
+        Some(wanted) => wanted.min(matching).saturating_mul(entries) / matching,
+        None => entries,
+    };
+    let limit = cursor.limits.sort_entries_max;
+    let cannot_sort = limit != 0 && wanted.unwrap_or(matching).min(matching) > limit;
+    let is_view = matches!(sorted.goal, Goal::View(_));
+    if (is_view || walked > matching) && !cannot_sort {
+        return Ok(None);
+    }
+    // Without an index for the filter, the walk looks at every entry it meets.
+    if plan.is_unindexed() {
+        unindexed::admit(context, needs, cursor)?;
+    }
+    let candidates = match plan.is_scan() {
+        true => None,
+        false => Some(context.begin_candidates(&plan, EntryId(0))?),
+    };
+    let mut walk = Walk {
+        base,
+        start: None,
+        candidates,
+        form: Vec::new(),
+        id: None,
+    };
+    if let Goal::Page(page) = &sorted.goal
+        && let Some(value) = sorted.order.first_value(&page.after)
+    {
+        let mut form = Vec::with_capacity(value.len().min(64) + 2);
+        order_form(&value, &mut form);
+        let id = sorted.order.id_of(&page.after);
+        let row = OrderRow { form: &form, id };
+        // Entries with equal forms are ordered by id if there is no further sort key.
+        if sorted.order.is_single() && row.is_whole() {
+            (walk.form, walk.id) = (form, Some(id));
+        } else {
+            walk.start = Some(form);
+        }
+    }
+    Ok(Some(walk))
+}
+
+/// The attribute whose ordering index holds all values of the first sort key, in the requested
+/// order and visible to the subject; `None` if there is none.
+fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
+    let schema = &context.catalog.schema;
+    let type_id = sorted.order.indexed_type(schema)?;
+    let numbers = sorted.order.first_numbers();
+    let base = schema.known(*numbers.first()?)?.base;
+    let one = numbers.iter().all(|number| {
+        schema.known(*number).is_some_and(|it| it.base == base) && context.shows(*number)
+    });
+    let ready = context
+        .catalog
+        .indexes
+        .is_ready(type_id, IndexKind::Ordering);
+    // Links are in no ordering index.
+    (one && ready && !is_linked_type(schema, type_id)).then_some(base)
+}
+
+/// Result of delivering the entries of one form.
+enum Flushed {
+    All,
+    Ended(Ended),
+    /// A large entry is being sent; these keys follow it.
+    Begun(std::vec::IntoIter<Box<[u8]>>),
+}
+
+/// Runs one slice of a walk.
+pub(crate) fn walk(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    mut it: Walk,
+    slice: &mut Slice,
+    out: &mut Vec<u8>,
+) -> Result<Progress, Stop> {
+    if !it.gather(context, sorted)? {
+        return Ok(Progress::Paused(Phase::Walk(it)));
+    }
+    let start = match (&it.id, &it.start) {
+        (Some(id), _) => OrderStart::Behind(&it.form, *id),
+        (None, Some(form)) => OrderStart::At(form),
+        (None, None) => OrderStart::End,
+    };
+    let backwards = sorted.order.is_reverse();
+    for row in context.order_rows(it.base, start, backwards)? {
+        let row = row?;
+        if row.form != it.form {
+            match flush(context, cursor, sorted, out)? {
+                Flushed::All => {}
+                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Begun(rest) => {
+                    sorted.phases.push_front(Phase::Walk(it));
+                    return Ok(Progress::Paused(Phase::Send(rest)));
+                }
+            }
+        }
+        if slice.is_full(out) || slice.is_over() || context.is_tired() {
+            return Ok(Progress::Paused(Phase::Walk(it)));
+        }
+        let counts = counts(context, cursor, row.id)?;
+        if let Some(end) = candidate_limit(cursor).filter(|_| counts) {
+            return Ok(Progress::Ended(Ended::Limit(end)));
+        }
+        slice.turn();
+        let Some(key) = look(context, cursor, sorted, (&it, counts), row)? else {
+            return Ok(Progress::Paused(Phase::Walk(it)));
+        };
+        it.pass(row);
+        let Some(key) = key else {
+            continue;
+        };
+        if sorted.order.is_single() && row.is_whole() {
+            // No later row can sort before this key.
+            match send_all(context, cursor, sorted, vec![key].into_iter(), out)? {
+                Flushed::All => {}
+                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Begun(rest) => {
+                    sorted.phases.push_front(Phase::Walk(it));
+                    return Ok(Progress::Paused(Phase::Send(rest)));
+                }
+            }
+        } else if sorted.kept.push(key) == Err(TooMany) {
+            return Ok(Progress::Ended(Ended::TooMany));
+        }
+    }
+    Ok(match flush(context, cursor, sorted, out)? {
+        Flushed::All => Progress::Done,
+        Flushed::Ended(ended) => Progress::Ended(ended),
+        Flushed::Begun(rest) => Progress::Paused(Phase::Send(rest)),
+    })
+}
+
+/// Whether a row counts against the limit on entries looked at; rows of hidden entries do not.
+fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, Stop> {
+    let is_limited = cursor.limits.candidates_max != 0 && !context.sees_everything();
+    Ok(!is_limited || context.entry(id)?.is_some())
+}
+
+/// The key of the next row's entry, with an inner `None` if the search does not want it. The outer
+/// `None` means that the slice is over and the next one begins with this row.
+fn look(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    (it, counts): (&Walk, bool),
+    row: OrderRow<'_>,
+) -> Result<Option<Option<Box<[u8]>>>, Stop> {
+    let candidates = it.candidates.as_ref();
+    if candidates.is_some_and(|all| !all.contains(row.id)) {
+        return Ok(Some(None));
+    }
+    cursor.limits.examined += u64::from(counts);
+    match key_of(context, cursor, sorted, row) {
+        Ok(key) => Ok(Some(key)),
+        Err(stop) => {
+            leave_for_later(context, row.id, stop)?;
+            cursor.limits.examined -= u64::from(counts);
+            Ok(None)
+        }
+    }
+}
+
+/// The key of a row's entry; `None` if the search does not want the entry at this row.
+fn key_of(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    row: OrderRow<'_>,
+) -> Result<Option<Box<[u8]>>, Stop> {
+    let Some(entry) = context.reached(row.id)? else {
+        return Ok(None);
+    };
+    let region = sorted.regions[0];
+    if !context.in_region(&entry, &region)? || !is_wanted(context, cursor, region.base, &entry)? {
+        return Ok(None);
+    }
+    let schema = &context.catalog.schema;
+    // An entry with several values is sorted by the least.
+    cursor.buffer.clear();
+    match sorted.order.first_of(schema, &entry, &mut sorted.scratch) {
+        Some(least) => order_form(least, &mut cursor.buffer),
+        None => return Ok(None),
+    }
+    if cursor.buffer != row.form {
+        return Ok(None);
+    }
+    let key = (sorted.order).key_of(schema, &entry, entry.id, &mut sorted.scratch);
+    Ok(sorted.is_due(&key).then_some(key))
+}
+
+/// Delivers the entries whose rows have one form.
+fn flush(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    out: &mut Vec<u8>,
+) -> Result<Flushed, Stop> {
+    if sorted.kept.is_empty() {
+        return Ok(Flushed::All);
+    }
+    let keys = sorted.kept.take().into_iter();
+    send_all(context, cursor, sorted, keys, out)
+}
+
+/// Delivers the entries of these keys, until one is large or the slice is over.
+fn send_all(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    sorted: &mut Sorted,
+    mut keys: std::vec::IntoIter<Box<[u8]>>,
+    out: &mut Vec<u8>,
+) -> Result<Flushed, Stop> {
+    while let Some(key) = keys.as_slice().first() {
+        let id = sorted.order.id_of(key);
+        match sorted.deliver(context, cursor, key, out) {
+            Ok(None) => drop(keys.next()),
+            Ok(Some(ended)) => return Ok(Flushed::Ended(ended)),
+            Err(stop) => {
+                leave_for_later(context, id, stop)?;
+                return Ok(Flushed::Begun(keys));
+            }
+        }
+        if cursor.large.is_some() {
+            return Ok(Flushed::Begun(keys));
+        }
+    }
+    Ok(Flushed::All)
+}
