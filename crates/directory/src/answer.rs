@@ -1,9 +1,9 @@
 //! Delivers the results of writes to the serving threads, all those of a group for one thread at
 //! once.
 
-use crate::bundle::{Form, Pending, Ticket};
+use crate::completion::{Completion, Finished, Mailbox, Settled};
 use crate::control::position;
-use crate::flow::{Completion, Finished, Mailbox, Settled};
+use crate::ticket::{Form, Pending, Ticket};
 use protocol::ResultCode;
 use protocol::control::Position;
 use replica::{Clients, Submission};

@@ -8,7 +8,7 @@ mod search;
 pub(crate) use search::SearchControls;
 
 use crate::context::Context;
-use crate::flow::Reply;
+use crate::reply::Reply;
 use policy::{Right, Subject};
 use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
 use schema::Name;

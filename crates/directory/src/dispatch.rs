@@ -3,39 +3,36 @@
 //! Two kinds of requests also concern the connection's owner: Unbind closes the connection, and the
 //! cursor of a search named by Abandon or Cancel is held there.
 
+use crate::account::bind_state::BindState;
 use crate::account::bound::Bound;
+use crate::account::check::{CheckPurpose, PasswordChange};
 use crate::account::hashing::{PasswordJob, Work};
-use crate::account::policed::Verdict;
-use crate::account::{authentication, must_change, new_password, passwords};
+use crate::account::verdict::{BindControls, Verdict};
+use crate::account::{authentication, must_change, new_password, passwords, subject_limits};
 use crate::bundle::Bundle;
+use crate::call::Call;
 use crate::context::{Context, Walks};
-use crate::control::Controls;
-use crate::control::{position, proxy};
-use crate::flow::{CheckPurpose, Flow, PasswordChange, Reply};
+use crate::control::{Controls, position, proxy};
+use crate::flow::Flow;
 use crate::operation::{
-    add, bind, bulk_update, compaction, compare, delete, dynamic, extended, follow, modify,
-    modify_dn, password_modify, reload, transaction,
+    bind, bulk_update, compaction, compare, dynamic, extended, follow, password_modify, reload,
+    transaction, update,
 };
 use crate::operations_log::clip;
 use crate::pace::Pace;
+use crate::reply::Reply;
 use crate::search::group_walk_limits::GroupWalkLimits;
-use crate::search::limits;
+
 use crate::search::needs::{Needs, Step};
 use crate::search::{begin, later, run};
-use crate::session::{Peer, Session};
-use crate::worker::Parts;
+use crate::session::Session;
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
     CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
     Request, ResultCode, ResultKind, SearchRequest, response,
 };
-use state::assertion;
-use state::read_entry;
-use state::rules::ready;
 use state::stop::{Refusal, Stop};
-use state::values;
-use state::write::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -44,7 +41,7 @@ static TRACKED_SESSIONS: Pace = Pace::new(10);
 
 /// Executes one request.
 pub(crate) fn dispatch(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     message: &Message<'_>,
     out: &mut Vec<u8>,
@@ -53,7 +50,7 @@ pub(crate) fn dispatch(
     let mut begun = None;
     if let Request::Bind(_) = &message.request {
         begun = session.exchange.take();
-        session.forget_subject(&parts.catalog.limits);
+        session.forget_subject(&call.catalog.limits);
     }
     let mut controls = Controls::default();
     controls.take_all(&message.request, &message.controls)?;
@@ -61,49 +58,60 @@ pub(crate) fn dispatch(
         log_session(session, message, client_session);
     }
     if let Some(asked) = &controls.position {
-        position::require(parts, asked)?;
+        position::require(call, asked)?;
     }
     if session.must_change {
-        must_change::refuse_others(parts, session, &message.request)?;
+        must_change::refuse_others(call, session, &message.request)?;
     }
-    let subject = acting_subject(parts, session, &controls)?;
-    authentication::require(parts.catalog, &subject, Some(&message.request))?;
-    let context = parts.context(&subject);
-    let write = match &message.request {
+    let subject = acting_subject(call, session, &controls)?;
+    authentication::require(call.catalog, &subject, Some(&message.request))?;
+    let context = call.context(&subject);
+    match &message.request {
         Request::Bind(it) => {
-            let asked = bind::Asked {
+            let asked = BindControls {
                 identity: controls.authorization_identity,
                 policy: controls.password_policy,
             };
-            let desk = parts.bind_desk(&session.peer);
-            let outcome = bind::bind(&context, &desk, it, (asked, begun))?;
-            return finish_bind(parts, session, id, (outcome, asked), out);
+            let state = BindState::of(call, &session.peer);
+            let outcome = bind::bind(&context, &state, it, (asked, begun))?;
+            finish_bind(call, session, id, (outcome, asked), out)
         }
-        Request::Unbind => return Ok(Flow::Close),
+        Request::Unbind => Ok(Flow::Close),
         Request::Search(it) => {
             let whose = (&context, &subject);
-            return begin_search(parts, whose, session, (message, it, &controls), out);
+            begin_search(call, whose, session, (message, it, &controls), out)
         }
-        update @ (Request::Modify(_)
-        | Request::Add(_)
-        | Request::Delete(_)
-        | Request::ModifyDn(_)) => {
-            let write = resolve_update(parts, &context, &session.peer, update, &controls)?;
-            write.expect("these are the updates")
+        Request::Modify(_) | Request::Add(_) | Request::Delete(_) | Request::ModifyDn(_) => {
+            begin_update(call, &context, session, (message, &controls), out)
         }
-        Request::Compare(it) => {
-            return begin_compare(parts, &context, session, (id, it, &controls), out);
-        }
+        Request::Compare(it) => begin_compare(call, &context, session, (id, it, &controls), out),
         // Requests are executed in order. An operation that could be abandoned has been answered,
         // waits for a hashing thread, or is a write that has its place in the order (RFC 4511
         // §4.11).
-        Request::Abandon(it) => return Ok(parts.abandon(session, *it)),
+        Request::Abandon(it) => {
+            call.abandon(session, *it);
+            Ok(Flow::Done)
+        }
         Request::Extended(it) => {
             let whose = (&context, &subject);
-            return dispatch_extended(parts, whose, session, id, it, &controls, out);
+            dispatch_extended(call, whose, session, id, it, &controls, out)
         }
-    };
-    let kind = ResultKind::of(message.request.tag()).expect("every write has a response");
+    }
+}
+
+/// Submits an update, or keeps it for the end of its transaction.
+#[inline]
+fn begin_update(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    (message, controls): (&Message<'_>, &Controls<'_>),
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let (id, update) = (message.id, &message.request);
+    let write = update::resolve(call, context, &session.peer, update, controls)?;
+    let write = write.expect("these are the updates");
+    let kind = ResultKind::of(update.tag()).expect("every write has a response");
     if let Some(identifier) = controls.transaction {
         let update = (kind, write, &Reply::default());
         transaction::queue(session, identifier, id, update, out)?;
@@ -112,44 +120,44 @@ pub(crate) fn dispatch(
     let bundle = Box::new(Bundle::One(write));
     let mut reply = Reply::default();
     controls.ask(&mut reply);
-    parts.submit(session, id, kind, bundle, reply)?;
+    call.submit(session, id, kind, bundle, reply)?;
     Ok(Flow::Waiting)
 }
 
 #[inline]
 fn begin_compare(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     session: &Session,
     (id, request, controls): (MessageId, &CompareRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let needs = needs(parts, session, session.limits);
-    let desk = || parts.bind_desk(&session.peer);
-    let outcome = compare::compare(context, desk, &needs, request, controls)?;
+    let needs = needs(call, session, session.limits);
+    let state = || BindState::of(call, &session.peer);
+    let outcome = compare::compare(context, state, &needs, request, controls)?;
     let asked = CompareAsked {
         policy: controls.password_policy,
-        controls: told(parts, context, controls)?,
+        controls: told(call, context, controls)?,
     };
-    finish_compare(parts, session, id, (outcome, asked), out)
+    finish_compare(call, session, id, (outcome, asked), out)
 }
 
 // Inlined: also called for searches that are repeated.
 #[inline(always)]
 fn begin_search(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
     session: &Session,
     (message, request, controls): (&Message<'_>, &SearchRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let (id, proxied) = (message.id, controls.proxied.is_some());
-    let limits = limits_of(parts, session, subject, proxied)?;
-    let needs = needs(parts, session, limits);
+    let limits = limits_of(call, session, subject, proxied)?;
+    let needs = needs(call, session, limits);
     context.divide_walks(true);
     if controls.follows() {
         let asked = (id, request, controls);
-        return match follow::begin(parts, context, &needs, session, asked) {
+        return match follow::begin(call, context, &needs, session, asked) {
             Ok(follower) => {
                 let subject = Rc::clone(subject);
                 Ok(Flow::Follow(Box::new(follower.acting_as(subject))))
@@ -190,7 +198,7 @@ fn begin_later(
 /// Repeats a search whose walks over groups have continued.
 #[cold]
 fn begin_again(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     mut walks: Box<Walks>,
     out: &mut Vec<u8>,
@@ -209,13 +217,13 @@ fn begin_again(
     };
     let mut controls = Controls::default();
     controls.take_all(&message.request, &message.controls)?;
-    let subject = acting_subject(parts, session, &controls)?;
-    authentication::require(parts.catalog, &subject, Some(&message.request))?;
-    let context = parts.context(&subject);
+    let subject = acting_subject(call, session, &controls)?;
+    authentication::require(call.catalog, &subject, Some(&message.request))?;
+    let context = call.context(&subject);
     context.take_up(Some(walks));
     let whose = (&context, &subject);
     let asked = (&message, request, &controls);
-    Ok(match begin_search(parts, whose, session, asked, out)? {
+    Ok(match begin_search(call, whose, session, asked, out)? {
         Flow::More(mut cursor) => {
             // The time limit counts from the first beginning.
             cursor.began_us = began_us.or(cursor.began_us);
@@ -229,13 +237,13 @@ fn begin_again(
 /// the operation's transaction.
 #[inline(always)]
 fn acting_subject(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     controls: &Controls<'_>,
 ) -> Result<Rc<Subject>, Stop> {
     match (controls.transaction, controls.proxied) {
         (None, None) => Ok(Rc::clone(&session.subject)),
-        (None, Some(identity)) => proxy::subject(parts, &session.subject, identity),
+        (None, Some(identity)) => proxy::subject(call, &session.subject, identity),
         (Some(identifier), None) => transaction::subject(session, identifier),
         (Some(_), Some(_)) => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
@@ -268,31 +276,8 @@ fn log_session(session: &Session, message: &Message<'_>, client: &SessionTrackin
     );
 }
 
-/// Resolves an update; `None` if the request is no update.
-pub(crate) fn resolve_update(
-    parts: &Parts<'_>,
-    context: &Context<'_>,
-    peer: &Peer,
-    request: &Request<'_>,
-    controls: &Controls<'_>,
-) -> Result<Option<Write>, Stop> {
-    let mut write = match request {
-        Request::Modify(it) => modify::resolve(context, it, controls)?,
-        Request::Add(it) => add::resolve(context, it, controls, parts.lent.clock)?,
-        Request::Delete(it) => delete::resolve(context, it, controls)?,
-        Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
-        _ => return Ok(None),
-    };
-    values::refuse_new_options(context, &write)?;
-    ready::require_indexes(context.catalog, &write)?;
-    assertion::require_indexes(context, &write)?;
-    read_entry::refuse_large(context, &write)?;
-    new_password::check(parts, context, peer, &mut write, false)?;
-    Ok(Some(write))
-}
-
 fn dispatch_extended(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
     session: &mut Session,
     id: MessageId,
@@ -302,39 +287,39 @@ fn dispatch_extended(
 ) -> Result<Flow, Stop> {
     match extended::kind(request)? {
         extended::Kind::WhoAmI => extended::who_am_i(context, id, out),
-        extended::Kind::StartTls => return start_tls(parts, session, id, out),
+        extended::Kind::StartTls => return start_tls(call, session, id, out),
         extended::Kind::PasswordModify(asked) => {
             passwords::refuse_exposed(&session.peer)?;
             let mut resolved = password_modify::resolve(context, &asked, controls)?;
             let proved = asked.old_password.is_some();
             let peer = &session.peer;
-            new_password::check(parts, context, peer, &mut resolved.write, proved)?;
+            new_password::check(call, context, peer, &mut resolved.write, proved)?;
             controls.ask(&mut resolved.reply);
             let identifier = controls.transaction;
-            return change_password(parts, session, id, resolved, identifier, out);
+            return change_password(call, session, id, resolved, identifier, out);
         }
         extended::Kind::StartTransaction(chosen) => {
             transaction::start(session, subject, id, chosen, out)?;
         }
         extended::Kind::EndTransaction(asked) => {
-            if transaction::end(parts, session, id, (&asked, controls), out)? {
+            if transaction::end(call, session, id, (&asked, controls), out)? {
                 return Ok(Flow::Waiting);
             }
         }
         extended::Kind::Refresh(asked) => {
-            let (write, reply) = dynamic::refresh(context, &asked, parts.lent.clock)?;
+            let (write, reply) = dynamic::refresh(context, &asked, call.lent.clock)?;
             let bundle = Box::new(Bundle::One(write));
-            parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
+            call.submit(session, id, ResultKind::Extended, bundle, reply)?;
             return Ok(Flow::Waiting);
         }
-        extended::Kind::Compact => compaction::begin(parts, context, id, out)?,
-        extended::Kind::CancelCompaction => compaction::cancel(parts, context, id, out)?,
-        extended::Kind::Reload => reload::reload(parts, context, id, out)?,
+        extended::Kind::Compact => compaction::begin(call, context, id, out)?,
+        extended::Kind::CancelCompaction => compaction::cancel(call, context, id, out)?,
+        extended::Kind::Reload => reload::reload(call, context, id, out)?,
         extended::Kind::StartBulkUpdate(asked) => {
             bulk_update::start(context, session, id, &asked, out)?;
         }
         extended::Kind::BulkUpdate(value) => {
-            if bulk_update::update(parts, context, session, id, value, out)? {
+            if bulk_update::update(call, context, session, id, value, out)? {
                 return Ok(Flow::Waiting);
             }
         }
@@ -352,12 +337,12 @@ fn dispatch_extended(
 }
 
 fn start_tls(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &Session,
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    if !parts.tls {
+    if !call.tls {
         return Stop::refuse(ResultCode::UNAVAILABLE, "TLS is not configured");
     }
     if session.peer.secure {
@@ -368,7 +353,7 @@ fn start_tls(
 }
 
 fn change_password(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     id: MessageId,
     resolved: password_modify::Resolved,
@@ -384,7 +369,7 @@ fn change_password(
     match (to_check, identifier) {
         (None, None) => {
             let bundle = Box::new(Bundle::One(write));
-            parts.submit(session, id, kind, bundle, reply)?;
+            call.submit(session, id, kind, bundle, reply)?;
         }
         (None, Some(identifier)) => {
             let update = (kind, write, &reply);
@@ -406,7 +391,7 @@ fn change_password(
                 given: old.given,
                 purpose: CheckPurpose::Change(change),
             };
-            parts.hash(session, id, Work::Verify(job))?;
+            call.hash(session, id, Work::Verify(job))?;
             session.checking += u32::from(identifier.is_some());
         }
     }
@@ -414,18 +399,18 @@ fn change_password(
 }
 
 fn finish_bind(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     id: MessageId,
-    (outcome, asked): (bind::Outcome, bind::Asked),
+    (outcome, asked): (bind::Outcome, BindControls),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     match outcome {
         bind::Outcome::Accepted(subject, bound) => {
-            let limits = limits::of(parts, &subject)?;
+            let limits = subject_limits::of(call, &subject)?;
             let bound = match bound {
                 Some(bound) => Some(bound),
-                None => bound_as(parts, &subject)?,
+                None => bound_as(call, &subject)?,
             };
             session.become_subject(*subject, limits, bound);
             let controls = bind::identity(&session.subject, asked.identity);
@@ -434,11 +419,11 @@ fn finish_bind(
             Ok(Flow::Done)
         }
         bind::Outcome::Judged(verdict) => {
-            end_bind(parts, session, id, (*verdict, asked), out)?;
+            end_bind(call, session, id, (*verdict, asked), out)?;
             Ok(Flow::Done)
         }
         bind::Outcome::Check(job) => {
-            parts.hash(session, id, Work::Verify(job))?;
+            call.hash(session, id, Work::Verify(job))?;
             Ok(Flow::Waiting)
         }
         bind::Outcome::Challenge(said, exchange) => {
@@ -452,8 +437,8 @@ fn finish_bind(
 
 /// The account of a subject that has authenticated. If its entry was deleted meanwhile, the bind is
 /// refused.
-fn bound_as(parts: &Parts<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, Stop> {
-    let bound = Bound::of(&parts.context(subject))?;
+fn bound_as(call: &Call<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, Stop> {
+    let bound = Bound::of(&call.context(subject))?;
     if bound.is_none() && !subject.is_anonymous() && !subject.is_administrator() {
         return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "");
     }
@@ -462,17 +447,17 @@ fn bound_as(parts: &Parts<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, 
 
 /// Writes the response to a bind that was decided.
 pub(crate) fn end_bind(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     id: MessageId,
-    (verdict, asked): (Verdict, bind::Asked),
+    (verdict, asked): (Verdict, BindControls),
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     let mut controls = verdict.controls;
     if let Some(subject) = verdict.subject {
-        let limits = limits::of(parts, &subject)?;
+        let limits = subject_limits::of(call, &subject)?;
         controls.extend(bind::identity(&subject, asked.identity));
-        let bound = bound_as(parts, &subject)?;
+        let bound = bound_as(call, &subject)?;
         session.become_subject(*subject, limits, bound);
         session.must_change = verdict.must_change;
     }
@@ -491,19 +476,19 @@ struct CompareAsked {
 
 /// The response controls that report the position of an operation's snapshot.
 fn told(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     controls: &Controls<'_>,
 ) -> Result<Vec<OwnedControl>, Stop> {
     if controls.position.is_none() {
         return Ok(Vec::new());
     }
-    let reached = position::reached(context, parts.shared.log)?;
+    let reached = position::reached(context, call.shared.log)?;
     Ok(vec![position::control(&reached)])
 }
 
 fn finish_compare(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &Session,
     id: MessageId,
     (outcome, asked): (compare::Outcome, CompareAsked),
@@ -513,7 +498,7 @@ fn finish_compare(
         if let CheckPurpose::Compare(compared) = &mut job.purpose {
             compared.controls = asked.controls;
         }
-        parts.hash(session, id, Work::Verify(job))?;
+        call.hash(session, id, Work::Verify(job))?;
         return Ok(Flow::Waiting);
     }
     end_compare(id, &outcome, (asked.policy, asked.controls), out);
@@ -545,21 +530,21 @@ pub(crate) fn end_compare(
 
 /// Runs the next slice of a parked search.
 pub(crate) fn resume(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     mut cursor: Box<crate::Cursor>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let mut walks = cursor.walks.take();
     if let Some(again) = walks.take_if(|it| it.request.is_some()) {
-        return begin_again(parts, session, again, out);
+        return begin_again(call, session, again, out);
     }
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    authentication::require(parts.catalog, &subject, None)?;
-    let context = parts.context(&subject);
-    let limits = limits_of(parts, session, &subject, cursor.subject.is_some())?;
-    let needs = needs(parts, session, limits);
-    context.limit_walks(|| GroupWalkLimits::boxed(&parts.shared.unindexed, limits));
+    authentication::require(call.catalog, &subject, None)?;
+    let context = call.context(&subject);
+    let limits = limits_of(call, session, &subject, cursor.subject.is_some())?;
+    let needs = needs(call, session, limits);
+    context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, limits));
     context.take_up(walks);
     context.divide_walks(true);
     Ok(match run::step(&context, &needs, &mut cursor, out)? {
@@ -573,44 +558,44 @@ pub(crate) fn resume(
 
 /// Runs the next slice of a search that follows the directory.
 pub(crate) fn follow(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &Session,
     follower: &mut follow::Follower,
     out: &mut Vec<u8>,
 ) -> Result<follow::Followed, Stop> {
     let subject = follower.subject(session);
-    authentication::require(parts.catalog, &subject, None)?;
-    let context = parts.context(&subject);
+    authentication::require(call.catalog, &subject, None)?;
+    let context = call.context(&subject);
     // A follower looked up its own limits when it began.
-    let needs = needs(parts, session, session.limits);
+    let needs = needs(call, session, session.limits);
     follower.step(&context, &needs, out)
 }
 
 /// The limits of the subject as which an operation acts.
 fn limits_of(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &Session,
     subject: &Subject,
     proxied: bool,
 ) -> Result<(Limits, Whose), Stop> {
     match proxied {
         false => Ok(session.limits),
-        true => limits::of(parts, subject),
+        true => subject_limits::of(call, subject),
     }
 }
 
-fn needs<'n>(parts: &'n Parts<'_>, session: &'n Session, limits: (Limits, Whose)) -> Needs<'n> {
+fn needs<'n>(call: &'n Call<'_>, session: &'n Session, limits: (Limits, Whose)) -> Needs<'n> {
     Needs {
-        key: parts.cookie_key,
-        last_name: parts.last_name,
-        scratch: parts.scratch,
-        shared: parts.shared,
+        key: call.cookie_key,
+        last_name: call.last_name,
+        scratch: call.scratch,
+        shared: call.shared,
         limits,
-        settings: &parts.catalog.limits,
-        clock: parts.lent.clock,
+        settings: &call.catalog.limits,
+        clock: call.lent.clock,
         peer: &session.peer,
         memory: &session.buffers,
-        tls: parts.tls,
-        operations: parts.operations,
+        tls: call.tls,
+        operations: call.operations,
     }
 }

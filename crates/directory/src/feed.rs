@@ -5,7 +5,7 @@
 //! however many commits there are. Without followers the call is one load; a follower that
 //! was called and has not looked yet is not called again.
 
-use crate::flow::{Completion, Finished, Mailbox, Mailboxes};
+use crate::completion::{Completion, Finished, Mailbox, Mailboxes};
 use protocol::MessageId;
 use replica::Observer;
 use std::collections::HashMap;

@@ -2,8 +2,8 @@
 
 use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
+use crate::completion::Mailbox;
 use crate::feed::Feed;
-use crate::flow::Mailbox;
 use crate::memory::Budget;
 use crate::monitor::{Front, Monitor};
 use crate::options::Options;

@@ -16,6 +16,7 @@ pub(crate) mod placed;
 pub(crate) mod reload;
 pub(crate) mod sasl;
 pub(crate) mod transaction;
+pub(crate) mod update;
 
 use protocol::ResultCode;
 use schema::{Name, Schema};

@@ -10,7 +10,8 @@ mod said;
 pub(crate) use asked::clip;
 
 use crate::pace::Pace;
-use crate::session::{Peer, Session};
+use crate::peer::Peer;
+use crate::session::Session;
 use asked::Asked;
 use protocol::{Message, MessageId, Request, ResultCode};
 use said::Said;

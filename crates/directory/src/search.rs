@@ -2,6 +2,7 @@
 //! and views, and entries that are not stored.
 
 pub(crate) mod alias;
+pub(crate) mod area;
 pub(crate) mod areas;
 pub(crate) mod begin;
 pub(crate) mod cookie_key;
@@ -22,6 +23,7 @@ pub(crate) mod monitor;
 pub(crate) mod needs;
 pub(crate) mod offer;
 pub(crate) mod page;
+pub(crate) mod places;
 pub(crate) mod reference;
 pub(crate) mod root_dse;
 pub(crate) mod run;

@@ -1,31 +1,16 @@
 //! State of a connection between operations: its subject, and its unfinished operations.
 
 use crate::account::bound::Bound;
-use crate::bundle::{Bundle, Pending};
+use crate::account::exchange::Exchange;
+use crate::bulk_stream::BulkStream;
+use crate::bundle::Bundle;
 use crate::memory::{Account, Hold};
-use crate::operation::bulk_update;
-use crate::operation::sasl::Exchange;
+use crate::peer::Peer;
+use crate::ticket::Pending;
 use crate::transactions::Transactions;
 use policy::{LimitSettings, Limits, Subject, Whose};
 use std::collections::VecDeque;
-use std::net::IpAddr;
 use std::rc::Rc;
-
-/// Properties of the other end of a connection.
-#[derive(Debug, Clone, Default)]
-pub struct Peer {
-    /// The client's address; `None` for a Unix domain socket.
-    pub address: Option<IpAddr>,
-    /// Whether the connection is protected by TLS, or by its kind cannot leave the machine
-    /// (`ldapi`).
-    pub secure: bool,
-    /// User id of the process at the other end of a Unix domain socket; `None` for other sockets.
-    pub unix_uid: Option<u32>,
-    /// Whether both ends are on this machine.
-    pub local: bool,
-    /// Whether the connection can be read on the way, so that passwords must not be sent.
-    pub exposed: bool,
-}
 
 /// State of one connection between operations.
 #[derive(Debug)]
@@ -49,7 +34,7 @@ pub struct Session {
     /// Number of transaction updates whose old password is being checked.
     pub(crate) checking: u32,
     /// The bulk update stream that was started and not ended.
-    pub(crate) bulk_update: Option<Box<bulk_update::Stream>>,
+    pub(crate) bulk_update: Option<Box<BulkStream>>,
     /// The account of the subject; `None` if it has none.
     pub(crate) bound: Option<Box<Bound>>,
     /// Memory of the connection's input and output buffers.

@@ -1,14 +1,14 @@
 //! State that all serving threads of a directory share.
 
 use crate::account::hashing::HashPool;
-use crate::bundle::Ticket;
 use crate::feed::Feed;
 use crate::memory::Budget;
 use crate::monitor::Monitor;
 use crate::search::cookie_key::CookieKey;
 use crate::search::list::Lists;
+use crate::search::places::Running;
 use crate::search::spool::Spools;
-use crate::search::unindexed::Running;
+use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};

@@ -2,27 +2,25 @@
 
 mod completion;
 mod noted;
-mod parts;
-
-pub(crate) use completion::write_response;
-pub(crate) use parts::Parts;
 
 use crate::account::bound::{Bound, ENDED};
 use crate::account::hashing::Lane;
 use crate::account::policed;
+use crate::call::Call;
+use crate::completion::{Completion, Mailbox};
 use crate::context::Lent;
-use crate::dispatch;
-use crate::flow::{Completion, Flow, Mailbox};
+use crate::flow::Flow;
 use crate::last_name::LastName;
 use crate::memory::Account;
 use crate::monitor::{Counters, Operation};
 use crate::operation::follow::{Followed, Follower};
 use crate::operation::{dynamic, extended, transaction};
-use crate::operations_log;
 use crate::operations_log::OperationsLog;
+use crate::peer::Peer;
 use crate::search::cursor::Cursor;
-use crate::session::{Peer, Session};
+use crate::session::Session;
 use crate::shared::Shared;
+use crate::{dispatch, operations_log};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
 use state::stop::Stop;
@@ -120,7 +118,7 @@ impl Worker {
             // snapshot may be older.
             self.reader.reset();
         }
-        let flow = self.with_parts(|parts| dispatch::dispatch(parts, session, message, out));
+        let flow = self.with_call(|call| dispatch::dispatch(call, session, message, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             if let Some(kind) = ResultKind::of(message.request.tag()) {
@@ -155,7 +153,7 @@ impl Worker {
     #[cold]
     fn judge(&mut self, session: &Session, bound: &Bound, version: u64) -> bool {
         self.reader.reset();
-        let holds = self.with_parts(|parts| bound.holds(&parts.context(&session.subject), version));
+        let holds = self.with_call(|call| bound.holds(&call.context(&session.subject), version));
         holds.unwrap_or_else(|stop| {
             // The failure is logged there.
             failure::result_of(stop);
@@ -279,7 +277,7 @@ impl Worker {
             };
         }
         self.reader.reset();
-        let flow = self.with_parts(|parts| dispatch::resume(parts, session, cursor, out));
+        let flow = self.with_call(|call| dispatch::resume(call, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             let result = failure::result_of(stop);
@@ -312,7 +310,7 @@ impl Worker {
         // First, so that a commit after the new snapshot calls the follower again.
         follower.looks();
         self.reader.reset();
-        let followed = self.with_parts(|parts| dispatch::follow(parts, session, follower, out));
+        let followed = self.with_call(|call| dispatch::follow(call, session, follower, out));
         self.counters.entries.add(follower.sent() - sent);
         followed.unwrap_or_else(|stop| {
             out.truncate(before);
@@ -411,10 +409,7 @@ impl Worker {
     }
 
     /// Runs `body` with a snapshot and the catalog that was published for it.
-    fn with_parts<T>(
-        &mut self,
-        body: impl FnOnce(&Parts<'_>) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+    fn with_call<T>(&mut self, body: impl FnOnce(&Call<'_>) -> Result<T, Stop>) -> Result<T, Stop> {
         // The snapshot is taken first: a catalog is published before the commit that needs it, so
         // one loaded afterwards knows every attribute in the snapshot.
         let mut version = self.reader.snapshot()?.version();
@@ -428,7 +423,7 @@ impl Worker {
             snapshot.version() >= version,
             "a newer snapshot was just taken"
         );
-        let parts = Parts {
+        let call = Call {
             snapshot: &snapshot,
             catalog: &catalog,
             verified: &self.shared.verified,
@@ -446,6 +441,6 @@ impl Worker {
             hashes: &self.shared.hashes,
             operations: &self.operations,
         };
-        body(&parts)
+        body(&call)
     }
 }

@@ -5,8 +5,8 @@
 //! connection whose account was checked at an earlier version checks it again, once. Any other
 //! request costs one load and one comparison.
 
+use crate::account::passwords::stored_passwords;
 use crate::context::{Context, Place};
-use crate::operation::bind::stored_passwords;
 use policy::{Authentication, Lock};
 use protocol::MessageId;
 use state::stop::Stop;

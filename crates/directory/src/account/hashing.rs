@@ -9,9 +9,11 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-use crate::account::new_password;
+use crate::account::check::{CheckPurpose, PasswordChecked};
+use crate::account::former;
 use crate::bundle::Bundle;
-use crate::flow::{CheckPurpose, Completion, Finished, Mailbox, PasswordChecked, Reply};
+use crate::completion::{Completion, Finished, Mailbox};
+use crate::reply::Reply;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use protocol::{MessageId, ResultCode, ResultKind};
@@ -447,7 +449,7 @@ fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Optio
     for write in bundle.writes_mut() {
         let former = write.options.as_mut().and_then(|it| it.former.take());
         if let Some(former) = former {
-            let applied = new_password::apply(&former, &mut write.change, settings.password_type);
+            let applied = former::apply(&former, &mut write.change, settings.password_type);
             return applied.err().map(Ended::Refused);
         }
     }

@@ -2,9 +2,9 @@
 //! (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
 
 use crate::account::policed;
+use crate::call::Call;
 use crate::context::Place;
 use crate::session::Session;
-use crate::worker::Parts;
 use policy::Standing;
 use protocol::control::PasswordPolicyError;
 use protocol::{ModifyRequest, Request, ResultCode, oid};
@@ -15,20 +15,20 @@ use state::values;
 /// change the session is unrestricted.
 #[cold]
 pub(crate) fn refuse_others(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     request: &Request<'_>,
 ) -> Result<(), Stop> {
     let allowed = match request {
         Request::Bind(_) | Request::Unbind | Request::Abandon(_) => true,
         Request::Extended(it) => matches!(it.name, oid::START_TLS | oid::PASSWORD_MODIFY),
-        Request::Modify(it) => changes_own_password(parts, session, it),
+        Request::Modify(it) => changes_own_password(call, session, it),
         _ => false,
     };
     if allowed {
         return Ok(());
     }
-    if !still_must(parts, session)? {
+    if !still_must(call, session)? {
         session.must_change = false;
         return Ok(());
     }
@@ -39,9 +39,9 @@ pub(crate) fn refuse_others(
         .into())
 }
 
-fn changes_own_password(parts: &Parts<'_>, session: &Session, request: &ModifyRequest<'_>) -> bool {
-    let schema = &parts.catalog.schema;
-    let password = parts.catalog.known.user_password.type_id;
+fn changes_own_password(call: &Call<'_>, session: &Session, request: &ModifyRequest<'_>) -> bool {
+    let schema = &call.catalog.schema;
+    let password = call.catalog.known.user_password.type_id;
     let own = crate::operation::resolve_name(schema, request.object);
     let mut changes = request.changes.iter();
     own.is_ok_and(|it| session.subject.is_self(&it))
@@ -51,16 +51,16 @@ fn changes_own_password(parts: &Parts<'_>, session: &Session, request: &ModifyRe
         })
 }
 
-fn still_must(parts: &Parts<'_>, session: &Session) -> Result<bool, Stop> {
-    let context = parts.context(&session.subject);
+fn still_must(call: &Call<'_>, session: &Session) -> Result<bool, Stop> {
+    let context = call.context(&session.subject);
     let Some(name) = &session.subject.name else {
         return Ok(false);
     };
     let Place::Found(id) = context.find(name)? else {
         return Ok(true);
     };
-    let account = policed::account(&context, &parts.shared.replica, id)?;
-    let standing = account.map(|it| it.standing(parts.lent.clock.now_us()));
+    let account = policed::account(&context, &call.shared.replica, id)?;
+    let standing = account.map(|it| it.standing(call.lent.clock.now_us()));
     // If the account was locked meanwhile, the password still has to be changed afterwards.
     Ok(matches!(
         standing,

@@ -3,17 +3,18 @@
 //!
 //! Policies apply to the owners of passwords; the administrator may set any password.
 
+use crate::account::former::{apply, is_fast, refuse, without_old};
 use crate::account::{passwords, policed};
+use crate::call::Call;
 use crate::context::{Context, Place};
-use crate::session::Peer;
-use crate::worker::Parts;
+use crate::peer::Peer;
 use policy::PasswordPolicy;
-use policy::password::{self, Cost};
+use policy::password::{self};
 use protocol::control::PasswordPolicyError;
 use protocol::{ChangeOperation, ResultCode};
 use schema::Name;
 use state::account::Account;
-use state::stop::{Refusal, Stop};
+use state::stop::Stop;
 use state::write::{Change, Former, Given, Write};
 use store::EntryId;
 
@@ -21,7 +22,7 @@ use store::EntryId;
 /// that need a slow hash are left to the hashing threads. `proved` says that the old password is
 /// verified beside the write.
 pub(crate) fn check(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     peer: &Peer,
     write: &mut Write,
@@ -38,16 +39,16 @@ pub(crate) fn check(
     if !given.touched {
         return Ok(());
     }
-    let Some((id, account)) = account(parts, context, write.name())? else {
+    let Some((id, account)) = account(call, context, write.name())? else {
         return Ok(());
     };
-    let stored = crate::operation::bind::stored_passwords(context, id)?;
+    let stored = crate::account::passwords::stored_passwords(context, id)?;
     let stored: Vec<Vec<u8>> = stored.into_iter().map(<[u8]>::to_vec).collect();
     refuse_change(
         &account,
         &stored,
         proved || given.brings_old,
-        parts.lent.clock.now_us(),
+        call.lent.clock.now_us(),
     )?;
     for value in &given.new {
         refuse_quality(&account.policy, value)?;
@@ -71,14 +72,14 @@ pub(crate) fn check(
 }
 
 fn account(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     name: &Name,
 ) -> Result<Option<(EntryId, Account)>, Stop> {
     let Place::Found(id) = context.find(name)? else {
         return Ok(None);
     };
-    let account = policed::account(context, &parts.shared.replica, id)?;
+    let account = policed::account(context, &call.shared.replica, id)?;
     Ok(account.map(|it| (id, it)))
 }
 
@@ -163,64 +164,4 @@ fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
         return refuse(violation, PasswordPolicyError::PasswordTooLong, text);
     }
     Ok(())
-}
-
-/// The refusal of a change under pwdSafeModify that lacks the present password.
-fn without_old<T>() -> Result<T, Stop> {
-    let text = "the policy wants the old password with the new one";
-    let error = PasswordPolicyError::MustSupplyOldPassword;
-    refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, error, text)
-}
-
-fn refuse<T>(
-    code: ResultCode,
-    error: PasswordPolicyError,
-    text: impl Into<String>,
-) -> Result<T, Stop> {
-    Err(Refusal::new(code, text).of_policy(error).into())
-}
-
-/// Whether looking at every value takes no time.
-fn is_fast(former: &Former) -> bool {
-    let mut all = former.stored.iter().chain(&former.history);
-    all.all(|it| password::cost(it) == Cost::Fast)
-}
-
-/// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
-/// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
-/// where the policy wants it.
-pub(crate) fn apply(
-    former: &Former,
-    change: &mut Change,
-    password_type: schema::TypeId,
-) -> Result<(), Stop> {
-    let Change::Modify(changes) = change else {
-        return Ok(());
-    };
-    let mine = |it: &Given| it.description.type_id == password_type;
-    let mut brings_old = false;
-    for change in changes.iter_mut().filter(|it| mine(&it.given)) {
-        for value in &mut change.given.values {
-            if change.operation == ChangeOperation::Delete {
-                let old = former.stored.iter().find(|it| password::verify(it, value));
-                if let Some(old) = old {
-                    value.clone_from(old);
-                    brings_old = true;
-                }
-            } else if former.keeps_history && has_had(former, value) {
-                let text = "the password was used before";
-                let error = PasswordPolicyError::PasswordInHistory;
-                return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
-            }
-        }
-    }
-    match former.wants_old && !former.stored.is_empty() && !brings_old {
-        true => without_old(),
-        false => Ok(()),
-    }
-}
-
-fn has_had(former: &Former, value: &[u8]) -> bool {
-    let mut all = former.stored.iter().chain(&former.history);
-    all.any(|it| password::verify(it, value))
 }

@@ -1,13 +1,15 @@
 //! Checks of passwords in any request: the connection they may come over, their number, their
 //! length, and the work of verifying them. Policies are checked elsewhere.
 
-use crate::session::Peer;
+use crate::context::{Context, VisibleEntry};
+use crate::peer::Peer;
 use policy::password;
 use protocol::{ChangeOperation, ResultCode};
 use schema::TypeId;
 use state::passwords::refuse_many;
 use state::stop::Stop;
 use state::write::{Change, Given, Write};
+use store::EntryId;
 
 /// Refuses a password that somebody on the way could read, unless the settings allow it.
 pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
@@ -70,4 +72,18 @@ fn given(change: &Change) -> Box<dyn Iterator<Item = (bool, &Given)> + '_> {
             Box::new(std::iter::empty())
         }
     }
+}
+
+/// The stored values of userPassword; empty if there is none.
+pub(crate) fn stored_passwords<'c>(
+    context: &'c Context<'_>,
+    id: EntryId,
+) -> Result<Vec<&'c [u8]>, Stop> {
+    let entry = context.reached(id)?;
+    Ok(entry.map_or_else(Vec::new, |it| passwords_of(&it)))
+}
+
+pub(crate) fn passwords_of<'c>(entry: &VisibleEntry<'_, 'c>) -> Vec<&'c [u8]> {
+    let attribute = entry.internal(entry.catalog().known.user_password.number);
+    attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect())
 }

@@ -5,48 +5,18 @@
 //! A response never waits for its record to be stored. Until then the record is merged with the
 //! account's stored state, so that parallel attempts do not get more guesses.
 
-use crate::bundle::Ticket;
+use crate::account::bind_state::BindState;
+use crate::account::verdict::Verdict;
 use crate::context::Context;
-use crate::operation::bind::Desk;
+use crate::ticket::Ticket;
 use policy::{Attempt, AttemptKind, Standing, Subject, Tag};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
-use protocol::{Control, LdapResult, OwnedControl, ResultCode, oid};
+use protocol::{Control, OwnedControl, oid};
 use replica::{Attempts, Replica};
 use schema::Name;
 use state::account::Account;
 use state::stop::Stop;
 use store::EntryId;
-
-/// Result of a bind.
-#[derive(Debug)]
-pub(crate) struct Verdict {
-    /// The subject of the session from now on; `None` if the bind failed.
-    pub subject: Option<Box<Subject>>,
-    pub result: LdapResult,
-    pub controls: Vec<OwnedControl>,
-    /// Whether the session may do nothing but change its password.
-    pub must_change: bool,
-    /// The last message of a SASL mechanism.
-    pub server_credentials: Option<Vec<u8>>,
-}
-
-impl Verdict {
-    /// The result for an account without a policy.
-    pub fn plain(subject: Option<Box<Subject>>) -> Verdict {
-        let code = match &subject {
-            Some(_) => ResultCode::SUCCESS,
-            // A missing entry and a wrong password have one result, so that neither is revealed.
-            None => ResultCode::INVALID_CREDENTIALS,
-        };
-        Verdict {
-            subject,
-            result: LdapResult::new(code, ""),
-            controls: Vec::new(),
-            must_change: false,
-            server_credentials: None,
-        }
-    }
-}
 
 /// The entry as an account, including attempts recorded since the snapshot; `None` if no policy
 /// applies.
@@ -67,7 +37,7 @@ pub(crate) type Whose<'w> = (&'w Name, &'w str);
 
 /// A password attempt on an account with a policy, to be judged.
 pub(crate) struct Case<'c> {
-    pub desk: &'c Desk<'c>,
+    pub desk: &'c BindState<'c>,
     /// State of the account in the snapshot `version`.
     pub account: Account,
     pub version: u64,
@@ -91,7 +61,7 @@ impl<'c> Case<'c> {
     #[inline]
     pub fn of(
         context: &Context<'_>,
-        desk: &'c Desk<'c>,
+        desk: &'c BindState<'c>,
         id: EntryId,
     ) -> Result<Option<Case<'c>>, Stop> {
         let catalog = context.catalog;

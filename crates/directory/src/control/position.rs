@@ -4,8 +4,8 @@
 //! On a single node every acknowledged write is in the newest snapshot. A position ahead of it can
 //! never be reached, so it is refused, not waited for.
 
+use crate::call::Call;
 use crate::context::Context;
-use crate::worker::Parts;
 use protocol::control::Position;
 use protocol::{OwnedControl, ResultCode, oid};
 use state::stop::Stop;
@@ -20,17 +20,17 @@ pub(crate) struct Asked {
 
 /// Refuses an operation whose client names a position ahead of the newest state.
 #[cold]
-pub(crate) fn require(parts: &Parts<'_>, asked: &Asked) -> Result<(), Stop> {
+pub(crate) fn require(call: &Call<'_>, asked: &Asked) -> Result<(), Stop> {
     let Some(after) = &asked.after else {
         return Ok(());
     };
-    if after.log != parts.shared.log {
+    if after.log != call.shared.log {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             "the position is one of another directory: begin again without it",
         );
     }
-    let reached = parts.snapshot.position()?;
+    let reached = call.snapshot.position()?;
     if reached < after.position {
         let asked = after.position;
         return Stop::refuse(

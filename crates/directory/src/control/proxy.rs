@@ -1,7 +1,7 @@
 //! Proxied authorization (RFC 4370): resolves the subject as which an operation is executed.
 
+use crate::call::Call;
 use crate::context::{Context, Place};
-use crate::worker::Parts;
 use policy::Subject;
 use protocol::{Filter, ResultCode};
 use schema::Truth;
@@ -58,11 +58,11 @@ pub(crate) fn spelled_name<'i>(
 
 /// The subject of an authzId (RFC 4513 §5.2.1.8), if `own` may act as it.
 pub(crate) fn subject(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     own: &Rc<Subject>,
     identity: &str,
 ) -> Result<Rc<Subject>, Stop> {
-    let context = Context::new(parts.snapshot, parts.catalog, own);
+    let context = Context::new(call.snapshot, call.catalog, own);
     // A subject that may act as nobody else gets one answer, whether the identity exists or not.
     match named(&context, identity)? {
         Some(other) if context.catalog.access.decide_proxy(own, &other).allowed => {

@@ -3,7 +3,8 @@
 //! Invariant: only one thread writes, so counting is a load, an addition and a store, without a
 //! lock. Other threads only read, and may read a slightly older number.
 
-use crate::flow::{CheckPurpose, Completion, Finished};
+use crate::account::check::CheckPurpose;
+use crate::completion::{Completion, Finished};
 use protocol::{Request, ResultKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 

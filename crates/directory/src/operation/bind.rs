@@ -1,18 +1,18 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): finds the account and verifies the credentials.
 
+use crate::account::bind_state::BindState;
 use crate::account::bound::Bound;
+use crate::account::check::CheckPurpose;
+use crate::account::exchange::Exchange;
 use crate::account::hashing::PasswordJob;
-use crate::account::policed::{Case, Verdict};
-use crate::bundle::Ticket;
-use crate::context::{Context, Place, VisibleEntry};
-use crate::flow::CheckPurpose;
+use crate::account::passwords::{passwords_of, stored_passwords};
+use crate::account::policed::Case;
+use crate::account::verdict::{BindControls, Verdict};
+use crate::context::{Context, Place};
 use crate::operation::sasl;
-use crate::search::cookie_key::CookieKey;
-use crate::session::Peer;
-use policy::password::{self, Cost, Scheme};
-use policy::{Authentication as Proof, Right, Subject, Tag, VerifiedCache};
+use policy::password::{self, Cost};
+use policy::{Authentication as Proof, Right, Subject, Tag};
 use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
-use replica::Replica;
 use schema::Name;
 use state::stop::Stop;
 use store::EntryId;
@@ -28,39 +28,15 @@ pub(crate) enum Outcome {
     Check(PasswordJob),
     /// Credentials that the SASL mechanism sends to the client, and its state for the next bind
     /// request.
-    Challenge(Vec<u8>, Box<sasl::Exchange>),
-}
-
-/// State of the server and the connection that a bind needs.
-pub(crate) struct Desk<'d> {
-    pub peer: &'d Peer,
-    pub verified: &'d VerifiedCache,
-    /// Cache of wrong passwords counted lately.
-    pub wrong: &'d VerifiedCache,
-    pub replica: &'d Replica<Ticket>,
-    /// Scheme under which new passwords are stored.
-    pub scheme: Scheme,
-    /// Setting `passwords.tell_locked`: whether clients learn that an account is locked.
-    pub tells_locks: bool,
-    pub cookie_key: &'d CookieKey,
-    pub now_us: u64,
-}
-
-/// Controls that the client sent with the bind.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
-    /// Authorization identity (RFC 3829).
-    pub identity: bool,
-    /// Password policy (draft-behera-ldap-password-policy-11).
-    pub policy: bool,
+    Challenge(Vec<u8>, Box<Exchange>),
 }
 
 /// Decides a bind request. The session is anonymous while it runs (RFC 4511 §4.2.1).
 pub(crate) fn bind(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     request: &BindRequest<'_>,
-    (asked, begun): (Asked, Option<Box<sasl::Exchange>>),
+    (asked, begun): (BindControls, Option<Box<Exchange>>),
 ) -> Result<Outcome, Stop> {
     if request.version != 3 {
         return Stop::refuse(
@@ -99,12 +75,12 @@ pub(crate) fn bind(
 pub(super) struct Given<'r> {
     pub name: &'r str,
     pub password: &'r [u8],
-    pub asked: Asked,
+    pub asked: BindControls,
 }
 
 pub(super) fn simple(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
     let (peer, name) = (desk.peer, given.name);
@@ -169,7 +145,7 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
 /// Refuses a bind that needed no slow check. If the default scheme is slow, the answer waits for
 /// one check of that scheme, so that its time does not reveal whether the account exists.
 #[cold]
-pub(super) fn refused(desk: &Desk<'_>, password: &[u8], verdict: Verdict) -> Outcome {
+pub(super) fn refused(desk: &BindState<'_>, password: &[u8], verdict: Verdict) -> Outcome {
     let verdict = Box::new(verdict);
     match desk.scheme.cost() {
         Cost::Fast => Outcome::Judged(verdict),
@@ -187,7 +163,7 @@ fn judged(
     case: &mut Case<'_>,
     subject: Box<Subject>,
     (guess, matched): (Tag, bool),
-    asked: Asked,
+    asked: BindControls,
 ) -> Verdict {
     match &subject.name {
         Some(name) => {
@@ -199,7 +175,7 @@ fn judged(
     }
 }
 
-impl Desk<'_> {
+impl BindState<'_> {
     /// Keyed hash of a password tried on an entry, by which a repeated guess is recognised.
     pub fn guess(&self, entry: EntryId, given: &[u8]) -> Tag {
         self.wrong.tag(entry.0, b"", given)
@@ -218,7 +194,12 @@ pub(crate) enum Tried {
 
 /// Tries a password on the stored values that are fast to verify.
 #[inline]
-pub(super) fn try_values(desk: &Desk<'_>, entry: EntryId, stored: &[&[u8]], given: &[u8]) -> Tried {
+pub(super) fn try_values(
+    desk: &BindState<'_>,
+    entry: EntryId,
+    stored: &[&[u8]],
+    given: &[u8],
+) -> Tried {
     let verified = desk.verified;
     if given.len() > password::PASSWORD_OCTETS_MAX && !stored.is_empty() {
         return Tried::Wrong;
@@ -246,7 +227,7 @@ pub(super) fn try_values(desk: &Desk<'_>, entry: EntryId, stored: &[&[u8]], give
 }
 
 fn slow_check(
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     (entry, subject): (EntryId, Subject),
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
@@ -267,9 +248,9 @@ fn slow_check(
 /// between.
 pub(crate) fn checked(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     (id, subject): (EntryId, Box<Subject>),
-    asked: Asked,
+    asked: BindControls,
     tried: (Tag, bool),
 ) -> Result<Verdict, Stop> {
     match Case::of(context, desk, id)? {
@@ -338,20 +319,6 @@ pub(super) fn candidate<'c>(
         subject: context.subject.authenticated(name, spelled, Proof::Simple),
         stored: passwords_of(&entry),
     }))
-}
-
-/// The stored values of userPassword; empty if there is none.
-pub(crate) fn stored_passwords<'c>(
-    context: &'c Context<'_>,
-    id: EntryId,
-) -> Result<Vec<&'c [u8]>, Stop> {
-    let entry = context.reached(id)?;
-    Ok(entry.map_or_else(Vec::new, |it| passwords_of(&it)))
-}
-
-fn passwords_of<'c>(entry: &VisibleEntry<'_, 'c>) -> Vec<&'c [u8]> {
-    let attribute = entry.internal(entry.catalog().known.user_password.number);
-    attribute.map_or_else(Vec::new, |it| it.values().into_iter().collect())
 }
 
 pub(super) fn invalid_credentials<T>() -> Result<T, Stop> {

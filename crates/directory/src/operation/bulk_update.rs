@@ -4,14 +4,16 @@
 //! listed in the response. A client may send requests without waiting for responses: they reach the
 //! writer in the order of the stream. A connection has at most one stream.
 
+use crate::bulk_stream::BulkStream;
 use crate::bundle::Bundle;
+use crate::call::Call;
 use crate::context::Context;
 use crate::control::Controls;
-use crate::dispatch::resolve_update;
-use crate::flow::Reply;
 use crate::operation::extended::write_success;
-use crate::session::{Peer, Session};
-use crate::worker::Parts;
+use crate::operation::update;
+use crate::peer::Peer;
+use crate::reply::Reply;
+use crate::session::Session;
 use protocol::extended::{
     BulkOperation, BulkUpdateRequest, BulkUpdateResponse, EndBulkUpdateRequest,
     StartBulkUpdateRequest, StartBulkUpdateResponse,
@@ -23,53 +25,6 @@ use state::write::Write;
 
 /// Maximum number of updates in one request, announced in the response to Start LBURP.
 const OPERATIONS_MAX: u32 = 1_000;
-/// Maximum number of requests of a stream at the writer; the next request is read when all are
-/// done.
-const UNFINISHED_MAX: u32 = 16;
-/// The greatest sequence number, after which 1 follows (RFC 4373 §5.3.1).
-const SEQUENCE_MAX: u32 = i32::MAX as u32;
-
-/// The stream of one connection.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    /// Sequence number of the next request.
-    next: u32,
-    /// Number of requests submitted and not yet answered.
-    unfinished: u32,
-}
-
-impl Stream {
-    /// Whether the next request may be executed while earlier ones wait.
-    pub fn has_room(&self) -> bool {
-        self.unfinished < UNFINISHED_MAX
-    }
-
-    /// Counts one request as answered.
-    pub fn finished(&mut self) {
-        self.unfinished = self.unfinished.saturating_sub(1);
-    }
-
-    fn advance(&mut self) {
-        self.next = if self.next == SEQUENCE_MAX {
-            1
-        } else {
-            self.next + 1
-        };
-    }
-
-    /// Refuses a request out of order: on one connection, requests and the end arrive as they were
-    /// sent.
-    fn refuse_out_of_order(&self, number: u32) -> Result<(), Stop> {
-        if number == self.next {
-            return Ok(());
-        }
-        let expected = self.next;
-        Stop::refuse(
-            ResultCode::PROTOCOL_ERROR,
-            format!("expected sequence number {expected}, got {number}"),
-        )
-    }
-}
 
 /// Handles Start LBURP (RFC 4373 §5.1).
 pub(crate) fn start(
@@ -96,7 +51,7 @@ pub(crate) fn start(
             "a bulk update is going on on this connection: end it first",
         );
     }
-    session.bulk_update = Some(Box::new(Stream {
+    session.bulk_update = Some(Box::new(BulkStream {
         next: 1,
         unfinished: 0,
     }));
@@ -111,7 +66,7 @@ pub(crate) fn start(
 
 /// Handles an LBURP update (RFC 4373 §5.3). Returns whether the writer has to be waited for.
 pub(crate) fn update(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     session: &mut Session,
     id: MessageId,
@@ -134,7 +89,7 @@ pub(crate) fn update(
     let (mut writes, mut numbers, mut refused) =
         (Vec::with_capacity(count), Vec::new(), Vec::new());
     for (number, operation) in (1..).zip(&request.operations) {
-        match resolve(parts, context, &session.peer, operation) {
+        match resolve(call, context, &session.peer, operation) {
             Ok(write) => {
                 writes.push(write);
                 numbers.push(number);
@@ -151,7 +106,7 @@ pub(crate) fn update(
         numbers,
         refused,
     });
-    parts.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
+    call.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
     open(session)?.unfinished += 1;
     Ok(true)
 }
@@ -189,7 +144,7 @@ pub(crate) fn write_results(out: &mut Vec<u8>, id: MessageId, failed: &[(u32, Ld
 
 /// Resolves one update as if it had been sent alone.
 fn resolve(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     peer: &Peer,
     operation: &BulkOperation<'_>,
@@ -202,7 +157,7 @@ fn resolve(
             "an update of a bulk update is done, by whoever sends it, and not in a transaction",
         );
     }
-    let write = resolve_update(parts, context, peer, &operation.request, &controls)?;
+    let write = update::resolve(call, context, peer, &operation.request, &controls)?;
     let write = write.expect("only updates decode as such");
     if write.name().is_within(&context.catalog.config) {
         return Stop::refuse(
@@ -213,7 +168,7 @@ fn resolve(
     Ok(write)
 }
 
-fn open(session: &mut Session) -> Result<&mut Stream, Stop> {
+fn open(session: &mut Session) -> Result<&mut BulkStream, Stop> {
     let refusal = || Refusal::new(ResultCode::OPERATIONS_ERROR, "no bulk update was started");
     session
         .bulk_update

@@ -2,26 +2,25 @@
 //! stolen hash is of no use as an assertion value. The account's password policy counts it as a
 //! bind (draft-behera-ldap-password-policy-11 §8.1).
 
+use crate::account::bind_state::BindState;
+use crate::account::check::{CheckPurpose, Compared};
 use crate::account::hashing::PasswordJob;
 use crate::account::passwords;
 use crate::account::policed::{Case, Judgement};
 use crate::context::{Context, Place};
 use crate::control::Controls;
-use crate::flow::CheckPurpose;
 use crate::operation::bind;
-use crate::operation::bind::{Desk, Tried};
+use crate::operation::bind::Tried;
 use crate::search::needs::Needs;
 use crate::search::virtual_search;
-use policy::{Right, Tag};
-use protocol::{CompareRequest, OwnedControl, ResultCode};
+use policy::Right;
+use protocol::{CompareRequest, ResultCode};
 use schema::{Description, Name, Truth, ValueSource};
-use state::assertion;
 use state::catalog::Catalog;
 use state::knowledge::DYNAMIC_GROUP_CLASS;
-use state::referral;
 use state::stop::Stop;
-use state::values;
 use state::virtual_entry::VirtualEntry;
+use state::{assertion, referral, values};
 
 /// Result of the first step of a compare.
 pub(crate) enum Outcome {
@@ -33,27 +32,10 @@ pub(crate) enum Outcome {
     Check(PasswordJob),
 }
 
-/// State of a password compare during its slow check.
-#[derive(Debug)]
-pub(crate) struct Compared {
-    /// The resolved name of the entry, and its spelling in the request.
-    pub name: Name,
-    pub spelled: String,
-    /// Description of the attribute compared.
-    description: Description,
-    /// Keyed hash by which the policy recognises a repeated guess; `None` for values without a
-    /// policy.
-    guess: Option<Tag>,
-    /// Whether the client sent the password policy control.
-    pub policy: bool,
-    /// Controls of the response, whatever the result.
-    pub controls: Vec<OwnedControl>,
-}
-
 /// Decides a compare request. `desk` is called only if a password is compared.
 pub(crate) fn compare<'d>(
     context: &Context<'_>,
-    desk: impl Fn() -> Desk<'d>,
+    desk: impl Fn() -> BindState<'d>,
     needs: &Needs<'_>,
     request: &CompareRequest<'_>,
     controls: &Controls<'_>,
@@ -215,7 +197,7 @@ fn plain(matched: bool) -> Outcome {
 
 fn compare_password(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     (id, name, description): (store::EntryId, &Name, &Description),
     (request, policy): (&CompareRequest<'_>, bool),
 ) -> Result<Outcome, Stop> {
@@ -271,7 +253,7 @@ fn stored<'c>(
     description: &Description,
 ) -> Result<Vec<&'c [u8]>, Stop> {
     if description.options.is_empty() {
-        return bind::stored_passwords(context, id);
+        return passwords::stored_passwords(context, id);
     }
     let Some(entry) = context.reached(id)? else {
         return Ok(Vec::new());
@@ -286,7 +268,7 @@ fn stored<'c>(
 /// right.
 pub(crate) fn checked(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     id: store::EntryId,
     compared: &Compared,
     matched: Option<Vec<u8>>,

@@ -5,7 +5,7 @@
 //! entry, because execution reads no clock.
 
 use crate::context::Context;
-use crate::flow::Reply;
+use crate::reply::Reply;
 use policy::{Right, TimeToLive};
 use protocol::extended::{RefreshRequest, RefreshResponse};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};

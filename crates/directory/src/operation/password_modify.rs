@@ -1,10 +1,9 @@
 //! Password Modify (RFC 3062), with generated passwords.
 
+use crate::account::passwords;
 use crate::context::{Context, Place};
-use crate::control::Controls;
-use crate::control::proxy;
-use crate::flow::Reply;
-use crate::operation::bind;
+use crate::control::{Controls, proxy};
+use crate::reply::Reply;
 use policy::Right;
 use policy::password::{self, Cost};
 use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};
@@ -107,7 +106,7 @@ fn check_old(
     old: &[u8],
 ) -> Result<Option<OldPassword>, Stop> {
     let mut slow = Vec::new();
-    for value in bind::stored_passwords(context, entry)? {
+    for value in passwords::stored_passwords(context, entry)? {
         match password::cost(value) {
             Cost::Fast if password::verify(value, old) => return Ok(None),
             Cost::Fast => {}
@@ -137,7 +136,7 @@ pub(crate) fn still_keeps(
     };
     match context.find(name)? {
         Place::Found(now) if now == entry => {
-            Ok(bind::stored_passwords(context, entry)?.contains(&&stored[..]))
+            Ok(passwords::stored_passwords(context, entry)?.contains(&&stored[..]))
         }
         _ => Ok(false),
     }

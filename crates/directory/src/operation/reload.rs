@@ -1,25 +1,25 @@
 //! Extended operation that makes the server read its settings again (docs/reference/oids.md), for
 //! the administrator. The value of the response lists the names of changed settings, as text.
 
+use crate::call::Call;
 use crate::context::Context;
 use crate::operation::extended::write_success;
-use crate::worker::Parts;
 use protocol::{MessageId, ResultCode, oid};
 use state::stop::Stop;
 
 /// Asks the listener to read the settings again.
 pub(crate) fn reload(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     context.require_administrator("only the administrator may have the settings read again")?;
     let unwilling = ResultCode::UNWILLING_TO_PERFORM;
-    let Some(front) = parts.shared.monitor.front() else {
+    let Some(front) = call.shared.monitor.front() else {
         return Stop::refuse(unwilling, "nothing listens for clients here");
     };
-    let set_limits = |limits: &_, rules: &[_]| parts.shared.set_limits(limits, rules);
+    let set_limits = |limits: &_, rules: &[_]| call.shared.set_limits(limits, rules);
     match front.reload(&set_limits) {
         Ok(report) => {
             write_success(out, id, Some(oid::RELOAD), Some(report.as_bytes()));

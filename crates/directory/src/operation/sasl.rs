@@ -3,14 +3,14 @@
 
 mod scram;
 
-pub(crate) use scram::Exchange;
-
-use crate::account::policed::Verdict;
+use crate::account::bind_state::BindState;
+use crate::account::exchange::Exchange;
+use crate::account::verdict::{BindControls, Verdict};
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
-use crate::operation::bind::{Asked, Desk, Outcome};
-use crate::session::Peer;
+use crate::operation::bind::Outcome;
+use crate::peer::Peer;
 use policy::password::Scheme;
 use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
@@ -38,13 +38,13 @@ pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
 pub(super) struct Given<'r> {
     pub mechanism: &'r str,
     pub credentials: Option<&'r [u8]>,
-    pub asked: Asked,
+    pub asked: BindControls,
 }
 
 /// Handles a bind with a mechanism. `begun` is the exchange that the previous bind left.
 pub(super) fn bind(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     given: &Given<'_>,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
@@ -135,9 +135,9 @@ fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Resu
 /// PLAIN (RFC 4616): an identity and a password.
 fn plain(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     credentials: Option<&[u8]>,
-    asked: Asked,
+    asked: BindControls,
 ) -> Result<Outcome, Stop> {
     let decoded = match credentials.map(Plain::decode) {
         Some(Ok(decoded)) => decoded,

@@ -3,12 +3,14 @@
 //! An update is resolved when it is received, so that errors are reported at once, and waits in the
 //! session. The end hands all updates of the transaction to the writer as one unit.
 
+use crate::account::check::PasswordChange;
 use crate::bundle::Bundle;
+use crate::call::Call;
+use crate::completion::Settled;
 use crate::control::Controls;
-use crate::flow::{PasswordChange, Reply, Settled};
 use crate::operation::extended::write_success;
+use crate::reply::{Reply, write_response};
 use crate::session::Session;
-use crate::worker::{Parts, write_response};
 use policy::Subject;
 use protocol::extended::{EndTransactionRequest, EndTransactionResponse, UpdateControls};
 use protocol::{
@@ -102,7 +104,7 @@ fn refuse_rehearsal(write: &Write) -> Result<(), Stop> {
 
 /// Handles End Transaction (RFC 5805 §2.3). Returns whether the writer has to be waited for.
 pub(crate) fn end(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     session: &mut Session,
     id: MessageId,
     (request, controls): (&EndTransactionRequest<'_>, &Controls<'_>),
@@ -117,7 +119,7 @@ pub(crate) fn end(
     let bundle = Box::new(Bundle::Transaction { writes, ids });
     let mut reply = Reply::default();
     controls.ask(&mut reply);
-    parts.submit(session, id, ResultKind::Extended, bundle, reply)?;
+    call.submit(session, id, ResultKind::Extended, bundle, reply)?;
     Ok(true)
 }
 

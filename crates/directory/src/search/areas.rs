@@ -4,17 +4,15 @@ use crate::context::{Context, Place};
 use crate::control::Controls;
 use crate::monitor::Node;
 use crate::operation::resolve_name;
-use crate::search::alias;
 use crate::search::alias::Effort;
-use crate::search::cursor::{Area, AreaKind, Areas};
+use crate::search::area::{Area, AreaKind, Areas};
 use crate::search::needs::Needs;
-use crate::search::virtual_search;
+use crate::search::{alias, virtual_search};
 use policy::Right;
 use protocol::{DerefAliases, Scope, SearchRequest};
 use smallvec::{SmallVec, smallvec};
-use state::assertion;
-use state::referral;
 use state::stop::Stop;
+use state::{assertion, referral};
 use store::{EntryId, Region, RegionScope};
 
 /// The entries or areas at the base of a search.

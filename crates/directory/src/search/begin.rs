@@ -3,17 +3,20 @@
 use crate::context::{Context, whole_bytes_max};
 use crate::control::{Controls, SearchControls, position};
 use crate::search::alias::Effort;
+use crate::search::area::AreaKind;
 use crate::search::areas::{Found, areas_or_virtual, derefs_searching};
+use crate::search::count::{Counted, Counting};
 use crate::search::cursor::{Cursor, Page};
 use crate::search::effective_rights::EffectiveRights;
 use crate::search::end::write_done;
+use crate::search::explain::Explaining;
 use crate::search::extras::{self, Extras};
 use crate::search::group_walk_limits::GroupWalkLimits;
 use crate::search::needs::{Needs, Step};
 use crate::search::run::step;
 use crate::search::sort::begin::{self as sorting, Begun};
-use crate::search::{count, explain, page, unindexed, virtual_search};
-use protocol::control::PagedResults;
+use crate::search::{page, unindexed, virtual_search};
+use protocol::control::{MatchingEntryCountRequest, PagedResults};
 use protocol::{MessageId, SearchRequest};
 use state::projection::Projection;
 use state::stop::Stop;
@@ -160,19 +163,44 @@ fn begin_with(
         cursor.extras.get_or_insert_default().rights = Some(Box::new(rights));
     }
     if asked.explains {
-        explain::begin(context, cursor, asked)?;
+        let explaining = Explaining::of(context, &cursor.areas, &cursor.filter, asked)?;
+        cursor.extras.get_or_insert_default().explaining = Some(Box::new(explaining));
     }
     if let Some(count) = asked.count_alone(controls.page.is_some())? {
-        count::begin(context, cursor, count)?;
+        begin_count(context, cursor, count)?;
     } else if asked.sort.is_some() || asked.view.is_some() {
         let asked = (controls, asked);
         let begun = sorting::begin(context, needs, request, asked, cursor, out)?;
-        if let Begun::Unsorted = begun {
-            explain::note_order(cursor, || "not sorted".to_owned());
+        if let Begun::Unsorted = begun
+            && let Some(explaining) = cursor.explaining()
+        {
+            explaining.note_order("not sorted");
         }
         return Ok(!matches!(begun, Begun::Answered));
     }
     Ok(true)
+}
+
+/// Makes a search count its entries. If the number is known without looking at entries, or cannot
+/// be known as the client wants it, no area is left.
+fn begin_count(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    asked: MatchingEntryCountRequest,
+) -> Result<(), Stop> {
+    cursor.areas.retain(|it| it.kind == AreaKind::Entries);
+    // The client wants a number, so the limit on entries returned does not apply.
+    cursor.limits.entries_max = 0;
+    let counted = Counting::of(context, &cursor.areas, &cursor.filter, asked)?;
+    let extras = cursor.extras.get_or_insert_default();
+    match counted {
+        Counted::Known(control) => {
+            extras.done.push(control);
+            cursor.areas.clear();
+        }
+        Counted::ByTesting(counting) => extras.counting = Some(counting),
+    }
+    Ok(())
 }
 
 /// Moves the cursor to the start of the requested page; false if the client abandoned the search,

@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::monitor::{Costs, shape};
-use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::area::AreaKind;
+use crate::search::cursor::Cursor;
 use crate::search::needs::Needs;
 use state::advice;
 use state::stop::Stop;

@@ -2,7 +2,7 @@
 //! entries.
 
 use crate::context::Context;
-use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::area::Area;
 use protocol::control::{EntryCount, MatchingEntryCountRequest, MatchingEntryCountResponse};
 use protocol::{OwnedControl, oid};
 use state::stop::Stop;
@@ -18,60 +18,6 @@ pub(crate) struct Counting {
     plans: Vec<String>,
 }
 
-/// Chooses how to count. If the number is known without looking at entries, or cannot be known as
-/// the client wants it, the search ends here.
-///
-/// Indexes and plans know all entries. For a subject from which some are hidden, every candidate is
-/// tested, and no plan is reported.
-pub(crate) fn begin(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    asked: MatchingEntryCountRequest,
-) -> Result<(), Stop> {
-    cursor.areas.retain(|it| it.kind == AreaKind::Entries);
-    // The client wants a number, so the limit on entries returned does not apply.
-    cursor.limits.entries_max = 0;
-    let mut indexed = true;
-    let mut candidates = 0_u64;
-    let entries = context.entry_count()?;
-    let mut plans = Vec::new();
-    for area in &cursor.areas {
-        let plan = context.plan(&cursor.filter, &area.region)?;
-        if context.sees_everything() {
-            plans.push(plan.explain(&context.catalog.schema));
-        }
-        indexed &= !(plan.is_scan() || plan.is_unindexed());
-        if indexed && context.sees_everything() {
-            // A large candidate set is collected in slices; only a bound on its size is known now.
-            let found = context.begin_candidates(&plan, EntryId(0))?;
-            candidates += found.count().unwrap_or(entries);
-        }
-    }
-    let counting = Counting {
-        asked,
-        matched: 0,
-        indexed,
-        plans,
-    };
-    let count = match indexed {
-        true if !context.sees_everything() => None,
-        true if candidates == 0 => Some(EntryCount::Examined(0)),
-        true if candidates <= u64::from(asked.examined_max) => None,
-        true => Some(EntryCount::UpperBound(number(candidates))),
-        false if asked.process_unindexed => None,
-        false => Some(EntryCount::Unknown),
-    };
-    let extras = cursor.extras.get_or_insert_default();
-    match count {
-        Some(count) => {
-            extras.done.push(counting.control(count));
-            cursor.areas.clear();
-        }
-        None => extras.counting = Some(Box::new(counting)),
-    }
-    Ok(())
-}
-
 /// The control for entries that are not stored.
 pub(crate) fn of_virtual(asked: MatchingEntryCountRequest, matched: u64) -> OwnedControl {
     let counting = Counting {
@@ -83,7 +29,63 @@ pub(crate) fn of_virtual(asked: MatchingEntryCountRequest, matched: u64) -> Owne
     counting.finish()
 }
 
+/// Way to count.
+pub(crate) enum Counted {
+    /// The number is known without looking at entries, or cannot be known as the client wants it:
+    /// the response control.
+    Known(OwnedControl),
+    /// Every candidate is tested.
+    ByTesting(Box<Counting>),
+}
+
 impl Counting {
+    /// Chooses how to count the entries of these areas.
+    ///
+    /// Indexes and plans know all entries. For a subject from which some are hidden, every
+    /// candidate is tested, and no plan is reported.
+    pub fn of(
+        context: &Context<'_>,
+        areas: &[Area],
+        filter: &schema::Filter,
+        asked: MatchingEntryCountRequest,
+    ) -> Result<Counted, Stop> {
+        let mut indexed = true;
+        let mut candidates = 0_u64;
+        let entries = context.entry_count()?;
+        let mut plans = Vec::new();
+        for area in areas {
+            let plan = context.plan(filter, &area.region)?;
+            if context.sees_everything() {
+                plans.push(plan.explain(&context.catalog.schema));
+            }
+            indexed &= !(plan.is_scan() || plan.is_unindexed());
+            if indexed && context.sees_everything() {
+                // A large candidate set is collected in slices; only a bound on its size is known
+                // now.
+                let found = context.begin_candidates(&plan, EntryId(0))?;
+                candidates += found.count().unwrap_or(entries);
+            }
+        }
+        let counting = Counting {
+            asked,
+            matched: 0,
+            indexed,
+            plans,
+        };
+        let count = match indexed {
+            true if !context.sees_everything() => None,
+            true if candidates == 0 => Some(EntryCount::Examined(0)),
+            true if candidates <= u64::from(asked.examined_max) => None,
+            true => Some(EntryCount::UpperBound(number(candidates))),
+            false if asked.process_unindexed => None,
+            false => Some(EntryCount::Unknown),
+        };
+        Ok(match count {
+            Some(count) => Counted::Known(counting.control(count)),
+            None => Counted::ByTesting(Box::new(counting)),
+        })
+    }
+
     /// Counts one matching entry that the subject may see.
     pub fn note(&mut self) {
         self.matched += 1;

@@ -2,16 +2,19 @@
 //! one, after the last id.
 
 use crate::context::Walks;
+use crate::search::area::Areas;
 use crate::search::cookie_key::PagePosition;
+use crate::search::explain::Explaining;
 use crate::search::extras::Extras;
 use crate::search::large::Large;
-use crate::search::unindexed::Permit;
-use policy::{Subject, Whose};
+use crate::search::limits::SearchLimits;
+use crate::search::places::Permit;
+use policy::Subject;
 use protocol::MessageId;
-use smallvec::SmallVec;
+use replica::Clock;
 use state::projection::Projection;
 use std::rc::Rc;
-use store::{Candidates, EntryId, Region};
+use store::{Candidates, EntryId};
 
 /// A search that continues in another slice.
 #[derive(Debug)]
@@ -58,50 +61,6 @@ pub struct Cursor {
     pub(crate) buffer: Vec<u8>,
 }
 
-/// The areas of a search: nearly always one, or one for entries and one for references.
-pub(crate) type Areas = SmallVec<[Area; 2]>;
-
-/// A region to search, and what for.
-#[derive(Debug, Clone)]
-pub(crate) struct Area {
-    pub region: Region,
-    pub kind: AreaKind,
-}
-
-/// Kind of result that a search looks for in an area.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AreaKind {
-    /// Entries that match the filter.
-    Entries,
-    /// Referral objects, regardless of the filter (RFC 3296 §5.1).
-    References,
-}
-
-/// Limits of one search.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SearchLimits {
-    /// Maximum number of entries to return, over all pages; 0 for no limit.
-    pub entries_max: u64,
-    /// Whether `entries_max` is the server's limit rather than the client's.
-    pub by_server: bool,
-    /// Number of entries returned by earlier pages.
-    pub sent_before: u64,
-    /// Maximum number of entries of all pages together; 0 for no limit.
-    pub paged_entries_max: u64,
-    /// The subject or group to which the server's limits apply.
-    pub whose: Whose,
-    /// Time limit in milliseconds; 0 for no limit.
-    pub time_ms_max: u64,
-    /// Whether the time limit is the server's rather than the client's.
-    pub time_by_server: bool,
-    /// Maximum number of candidates looked at; 0 for no limit.
-    pub candidates_max: u64,
-    /// Number of candidates looked at so far.
-    pub examined: u64,
-    /// Maximum number of entries sorted by one search; 0 for no limit.
-    pub sort_entries_max: u64,
-}
-
 /// The page that a client requested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
@@ -111,6 +70,28 @@ pub(crate) struct Page {
 }
 
 impl Cursor {
+    /// Facts gathered about the search; `None` if it is not explained.
+    #[inline]
+    pub(crate) fn explaining(&mut self) -> Option<&mut Explaining> {
+        self.extras.as_mut()?.explaining.as_deref_mut()
+    }
+
+    /// Records the start of a slice, if the search is explained.
+    #[inline]
+    pub(crate) fn slice_begins(&mut self, clock: &dyn Clock) {
+        if let Some(explaining) = self.explaining() {
+            explaining.slice_begins(clock.now_us());
+        }
+    }
+
+    /// Records the end of a slice, if the search is explained.
+    #[inline]
+    pub(crate) fn slice_ends(&mut self, clock: &dyn Clock) {
+        if let Some(explaining) = self.explaining() {
+            explaining.slice_ends(clock.now_us());
+        }
+    }
+
     /// The message id of the search request.
     pub fn message_id(&self) -> MessageId {
         self.id

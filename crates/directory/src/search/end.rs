@@ -2,6 +2,7 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::cursor::Cursor;
+use crate::search::limits::End;
 use crate::search::needs::{Needs, Step};
 use crate::search::{limits, page};
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
@@ -26,14 +27,6 @@ pub(crate) fn write_everything(cursor: &mut Cursor, out: &mut Vec<u8>) {
         extras.done.push(counting.finish());
     }
     finish_page(cursor, &[], out);
-}
-
-/// Reason why a search ends before its last candidate.
-pub(crate) enum End {
-    PageFull,
-    SizeLimit,
-    PagedLimit,
-    CandidateLimit,
 }
 
 impl End {

@@ -6,10 +6,9 @@
 
 use crate::context::Context;
 use crate::control::SearchControls;
-use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::area::{Area, AreaKind};
 use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
 use protocol::{OwnedControl, ResultCode, oid};
-use replica::Clock;
 use state::advice;
 use state::stop::Stop;
 use store::FilterPart;
@@ -38,83 +37,63 @@ struct Explained {
     parts: Vec<FilterPart>,
 }
 
-/// Records the plan of a search, which then runs.
-pub(crate) fn begin(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    asked: &SearchControls<'_>,
-) -> Result<(), Stop> {
-    if !context.sees_monitor() {
-        return Stop::refuse(
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "only the administrator may have searches explained",
-        );
-    }
-    if asked.count.is_some() {
-        return Stop::refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "explain excludes matching entry counts",
-        );
-    }
-    let mut explaining = Explaining::default();
-    let schema = &context.catalog.schema;
-    for area in cursor
-        .areas
-        .iter()
-        .filter(|it| it.kind == AreaKind::Entries)
-    {
-        let plan = context.plan(&cursor.filter, &area.region)?;
-        explaining.regions.push(Explained {
-            base: context.spelled_name(area.region.base)?,
-            plan: plan.explain(schema),
-            estimate: plan.estimate(),
-            scan: plan.is_scan(),
-            advice: match plan.is_scan() || plan.is_unindexed() {
-                true => advice::texts(context, &cursor.filter)?,
-                false => Vec::new(),
-            },
-            parts: context.filter_parts(&cursor.filter)?,
-        });
-    }
-    let extras = cursor.extras.get_or_insert_default();
-    extras.explaining = Some(Box::new(explaining));
-    Ok(())
-}
-
-/// The facts gathered so far; `None` if the search is not explained.
-#[inline]
-pub(crate) fn of(cursor: &mut Cursor) -> Option<&mut Explaining> {
-    cursor.extras.as_mut()?.explaining.as_deref_mut()
-}
-
-/// Records how the entries are sorted, or why they cannot be.
-pub(crate) fn note_order(cursor: &mut Cursor, order: impl FnOnce() -> String) {
-    let Some(explaining) = of(cursor) else {
-        return;
-    };
-    let order = order();
-    for region in &mut explaining.regions {
-        region.plan.push_str("; ");
-        region.plan.push_str(&order);
-    }
-}
-
-/// Records the start of a slice.
-pub(crate) fn slice_begins(cursor: &mut Cursor, clock: &dyn Clock) {
-    if let Some(explaining) = of(cursor) {
-        explaining.slice_began_us = clock.now_us();
-    }
-}
-
-/// Records the end of a slice.
-pub(crate) fn slice_ends(cursor: &mut Cursor, clock: &dyn Clock) {
-    if let Some(explaining) = of(cursor) {
-        let took_us = clock.now_us().saturating_sub(explaining.slice_began_us);
-        explaining.took_us += took_us;
-    }
-}
-
 impl Explaining {
+    /// The plans of a search, which then runs.
+    pub fn of(
+        context: &Context<'_>,
+        areas: &[Area],
+        filter: &schema::Filter,
+        asked: &SearchControls<'_>,
+    ) -> Result<Explaining, Stop> {
+        if !context.sees_monitor() {
+            return Stop::refuse(
+                ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+                "only the administrator may have searches explained",
+            );
+        }
+        if asked.count.is_some() {
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "explain excludes matching entry counts",
+            );
+        }
+        let mut explaining = Explaining::default();
+        let schema = &context.catalog.schema;
+        for area in areas.iter().filter(|it| it.kind == AreaKind::Entries) {
+            let plan = context.plan(filter, &area.region)?;
+            explaining.regions.push(Explained {
+                base: context.spelled_name(area.region.base)?,
+                plan: plan.explain(schema),
+                estimate: plan.estimate(),
+                scan: plan.is_scan(),
+                advice: match plan.is_scan() || plan.is_unindexed() {
+                    true => advice::texts(context, filter)?,
+                    false => Vec::new(),
+                },
+                parts: context.filter_parts(filter)?,
+            });
+        }
+        Ok(explaining)
+    }
+
+    /// Records how the entries are sorted, or why they cannot be.
+    pub fn note_order(&mut self, order: &str) {
+        for region in &mut self.regions {
+            region.plan.push_str("; ");
+            region.plan.push_str(order);
+        }
+    }
+
+    /// Records the start of a slice.
+    pub fn slice_begins(&mut self, now_us: u64) {
+        self.slice_began_us = now_us;
+    }
+
+    /// Records the end of a slice.
+    pub fn slice_ends(&mut self, now_us: u64) {
+        self.took_us += now_us.saturating_sub(self.slice_began_us);
+    }
+
     /// The response control with the explanation.
     pub fn control(&self, examined: u64) -> OwnedControl {
         let explanation = Explanation {

@@ -3,8 +3,7 @@
 
 use crate::account::usability;
 use crate::context::{Context, VisibleEntry};
-use crate::control::SearchControls;
-use crate::control::position;
+use crate::control::{SearchControls, position};
 use crate::search::count::Counting;
 use crate::search::dereference::{Follow, Progress};
 use crate::search::effective_rights::EffectiveRights;

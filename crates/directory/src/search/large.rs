@@ -10,10 +10,6 @@
 //! again, so that the answer never mixes old and new ones.
 
 use crate::context::{Context, Described, EachMember, VisibleEntry};
-use crate::search::cursor::Cursor;
-use crate::search::end::park;
-use crate::search::extras::Extras;
-use crate::search::needs::{Needs, Step};
 use crate::search::spool::{Spool, Spools};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::{AttributeNumber, KnownAttribute, TypeId};
@@ -39,8 +35,8 @@ pub(crate) struct Large {
     message: MessageId,
     /// Name and the other attributes, encoded.
     name: Vec<u8>,
-    attributes: Vec<u8>,
-    controls: Vec<OwnedControl>,
+    pub attributes: Vec<u8>,
+    pub controls: Vec<OwnedControl>,
     sets: Vec<LargeSet>,
     spool: Spool,
     phase: Phase,
@@ -99,30 +95,8 @@ pub(crate) enum Gone {
     Vanished,
 }
 
-/// Begins a large entry; `None` if the entry is not large.
-pub(crate) fn begin(
-    context: &Context<'_>,
-    cursor: &Cursor,
-    entry: &VisibleEntry<'_, '_>,
-) -> Result<Option<Box<Large>>, Stop> {
-    let extras = cursor.extras.as_ref();
-    let sends_values = |it: &Extras| it.counting.is_none() && it.explaining.is_none();
-    if !extras.is_none_or(|it| sends_values(it)) {
-        return Ok(None);
-    }
-    let wanted = (&cursor.projection, matched(cursor));
-    let Some(mut large) = selected(context.spools(), entry, cursor.id, wanted)? else {
-        return Ok(None);
-    };
-    if let Some(extras) = extras {
-        extras.write_rights(context, entry, &mut large.attributes);
-        large.controls = extras.controls_of(context, entry)?;
-    }
-    Ok(Some(large))
-}
-
 /// The entry with its selected large attributes; `None` if it has none.
-fn selected(
+pub(crate) fn selected(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
@@ -173,41 +147,6 @@ pub(crate) fn followed(
         large.controls = controls.to_vec();
     }
     Ok(large)
-}
-
-/// Continues the large entry of a search for one slice. `None` when it was sent or deleted, so that
-/// the search goes on.
-pub(crate) fn go_on(
-    context: &Context<'_>,
-    needs: &Needs<'_>,
-    cursor: &mut Cursor,
-    out: &mut Vec<u8>,
-) -> Result<Option<Step>, Stop> {
-    let Some(mut large) = cursor.large.take() else {
-        return Ok(None);
-    };
-    match large.step(context, matched(cursor), out)? {
-        Gone::Sent => {
-            cursor.sent += 1;
-            context.count_entry();
-            Ok(None)
-        }
-        Gone::Vanished => Ok(None),
-        Gone::NotYet => {
-            let is_inside = large.is_inside();
-            cursor.large = Some(large);
-            match is_inside {
-                // Limits cannot end the search inside a message.
-                true => Ok(Some(Step::Parked)),
-                false => park(needs, cursor, out).map(Some),
-            }
-        }
-    }
-}
-
-/// The matched values filter of a search; `None` if it has none.
-fn matched(cursor: &Cursor) -> Option<&MatchedValues> {
-    cursor.extras.as_ref()?.matched.as_ref()
 }
 
 impl LargeSet {

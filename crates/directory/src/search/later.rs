@@ -2,7 +2,8 @@
 //! whole request, or the entry being tested.
 
 use crate::context::{Context, VisibleEntry};
-use crate::search::cursor::{Areas, Cursor};
+use crate::search::area::Areas;
+use crate::search::cursor::Cursor;
 use crate::search::end::park;
 use crate::search::limits;
 use crate::search::needs::{Needs, Step};

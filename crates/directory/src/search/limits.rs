@@ -1,39 +1,39 @@
-//! The limits of a subject, and the texts of results when a limit stops a search.
+//! The limits of a search, and the texts of results when a limit stops it.
 
-use crate::context::{Context, Place};
-use crate::search::cursor::SearchLimits;
-use crate::worker::Parts;
-use policy::{LimitSettings, Limits, Subject, Whose};
+use policy::{LimitSettings, Limits, Whose};
 use protocol::SearchRequest;
-use schema::{Name, Truth};
-use state::stop::Stop;
 
-/// The limits of a subject that has just authenticated. Membership in groups is read here and not
-/// by each operation: a new member gets its limits with its next bind.
-pub(crate) fn of(parts: &Parts<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
-    let settings = &parts.catalog.limits;
-    if settings.rules.is_empty() {
-        // The usual case, which needs no second context.
-        return settings.of(subject, |_| Ok(false));
-    }
-    let context = Context::new(parts.snapshot, parts.catalog, subject);
-    settings.of(subject, |group| is_member(&context, group, &subject.dn))
+/// Reason why a search ends before its last candidate.
+pub(crate) enum End {
+    PageFull,
+    SizeLimit,
+    PagedLimit,
+    CandidateLimit,
 }
 
-/// Whether a group names an entry as a member.
-fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, Stop> {
-    let Place::Found(id) = context.find(group)? else {
-        return Ok(false);
-    };
-    let Some(entry) = context.reached(id)? else {
-        return Ok(false);
-    };
-    let schema = &context.catalog.schema;
-    let mut scratch = Vec::new();
-    Ok(["member", "uniqueMember"].iter().any(|attribute| {
-        let named = schema.resolve_assertion(attribute, member.as_bytes());
-        named.evaluate(schema, &entry, &mut scratch) == Truth::True
-    }))
+/// Limits of one search.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SearchLimits {
+    /// Maximum number of entries to return, over all pages; 0 for no limit.
+    pub entries_max: u64,
+    /// Whether `entries_max` is the server's limit rather than the client's.
+    pub by_server: bool,
+    /// Number of entries returned by earlier pages.
+    pub sent_before: u64,
+    /// Maximum number of entries of all pages together; 0 for no limit.
+    pub paged_entries_max: u64,
+    /// The subject or group to which the server's limits apply.
+    pub whose: Whose,
+    /// Time limit in milliseconds; 0 for no limit.
+    pub time_ms_max: u64,
+    /// Whether the time limit is the server's rather than the client's.
+    pub time_by_server: bool,
+    /// Maximum number of candidates looked at; 0 for no limit.
+    pub candidates_max: u64,
+    /// Number of candidates looked at so far.
+    pub examined: u64,
+    /// Maximum number of entries sorted by one search; 0 for no limit.
+    pub sort_entries_max: u64,
 }
 
 /// The limits of one search.

@@ -13,7 +13,6 @@ pub(crate) use lists::{Asked, Lists};
 pub(crate) use sorter::{Merge, Sorter};
 
 use crate::context::Context;
-use crate::search::needs::Needs;
 use coded::Writer;
 use state::stop::{Failure, Stop};
 use std::sync::Arc;
@@ -47,13 +46,13 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// The origin of a list begun now for a search with this fingerprint.
-    pub fn of(context: &Context<'_>, needs: &Needs<'_>, fingerprint: u64) -> Origin {
+    pub fn of(context: &Context<'_>, begun_us: u64, fingerprint: u64) -> Origin {
         Origin {
             fingerprint,
             subject: context.subject.dn.as_str().into(),
             schema: context.catalog.schema.clone(),
             version: context.version(),
-            begun_us: needs.clock.now_us(),
+            begun_us,
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::last_name::LastName;
 use crate::memory::Hold;
 use crate::operations_log::OperationsLog;
+use crate::peer::Peer;
 use crate::search::cookie_key::CookieKey;
-use crate::session::Peer;
 use crate::shared::Shared;
 use policy::{LimitSettings, Limits, Whose};
 use replica::Clock;

@@ -2,9 +2,14 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::cursor::Cursor;
-use crate::search::{explain, large};
+use crate::search::end::park;
+use crate::search::extras::Extras;
+use crate::search::large;
+use crate::search::large::{Gone, Large};
+use crate::search::needs::{Needs, Step};
 use protocol::response;
 use schema::Truth;
+use state::matched_values::MatchedValues;
 use state::stop::Stop;
 use store::EntryId;
 
@@ -33,7 +38,7 @@ pub(crate) fn is_wanted(
             }
             true => context.evaluate_paced(filter, entry, &mut cursor.buffer)? == Truth::True,
         };
-    if let Some(explaining) = explain::of(cursor) {
+    if let Some(explaining) = cursor.explaining() {
         explaining.tested += 1;
     }
     Ok(wanted)
@@ -48,7 +53,7 @@ pub(crate) fn send(
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     if entry.has_links() || context.catalog.has_dynamic_groups {
-        cursor.large = large::begin(context, cursor, entry)?;
+        cursor.large = begin_large(context, cursor, entry)?;
         if cursor.large.is_some() {
             return Ok(());
         }
@@ -95,4 +100,61 @@ fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result
         out.truncate(start);
     }
     written
+}
+
+/// Begins a large entry; `None` if the entry is not large.
+fn begin_large(
+    context: &Context<'_>,
+    cursor: &Cursor,
+    entry: &VisibleEntry<'_, '_>,
+) -> Result<Option<Box<Large>>, Stop> {
+    let extras = cursor.extras.as_ref();
+    let sends_values = |it: &Extras| it.counting.is_none() && it.explaining.is_none();
+    if !extras.is_none_or(|it| sends_values(it)) {
+        return Ok(None);
+    }
+    let wanted = (&cursor.projection, matched(cursor));
+    let Some(mut large) = large::selected(context.spools(), entry, cursor.id, wanted)? else {
+        return Ok(None);
+    };
+    if let Some(extras) = extras {
+        extras.write_rights(context, entry, &mut large.attributes);
+        large.controls = extras.controls_of(context, entry)?;
+    }
+    Ok(Some(large))
+}
+
+/// Continues the large entry of a search for one slice. `None` when it was sent or deleted, so that
+/// the search goes on.
+pub(crate) fn continue_large(
+    context: &Context<'_>,
+    needs: &Needs<'_>,
+    cursor: &mut Cursor,
+    out: &mut Vec<u8>,
+) -> Result<Option<Step>, Stop> {
+    let Some(mut large) = cursor.large.take() else {
+        return Ok(None);
+    };
+    match large.step(context, matched(cursor), out)? {
+        Gone::Sent => {
+            cursor.sent += 1;
+            context.count_entry();
+            Ok(None)
+        }
+        Gone::Vanished => Ok(None),
+        Gone::NotYet => {
+            let is_inside = large.is_inside();
+            cursor.large = Some(large);
+            match is_inside {
+                // Limits cannot end the search inside a message.
+                true => Ok(Some(Step::Parked)),
+                false => park(needs, cursor, out).map(Some),
+            }
+        }
+    }
+}
+
+/// The matched values filter of a search; `None` if it has none.
+fn matched(cursor: &Cursor) -> Option<&MatchedValues> {
+    cursor.extras.as_ref()?.matched.as_ref()
 }

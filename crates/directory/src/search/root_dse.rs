@@ -2,7 +2,7 @@
 
 use crate::control;
 use crate::operation::{extended, sasl};
-use crate::session::Peer;
+use crate::peer::Peer;
 use policy::password::Scheme;
 use protocol::oid;
 use state::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};

@@ -1,15 +1,17 @@
 //! Runs slices of a search: takes candidates, tests them, and sends entries that match.
 
 use crate::context::{Context, VisibleEntry};
-use crate::search::cursor::{Area, AreaKind, Cursor};
+use crate::search::area::{Area, AreaKind};
+use crate::search::cursor::Cursor;
 use crate::search::end::{
-    self, End, Ran, end_before, paged_limit, park, size_limit, uncount_hidden, write_everything,
+    self, Ran, end_before, paged_limit, park, size_limit, uncount_hidden, write_everything,
 };
 use crate::search::later::step_back;
+use crate::search::limits::End;
 use crate::search::needs::{Needs, Step};
-use crate::search::offer::{is_wanted, send};
+use crate::search::offer::{continue_large, is_wanted, send};
 use crate::search::slice::Slice;
-use crate::search::{cost, explain, large, reference, sort, unindexed};
+use crate::search::{cost, reference, sort, unindexed};
 use state::referral;
 use state::stop::Stop;
 use store::EntryId;
@@ -25,7 +27,7 @@ pub(crate) fn step(
         return Ok(step);
     }
     let ran = run(context, needs, cursor, out)?;
-    explain::slice_ends(cursor, needs.clock);
+    cursor.slice_ends(needs.clock);
     if cursor.limits.examined >= cost::EXAMINED_MIN && !matches!(ran, Ran::Paused) {
         cost::note(context, needs, cursor)?;
     }
@@ -49,11 +51,11 @@ fn step_apart(
     out: &mut Vec<u8>,
 ) -> Result<Option<Step>, Stop> {
     if cursor.large.is_some()
-        && let Some(step) = large::go_on(context, needs, cursor, out)?
+        && let Some(step) = continue_large(context, needs, cursor, out)?
     {
         return Ok(Some(step));
     }
-    explain::slice_begins(cursor, needs.clock);
+    cursor.slice_begins(needs.clock);
     let Some(extras) = &mut cursor.extras else {
         return Ok(None);
     };
@@ -65,7 +67,7 @@ fn step_apart(
     };
     let step = sort::step::step(context, needs, cursor, sorted, out)?;
     if step.is_none() {
-        explain::slice_begins(cursor, needs.clock);
+        cursor.slice_begins(needs.clock);
     }
     Ok(step)
 }

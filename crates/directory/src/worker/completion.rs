@@ -1,16 +1,19 @@
 //! Continues operations whose completion came to the mailbox: answers executed writes, decides
 //! operations after password checks, and submits writes after hashing.
 
+use crate::account::bind_state::BindState;
+use crate::account::check::{CheckPurpose, PasswordChange, PasswordChecked};
 use crate::account::hashing::Work;
 use crate::account::policed;
-use crate::bundle::{Bundle, Pending};
+use crate::bundle::Bundle;
+use crate::completion::{Completion, Finished};
 use crate::dispatch;
-use crate::flow::{
-    CheckPurpose, Completion, Finished, Flow, PasswordChange, PasswordChecked, Reply,
-};
+use crate::flow::Flow;
 use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, transaction};
+use crate::reply::{Reply, write_response};
 use crate::session::Session;
+use crate::ticket::Pending;
 use crate::worker::Worker;
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
 use replica::failure;
@@ -58,7 +61,7 @@ impl Worker {
             return;
         };
         if bound.is_own(completion.id) && done {
-            let renewed = self.with_parts(|parts| bound.renew(&parts.context(&session.subject)));
+            let renewed = self.with_call(|call| bound.renew(&call.context(&session.subject)));
             if let Err(stop) = renewed {
                 // The failure is logged there. The session still has the former password, and ends.
                 failure::result_of(stop);
@@ -174,13 +177,13 @@ impl Worker {
                 guess,
             } => {
                 let id_of = EntryId(checked.entry);
-                let ended = self.with_parts(|parts| {
-                    let context = parts.context(&session.subject);
-                    let desk = parts.bind_desk(&session.peer);
+                let ended = self.with_call(|call| {
+                    let context = call.context(&session.subject);
+                    let desk = BindState::of(call, &session.peer);
                     let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
                     let (whose, tried) = ((id_of, subject), (guess, matched));
                     let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
-                    dispatch::end_bind(parts, session, id, (verdict, asked), out)
+                    dispatch::end_bind(call, session, id, (verdict, asked), out)
                 });
                 if let Err(stop) = ended {
                     let result = failure::result_of(stop);
@@ -193,9 +196,9 @@ impl Worker {
             }
             CheckPurpose::Compare(compared) => {
                 let entry = EntryId(checked.entry);
-                let decided = self.with_parts(|parts| {
-                    let context = parts.context(&session.subject);
-                    let desk = parts.bind_desk(&session.peer);
+                let decided = self.with_call(|call| {
+                    let context = call.context(&session.subject);
+                    let desk = BindState::of(call, &session.peer);
                     compare::checked(&context, &desk, entry, &compared, checked.matched)
                 });
                 match decided {
@@ -211,8 +214,8 @@ impl Worker {
             }
             CheckPurpose::Change(change) => {
                 let entry = EntryId(checked.entry);
-                let matched = self.with_parts(|parts| {
-                    let context = parts.context(&session.subject);
+                let matched = self.with_call(|call| {
+                    let context = call.context(&session.subject);
                     let name = change.write.name();
                     password_modify::still_keeps(&context, entry, name, checked.matched)
                 });
@@ -279,7 +282,7 @@ impl Worker {
             }
             (None, Ok(true)) => {
                 let bundle = Box::new(Bundle::One(write));
-                self.with_parts(|parts| parts.submit(session, id, kind, bundle, reply))
+                self.with_call(|call| call.submit(session, id, kind, bundle, reply))
                     .map(|()| Flow::Waiting)
             }
         };
@@ -312,7 +315,7 @@ impl Worker {
             };
             let of_stream = matches!(&work, Work::Hash { bundle, .. }
                 if matches!(**bundle, Bundle::Sequence { .. }));
-            let submitted = self.with_parts(|parts| parts.hash(session, id, work));
+            let submitted = self.with_call(|call| call.hash(session, id, work));
             match submitted {
                 Ok(()) => {
                     session.hashing = true;
@@ -332,34 +335,5 @@ impl Worker {
                 }]),
             }
         }
-    }
-}
-
-/// Writes the response of a write with its response controls.
-pub(crate) fn write_response(
-    out: &mut Vec<u8>,
-    id: MessageId,
-    kind: ResultKind,
-    outcome: &Outcome,
-    reply: &Reply,
-) {
-    let Outcome { result, controls } = outcome;
-    let joined;
-    let controls = match result.code {
-        ResultCode::SUCCESS if !reply.done.is_empty() => {
-            joined = [&controls[..], &reply.done[..]].concat();
-            &joined
-        }
-        _ => controls,
-    };
-    let value = match result.code {
-        ResultCode::SUCCESS => &reply.value,
-        _ => &reply.refused,
-    };
-    match (kind, value) {
-        (ResultKind::Extended, Some(value)) => {
-            response::write_extended_result(out, id, result, reply.name, Some(value), controls);
-        }
-        _ => response::write_result(out, id, kind, result, controls),
     }
 }

@@ -62,7 +62,7 @@ impl Reader {
         let found = files(folder).map_err(|error| wrong(folder, error))?;
         for (first, _) in found.iter().rev() {
             let mut reader = Reader::open(folder, first.saturating_sub(1))?;
-            while reader.next()?.is_some() {}
+            while reader.next_frame()?.is_some() {}
             if reader.position >= *first {
                 return Ok(Some(reader.position));
             }
@@ -74,7 +74,7 @@ impl Reader {
     ///
     /// # Errors
     /// A file cannot be read, or a record is missing between two others.
-    pub fn next(&mut self) -> Result<Option<Frame>, Failure> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, Failure> {
         loop {
             let Some(file) = &mut self.file else {
                 let Some((_, path)) = self.files.pop_front() else {
@@ -110,7 +110,7 @@ impl Reader {
     pub fn next_up_to(&mut self, end: u64, beside: bool) -> Result<Option<Frame>, Failure> {
         let mut looks = if beside { LOOKS_MAX } else { 0 };
         while self.position < end {
-            if let Some(frame) = self.next()? {
+            if let Some(frame) = self.next_frame()? {
                 return Ok(Some(frame));
             }
             if looks == 0 {

@@ -31,7 +31,7 @@ fn after(data: &TempDir, position: u64) -> Result<Vec<u64>, String> {
     let mut found = Vec::new();
     let mut read = || -> Result<(), state::stop::Failure> {
         let mut reader = Reader::open(&folder(data.path()), position)?;
-        while let Some(frame) = reader.next()? {
+        while let Some(frame) = reader.next_frame()? {
             assert_eq!(frame.content, content(frame.position().unwrap()));
             found.push(frame.position().unwrap());
         }

@@ -154,7 +154,7 @@ fn go_on(
     if let Some(kept) = kept {
         let mut reader = Reader::open(kept, execution.replayer.position)?;
         while !execution.over
-            && let Some(frame) = reader.next()?
+            && let Some(frame) = reader.next_frame()?
         {
             meter.check()?;
             meter.add_bytes(frame.bytes());

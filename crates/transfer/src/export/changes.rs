@@ -93,7 +93,7 @@ fn begin(data: &Path, since: Point, end: u64) -> Result<Reader, Failure> {
     let after = match since {
         Point::Position(position) => position,
         Point::Time(time) => {
-            let first = Reader::all(&folder)?.next()?;
+            let first = Reader::all(&folder)?.next_frame()?;
             let Some(first) = first else {
                 return Reader::open(&folder, end);
             };

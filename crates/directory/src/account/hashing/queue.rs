@@ -3,7 +3,7 @@
 //!
 //! Invariant: a lane is in `turns` exactly once while it has waiting items, else not at all.
 
-use crate::session::Peer;
+use crate::peer::Peer;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::account::hashing::*;
-use crate::operation::bind::Asked;
+use crate::account::verdict::BindControls;
 use policy::{Subject, Tag};
-use replica::SystemClock;
-use replica::failure;
+use replica::{SystemClock, failure};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 struct Inbox(Mutex<Sender<Completion>>);
@@ -54,7 +53,7 @@ impl World {
             lane,
             CheckPurpose::Bind {
                 subject: Box::new(Subject::anonymous(None, true)),
-                asked: Asked {
+                asked: BindControls {
                     identity: false,
                     policy: false,
                 },

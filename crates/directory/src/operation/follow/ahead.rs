@@ -4,17 +4,16 @@
 //! to the real one afterwards (slapd then keeps the old name). So changed superiors are sent ahead,
 //! and once more at their own change.
 
-use crate::operation::follow::*;
+use crate::context::{Context, VisibleEntry};
+use crate::operation::follow::follower::*;
 use protocol::control::SyncState;
-use std::collections::HashMap;
+use roaring::RoaringTreemap;
+use state::history::{Change, Detail, Moment};
+use state::stop::Stop;
 
 /// Maximum number of entries remembered as sent. Beyond it all are forgotten, which may send some
 /// again.
 const REMEMBERED_MAX: usize = 4_096;
-
-/// Entries that were sent, each with the log position of the change whose state was sent.
-#[derive(Debug, Default)]
-pub(super) struct Ahead(HashMap<EntryId, u64>);
 
 impl Ahead {
     /// Remembers an entry that is about to be sent.

@@ -2,7 +2,8 @@
 //! phases, the result.
 
 use crate::context::VisibleEntry;
-use crate::operation::follow::{Follower, Kind, cookie};
+use crate::operation::follow::cookie;
+use crate::operation::follow::follower::{Follower, Gone, Kind};
 use crate::search::large;
 use protocol::control::{
     ChangeType, EntryChangeNotification, SyncDone, SyncInfo, SyncState, SyncStateValue,
@@ -17,15 +18,6 @@ const ID_SET_MAX: usize = 256;
 /// Number of changes that do not concern the client after which it gets a new cookie, so that its
 /// cookie does not fall out of the history while nothing matches.
 const SILENT_CHANGES_MAX: u32 = 1_000;
-
-/// An entry that left the content and is not reported yet.
-#[derive(Debug)]
-pub(super) struct Gone {
-    pub uuid: [u8; 16],
-    pub name: String,
-    /// Moment for the cookie of this report; `None` if the change has more to report.
-    pub moment: Option<Moment>,
-}
 
 impl Follower {
     /// Sends an entry of the content. `moment` is that of the cookie, if the client is then up to

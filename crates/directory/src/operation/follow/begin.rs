@@ -1,22 +1,28 @@
 //! Begins a search that follows the directory: checks the request and chooses the first stage.
 
+use crate::call::Call;
+use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::follow::cookie;
 use crate::operation::follow::cookie::Held;
-use crate::operation::follow::*;
-use crate::search::areas;
-use crate::search::cursor::{Area, AreaKind};
+use crate::operation::follow::follower::*;
+use crate::search::area::{Area, AreaKind};
 use crate::search::group_walk_limits::GroupWalkLimits;
-use crate::search::unindexed;
-use crate::worker::Parts;
-use protocol::control::{Assertion, SyncMode, SyncRequest};
-use protocol::{DerefAliases, Scope, SearchRequest};
-use state::heavy;
-use state::links;
+use crate::search::needs::Needs;
+use crate::search::places::Permit;
+use crate::search::{areas, unindexed};
+use protocol::control::{Assertion, PersistentSearch, SyncMode, SyncRequest};
+use protocol::{DerefAliases, MessageId, ResultCode, Scope, SearchRequest};
+use roaring::RoaringTreemap;
+use state::history::{Detail, Extent, Moment};
+use state::projection::Projection;
+use state::stop::Stop;
+use state::{heavy, links};
+use store::EntryId;
 
 /// Begins the search that `controls` ask for, without sending anything yet.
 pub(crate) fn begin(
-    parts: &Parts<'_>,
+    call: &Call<'_>,
     context: &Context<'_>,
     needs: &Needs<'_>,
     session: &crate::Session,
@@ -81,7 +87,7 @@ pub(crate) fn begin(
     follower.permit = follower.admission(context, needs)?;
     if follower.stays() {
         follower.listener =
-            Some(parts.listen(session, id, &context.subject.purse(), limits.followers_max)?);
+            Some(call.listen(session, id, &context.subject.purse(), limits.followers_max)?);
     }
     Ok(follower)
 }

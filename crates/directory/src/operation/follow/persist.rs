@@ -1,7 +1,13 @@
 //! Sends changes as they happen (RFC 4533 §3.4.2; draft-ietf-ldapext-psearch-03 §4).
 
-use crate::operation::follow::*;
-use protocol::control::{EntryChangeNotification, SyncState};
+use crate::context::{Context, VisibleEntry};
+use crate::operation::follow::follower::*;
+use crate::search::slice::Slice;
+use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch, SyncState};
+use protocol::{LdapResult, ResultCode};
+use state::history::{Change, Detail, Moment, Occasion};
+use state::stop::Stop;
+use store::RegionScope;
 
 /// Progress of sending the entries below that of a change.
 enum Below {

@@ -1,8 +1,15 @@
 //! Refreshes the client's copy (RFC 4533 §3.3): by the whole content, or by the changes since an
 //! older copy.
 
-use crate::operation::follow::*;
+use crate::context::{Context, VisibleEntry};
+use crate::operation::follow::follower::*;
+use crate::search::slice::Slice;
+use protocol::ResultCode;
 use protocol::control::SyncState;
+use roaring::RoaringTreemap;
+use state::history::{Change, Detail, Moment};
+use state::stop::Stop;
+use store::{Candidates, EntryId, Region, RegionScope};
 
 impl Follower {
     /// Continues through the entries of the region. `None` if the next stage has begun or the slice

@@ -7,23 +7,13 @@
 //! The entries are reported before any later change, and the deepest first: the client never has an
 //! entry without its superior, and a name that was used again is free.
 
-use crate::operation::follow::*;
-use store::TreeWalk;
-
-/// A deleted subtree that is not completely reported.
-#[derive(Debug)]
-pub(super) struct Lost {
-    top: EntryId,
-    /// Moment up to which reclaimed entries have been reported.
-    read: Moment,
-    rest: TreeWalk,
-    /// Entries reported while still stored; the history names them again once they are reclaimed.
-    told: RoaringTreemap,
-    /// Whether the deletion happened before the client's entries were known.
-    unsure: bool,
-    /// Change number of the deletion.
-    number: u64,
-}
+use crate::context::Context;
+use crate::operation::follow::follower::*;
+use crate::search::slice::Slice;
+use roaring::RoaringTreemap;
+use state::history::{Detail, Moment, Occasion};
+use state::stop::Stop;
+use store::{EntryId, TreeWalk};
 
 /// An entry of a deleted subtree.
 pub(super) struct Fallen<'f> {

@@ -4,16 +4,17 @@
 //! The first response does not reveal whether an account exists: an unknown identity gets a
 //! constant salt of its own, and no proof is accepted for it.
 
+use crate::account::bind_state::BindState;
+use crate::account::exchange::Exchange;
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
-use crate::operation::bind::{Desk, Outcome};
+use crate::operation::bind::Outcome;
 use crate::operation::sasl::{Given, acts_as_itself, named};
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
-use protocol::base64;
 use protocol::sasl::{ClientFinal, ClientFirst};
-use protocol::{DecodeError, ResultCode};
+use protocol::{DecodeError, ResultCode, base64};
 use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
@@ -30,19 +31,6 @@ const NONCE_MAX: usize = 256;
 /// Maximum length of a first message, of which the exchange keeps a copy.
 const FIRST_MAX: usize = 4_096;
 
-/// State between the two binds of an exchange.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    prf: Prf,
-    /// The account; `None` if the identity is unknown.
-    whose: Option<(EntryId, Box<Subject>)>,
-    keys: ScramKeys,
-    header: String,
-    nonce: String,
-    /// The client's first message without its header, a comma, and the server's first message.
-    first: String,
-}
-
 pub(super) fn digest_of(mechanism: &str) -> Option<Prf> {
     let mut all = MECHANISMS.iter();
     all.find(|(name, _)| name.eq_ignore_ascii_case(mechanism))
@@ -57,7 +45,7 @@ pub(super) fn name(prf: Prf) -> &'static str {
 /// Handles one of the two binds.
 pub(super) fn bind(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     (prf, given): (Prf, &Given<'_>),
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
@@ -70,7 +58,7 @@ pub(super) fn bind(
 
 fn begin(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     prf: Prf,
     credentials: &[u8],
 ) -> Result<Outcome, Stop> {
@@ -136,7 +124,7 @@ fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
 
 fn end(
     context: &Context<'_>,
-    desk: &Desk<'_>,
+    desk: &BindState<'_>,
     exchange: Exchange,
     (credentials, given): (&[u8], &Given<'_>),
 ) -> Result<Outcome, Stop> {

@@ -6,8 +6,8 @@
 
 use crate::context::{Context, Place};
 use crate::search::alias::{Aliased, Led, aliased, lead};
-use crate::search::cursor::SearchLimits;
 use crate::search::limits;
+use crate::search::limits::SearchLimits;
 use crate::search::needs::Needs;
 use protocol::{ResultCode, SearchRequest};
 use schema::Filter;

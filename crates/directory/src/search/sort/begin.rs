@@ -2,17 +2,18 @@
 
 use crate::context::Context;
 use crate::control::{Controls, SearchControls};
-use crate::search::cursor::{AreaKind, Cursor};
+use crate::search::area::AreaKind;
+use crate::search::cursor::Cursor;
 use crate::search::end::write_done;
 use crate::search::list::{ListWriter, Origin, Sorter};
 use crate::search::needs::Needs;
+use crate::search::page;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome::{self, Asked, Failure};
 use crate::search::sort::state::{Collect, Goal, Phase, Sorted};
 use crate::search::sort::{pages, walk};
 use crate::search::view::{NoView, View};
-use crate::search::{explain, page};
 use protocol::SearchRequest;
 use state::stop::Stop;
 use std::collections::VecDeque;
@@ -69,7 +70,7 @@ pub(crate) fn begin(
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
     cursor.areas.retain(|it| !is_entries(it.kind));
-    let origin = Origin::of(context, needs, fingerprint);
+    let origin = Origin::of(context, needs.clock.now_us(), fingerprint);
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
@@ -91,7 +92,9 @@ pub(crate) fn begin(
     } else {
         sorted.plan(context, needs, cursor, origin)?;
     }
-    explain::note_order(cursor, || sorted.words(context));
+    if let Some(explaining) = cursor.explaining() {
+        explaining.note_order(&sorted.words(context));
+    }
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
 }

@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::search::cursor::Cursor;
-use crate::search::end::{End, paged_limit, size_limit};
+use crate::search::end::{paged_limit, size_limit};
+use crate::search::limits::End;
 use crate::search::offer::{is_wanted, send};
 use crate::search::sort::kept::TooMany;
 use crate::search::sort::pages;

@@ -1,7 +1,7 @@
 //! State of a sorted search between two slices.
 
 use crate::memory::Hold;
-use crate::search::end::End;
+use crate::search::limits::End;
 use crate::search::list::{self, List, ListWriter, Merge, Sorter};
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};

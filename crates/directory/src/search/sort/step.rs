@@ -1,7 +1,8 @@
 //! Runs slices of a sorted search.
 
 use crate::context::Context;
-use crate::search::cursor::{Area, AreaKind, Cursor};
+use crate::search::area::{Area, AreaKind};
+use crate::search::cursor::Cursor;
 use crate::search::end::{candidate_limit, park, write_done};
 use crate::search::later::wants;
 use crate::search::list::{Merge, Sorter};
@@ -13,7 +14,7 @@ use crate::search::sort::outcome::{self, Failure};
 use crate::search::sort::state::{Collect, Ended, Goal, Phase, Progress, Sorted};
 use crate::search::sort::walk;
 use crate::search::view::NoView;
-use crate::search::{explain, limits, page, unindexed};
+use crate::search::{limits, page, unindexed};
 use protocol::ResultCode;
 use state::stop::Stop;
 use store::{Candidates, EntryId, Region};
@@ -37,7 +38,7 @@ pub(crate) fn step(
                 }
                 continue;
             }
-            explain::slice_ends(cursor, needs.clock);
+            cursor.slice_ends(needs.clock);
             finish(cursor, &sorted, None);
             // Only references are left, which have no order.
             return Ok(None);
@@ -53,14 +54,14 @@ pub(crate) fn step(
             Progress::Done => {}
             Progress::Then(phase) => sorted.phases.push_front(phase),
             Progress::Paused(phase) => {
-                explain::slice_ends(cursor, needs.clock);
+                cursor.slice_ends(needs.clock);
                 sorted.phases.push_front(phase);
                 sorted.count_memory()?;
                 cursor.extras.get_or_insert_default().sorted = Some(sorted);
                 return park(needs, cursor, out).map(Some);
             }
             Progress::Ended(ended) => {
-                explain::slice_ends(cursor, needs.clock);
+                cursor.slice_ends(needs.clock);
                 return sorted.end(context, needs, cursor, ended, out);
             }
         }

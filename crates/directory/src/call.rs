@@ -2,16 +2,17 @@
 //! feed, which continue operations.
 
 use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
-use crate::bundle::{Bundle, Pending};
+use crate::bundle::Bundle;
+use crate::completion::Mailbox;
 use crate::context::{Context, Lent};
 use crate::feed::Listener;
-use crate::flow::{Flow, Mailbox, Reply};
 use crate::last_name::LastName;
-use crate::operation::bind;
 use crate::operations_log::OperationsLog;
+use crate::reply::Reply;
 use crate::search::cookie_key::CookieKey;
-use crate::session::{HeldWrite, Peer, Session};
+use crate::session::{HeldWrite, Session};
 use crate::shared::Shared;
+use crate::ticket::Pending;
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use state::catalog::Catalog;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use store::Snapshot;
 
 /// State for one operation.
-pub(crate) struct Parts<'p> {
+pub(crate) struct Call<'p> {
     pub snapshot: &'p Snapshot<'p>,
     pub catalog: &'p Catalog,
     pub lent: Lent<'p>,
@@ -32,12 +33,12 @@ pub(crate) struct Parts<'p> {
     pub last_name: &'p RefCell<LastName>,
     pub scratch: &'p RefCell<Vec<u8>>,
     pub shared: &'p Shared,
-    pub(super) mailbox: &'p Arc<dyn Mailbox>,
-    pub(super) hashes: &'p HashPool,
+    pub mailbox: &'p Arc<dyn Mailbox>,
+    pub hashes: &'p HashPool,
     pub operations: &'p OperationsLog,
 }
 
-impl Parts<'_> {
+impl Call<'_> {
     /// The context of this subject.
     #[inline]
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
@@ -65,20 +66,6 @@ impl Parts<'_> {
             },
             Ok,
         )
-    }
-
-    /// State for a bind.
-    pub fn bind_desk<'d>(&'d self, peer: &'d Peer) -> bind::Desk<'d> {
-        bind::Desk {
-            peer,
-            verified: self.verified,
-            wrong: &self.shared.wrong,
-            replica: &self.shared.replica,
-            scheme: self.shared.scheme,
-            tells_locks: self.shared.tells_locks,
-            cookie_key: self.cookie_key,
-            now_us: self.lent.clock.now_us(),
-        }
     }
 
     /// Submits a bundle to the writer, through the hashing threads if it has a clear-text password.
@@ -146,10 +133,9 @@ impl Parts<'_> {
     }
 
     /// Drops waiting work of the hashing threads.
-    pub fn abandon(&self, session: &Session, id: MessageId) -> Flow {
+    pub fn abandon(&self, session: &Session, id: MessageId) {
         let lane = Lane::of(&session.peer);
         self.hashes.abandon(self.mailbox, session.id, lane, id);
-        Flow::Done
     }
 
     /// Submits work to the hashing threads.

@@ -1,0 +1,61 @@
+//! Password checks that take long, and the operations that wait for them.
+
+use crate::account::verdict::{BindControls, Verdict};
+use crate::reply::Reply;
+use policy::Tag;
+use protocol::OwnedControl;
+use schema::{Description, Name};
+use state::write::Write;
+
+/// Result of a slow password check.
+#[derive(Debug)]
+pub(crate) struct PasswordChecked {
+    /// Id of the entry that holds the password.
+    pub entry: u64,
+    pub purpose: CheckPurpose,
+    /// The stored value that the password matches; `None` if the password is wrong.
+    pub matched: Option<Vec<u8>>,
+}
+
+/// The operation for which a password is checked.
+#[derive(Debug)]
+pub(crate) enum CheckPurpose {
+    /// A bind: its subject, and the controls of the client.
+    Bind {
+        subject: Box<policy::Subject>,
+        asked: BindControls,
+        guess: policy::Tag,
+    },
+    /// A bind that is already refused with this verdict: the check only takes its time.
+    Refused(Box<Verdict>),
+    /// A compare on a password attribute.
+    Compare(Box<Compared>),
+    /// Password Modify with an old password.
+    Change(Box<PasswordChange>),
+}
+
+/// State of a Password Modify during its slow check.
+#[derive(Debug)]
+pub(crate) struct PasswordChange {
+    pub write: Write,
+    pub reply: Reply,
+    /// Identifier of its transaction, if it is part of one.
+    pub transaction: Option<Box<[u8]>>,
+}
+
+/// State of a password compare during its slow check.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    /// The resolved name of the entry, and its spelling in the request.
+    pub name: Name,
+    pub spelled: String,
+    /// Description of the attribute compared.
+    pub description: Description,
+    /// Keyed hash by which the policy recognises a repeated guess; `None` for values without a
+    /// policy.
+    pub guess: Option<Tag>,
+    /// Whether the client sent the password policy control.
+    pub policy: bool,
+    /// Controls of the response, whatever the result.
+    pub controls: Vec<OwnedControl>,
+}

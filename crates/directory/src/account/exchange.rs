@@ -1,0 +1,18 @@
+//! The state of a SCRAM exchange (RFC 5802) between its two binds.
+
+use policy::Subject;
+use policy::password::{Prf, ScramKeys};
+use store::EntryId;
+
+/// State between the two binds of an exchange.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub prf: Prf,
+    /// The account; `None` if the identity is unknown.
+    pub whose: Option<(EntryId, Box<Subject>)>,
+    pub keys: ScramKeys,
+    pub header: String,
+    pub nonce: String,
+    /// The client's first message without its header, a comma, and the server's first message.
+    pub first: String,
+}

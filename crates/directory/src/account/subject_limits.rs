@@ -1,0 +1,35 @@
+//! The limits of a subject.
+
+use crate::call::Call;
+use crate::context::{Context, Place};
+use policy::{Limits, Subject, Whose};
+use schema::{Name, Truth};
+use state::stop::Stop;
+
+/// The limits of a subject that has just authenticated. Membership in groups is read here and not
+/// by each operation: a new member gets its limits with its next bind.
+pub(crate) fn of(call: &Call<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
+    let settings = &call.catalog.limits;
+    if settings.rules.is_empty() {
+        // The usual case, which needs no second context.
+        return settings.of(subject, |_| Ok(false));
+    }
+    let context = Context::new(call.snapshot, call.catalog, subject);
+    settings.of(subject, |group| is_member(&context, group, &subject.dn))
+}
+
+/// Whether a group names an entry as a member.
+fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, Stop> {
+    let Place::Found(id) = context.find(group)? else {
+        return Ok(false);
+    };
+    let Some(entry) = context.reached(id)? else {
+        return Ok(false);
+    };
+    let schema = &context.catalog.schema;
+    let mut scratch = Vec::new();
+    Ok(["member", "uniqueMember"].iter().any(|attribute| {
+        let named = schema.resolve_assertion(attribute, member.as_bytes());
+        named.evaluate(schema, &entry, &mut scratch) == Truth::True
+    }))
+}

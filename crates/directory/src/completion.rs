@@ -1,0 +1,108 @@
+//! Work that has finished, on its way back to a serving thread.
+
+use crate::account::check::{CheckPurpose, PasswordChecked};
+use crate::bundle::Bundle;
+use crate::reply::Reply;
+use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
+use state::execute::Outcome;
+use state::stop::Stop;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Returns finished work to a serving thread. Called by the writer and hashing threads.
+pub trait Mailbox: Send + Sync {
+    /// Keeps the completions and wakes the serving thread once. Must not block.
+    fn deliver(&self, completions: Vec<Completion>);
+
+    /// Wakes a waiting serving thread to call [`crate::Worker::sleep`] again, because it holds a
+    /// snapshot that others need released. Must not block.
+    fn wake(&self) {}
+}
+
+/// The mailboxes of all serving threads.
+#[derive(Default)]
+pub(crate) struct Mailboxes(Mutex<Vec<Weak<dyn Mailbox>>>);
+
+impl Mailboxes {
+    pub fn add(&self, mailbox: &Arc<dyn Mailbox>) {
+        self.lock().push(Arc::downgrade(mailbox));
+    }
+
+    /// Wakes all serving threads that still exist.
+    pub fn wake(&self) {
+        let mut all = self.lock();
+        all.retain(|it| it.strong_count() > 0);
+        all.iter()
+            .filter_map(Weak::upgrade)
+            .for_each(|it| it.wake());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Mailbox>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of a write or a slow password check, on its way back to its session.
+#[derive(Debug)]
+pub struct Completion {
+    /// Number of the session.
+    pub session: u64,
+    pub(crate) id: MessageId,
+    pub(crate) what: Finished,
+}
+
+impl Completion {
+    /// Message id of the search that has news; `None` for the end of an operation.
+    pub fn news(&self) -> Option<MessageId> {
+        matches!(self.what, Finished::News).then_some(self.id)
+    }
+}
+
+/// The kind of work that has finished.
+#[derive(Debug)]
+pub(crate) enum Finished {
+    /// A write was committed or refused.
+    Write {
+        kind: ResultKind,
+        outcome: Outcome,
+        reply: Reply,
+    },
+    /// A commit happened that a search of the session follows.
+    News,
+    /// A transaction was committed or refused.
+    Transaction(Box<Settled>),
+    /// The updates of one bulk update request were executed: numbers and results of the failed
+    /// ones.
+    Sequence(Vec<(u32, LdapResult)>),
+    /// A password was verified, or found wrong.
+    Password(PasswordChecked),
+    /// The passwords of a bundle were hashed: it may be submitted.
+    Hashed {
+        kind: ResultKind,
+        bundle: Box<Bundle>,
+        reply: Reply,
+    },
+    /// A password was not checked: too many jobs wait, or the client or the server stops.
+    NotChecked { purpose: CheckPurpose, stop: Stop },
+    /// The client abandoned an operation that waited for a hashing thread.
+    Abandoned { kind: ResultKind },
+    /// Hashing failed, or the password policy forbids the password.
+    NotHashed {
+        kind: ResultKind,
+        /// Whether it was a request of a bulk update.
+        of_stream: bool,
+        stop: Stop,
+        reply: Reply,
+    },
+}
+
+/// How a transaction ended (RFC 5805 §3.4).
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub result: LdapResult,
+    /// Message id of the refused update; `None` if none was refused.
+    pub failed: Option<MessageId>,
+    /// The response controls of the updates.
+    pub controls: Vec<(MessageId, Vec<OwnedControl>)>,
+    /// Response controls of the end itself.
+    pub own: Vec<OwnedControl>,
+}

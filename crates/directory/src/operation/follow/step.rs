@@ -1,0 +1,87 @@
+//! Runs slices of a following search.
+
+use crate::context::Context;
+use crate::operation::follow::follower::{Followed, Follower, Stage};
+use crate::search::large::Gone;
+use crate::search::needs::Needs;
+use crate::search::slice::Slice;
+use protocol::ResultCode;
+use state::stop::Stop;
+
+impl Follower {
+    /// Runs one slice.
+    pub(crate) fn step(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Followed, Stop> {
+        if let Some(followed) = self.send_large(context, needs, out)? {
+            return Ok(followed);
+        }
+        if !self.asked.schema.is_same(&context.catalog.schema)
+            && !self.resolve_again(context, needs)?
+        {
+            return Ok(Followed::More);
+        }
+        let mut slice = Slice::new(out);
+        loop {
+            let done = match self.stage {
+                Stage::Scan(_) => self.scan(context, &mut slice, out)?,
+                Stage::Delta { .. } => self.delta(context, &mut slice, out)?,
+                Stage::Persist => return self.persist(context, &mut slice, out),
+            };
+            if let Some(ended) = done {
+                return Ok(ended);
+            }
+            if self.large.is_some() || slice.is_over() || slice.is_full(out) {
+                self.check_time(needs)?;
+                return Ok(Followed::More);
+            }
+        }
+    }
+
+    /// Continues an entry that is sent in parts; `None` if there is none.
+    fn send_large(
+        &mut self,
+        context: &Context<'_>,
+        needs: &Needs<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Followed>, Stop> {
+        let Some(mut large) = self.large.take() else {
+            return Ok(None);
+        };
+        match large.step(context, None, out)? {
+            Gone::NotYet => {}
+            Gone::Sent => {
+                self.sent += 1;
+                return Ok(None);
+            }
+            // The deletion is reported at its own change.
+            Gone::Vanished => return Ok(None),
+        }
+        let inside = large.is_inside();
+        self.large = Some(large);
+        if inside {
+            return Ok(Some(Followed::Inside));
+        }
+        if !self.is_persisting() {
+            self.check_time(needs)?;
+        }
+        Ok(Some(Followed::More))
+    }
+
+    /// The time limit applies to the refresh (RFC 4533 §3.5.4).
+    fn check_time(&mut self, needs: &Needs<'_>) -> Result<(), Stop> {
+        let now = needs.clock.now_us();
+        let began = *self.began_us.get_or_insert(now);
+        let limit = self.time_ms_max;
+        if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+            return Stop::refuse(
+                ResultCode::TIME_LIMIT_EXCEEDED,
+                format!("the time limit of {limit} ms is used up before the refresh has ended"),
+            );
+        }
+        Ok(())
+    }
+}

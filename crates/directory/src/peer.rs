@@ -1,0 +1,19 @@
+//! The other end of a connection.
+
+use std::net::IpAddr;
+
+/// Properties of the other end of a connection.
+#[derive(Debug, Clone, Default)]
+pub struct Peer {
+    /// The client's address; `None` for a Unix domain socket.
+    pub address: Option<IpAddr>,
+    /// Whether the connection is protected by TLS, or by its kind cannot leave the machine
+    /// (`ldapi`).
+    pub secure: bool,
+    /// User id of the process at the other end of a Unix domain socket; `None` for other sockets.
+    pub unix_uid: Option<u32>,
+    /// Whether both ends are on this machine.
+    pub local: bool,
+    /// Whether the connection can be read on the way, so that passwords must not be sent.
+    pub exposed: bool,
+}

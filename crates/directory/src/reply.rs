@@ -1,0 +1,50 @@
+//! Parts of a response besides its result, and the response of a write.
+
+use protocol::{MessageId, OwnedControl, ResultCode, ResultKind, response};
+use state::execute::Outcome;
+
+/// Parts of the response besides the result.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reply {
+    /// Value of an extended response after success.
+    pub value: Option<Vec<u8>>,
+    /// Value of an extended response after a refusal.
+    pub refused: Option<Vec<u8>>,
+    /// Name of an extended response.
+    pub name: Option<&'static str>,
+    /// Whether the client sent the password policy control.
+    pub policy: bool,
+    /// Whether the client asked for the position of its write.
+    pub position: bool,
+    /// Response controls after success.
+    pub done: Vec<OwnedControl>,
+}
+
+/// Writes the response of a write with its response controls.
+pub(crate) fn write_response(
+    out: &mut Vec<u8>,
+    id: MessageId,
+    kind: ResultKind,
+    outcome: &Outcome,
+    reply: &Reply,
+) {
+    let Outcome { result, controls } = outcome;
+    let joined;
+    let controls = match result.code {
+        ResultCode::SUCCESS if !reply.done.is_empty() => {
+            joined = [&controls[..], &reply.done[..]].concat();
+            &joined
+        }
+        _ => controls,
+    };
+    let value = match result.code {
+        ResultCode::SUCCESS => &reply.value,
+        _ => &reply.refused,
+    };
+    match (kind, value) {
+        (ResultKind::Extended, Some(value)) => {
+            response::write_extended_result(out, id, result, reply.name, Some(value), controls);
+        }
+        _ => response::write_result(out, id, kind, result, controls),
+    }
+}
