@@ -21,16 +21,17 @@ use crate::operation::{
 use crate::operations_log::clip;
 use crate::pace::Pace;
 use crate::reply::Reply;
+use crate::search::call::Query;
 use crate::search::group_walk_limits::GroupWalkLimits;
 
-use crate::search::needs::{Needs, Step};
+use crate::search::call::{SearchCall, Step};
 use crate::search::{begin, later, run};
 use crate::session::Session;
 use policy::{Limits, Subject, Whose};
 use protocol::control::SessionTracking;
 use protocol::{
     CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
-    Request, ResultCode, ResultKind, SearchRequest, response,
+    Request, ResultCode, ResultKind, response,
 };
 use state::stop::{Refusal, Stop};
 use std::rc::Rc;
@@ -79,7 +80,12 @@ pub(crate) fn dispatch(
         Request::Unbind => Ok(Flow::Close),
         Request::Search(it) => {
             let whose = (&context, &subject);
-            begin_search(call, whose, session, (message, it, &controls), out)
+            let query = Query {
+                message,
+                request: it,
+                controls: &controls,
+            };
+            begin_search(call, whose, session, query, out)
         }
         Request::Modify(_) | Request::Add(_) | Request::Delete(_) | Request::ModifyDn(_) => {
             begin_update(call, &context, session, (message, &controls), out)
@@ -132,9 +138,13 @@ fn begin_compare(
     (id, request, controls): (MessageId, &CompareRequest<'_>, &Controls<'_>),
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let needs = needs(call, session, session.limits);
+    let call = &SearchCall {
+        call,
+        session,
+        limits: session.limits,
+    };
     let state = || BindState::of(call, &session.peer);
-    let outcome = compare::compare(context, state, &needs, request, controls)?;
+    let outcome = compare::compare(context, state, call, request, controls)?;
     let asked = CompareAsked {
         policy: controls.password_policy,
         controls: told(call, context, controls)?,
@@ -148,28 +158,31 @@ fn begin_search(
     call: &Call<'_>,
     (context, subject): (&Context<'_>, &Rc<Subject>),
     session: &Session,
-    (message, request, controls): (&Message<'_>, &SearchRequest<'_>, &Controls<'_>),
+    query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let (id, proxied) = (message.id, controls.proxied.is_some());
+    let proxied = query.controls.proxied.is_some();
     let limits = limits_of(call, session, subject, proxied)?;
-    let needs = needs(call, session, limits);
+    let call = SearchCall {
+        call,
+        session,
+        limits,
+    };
     context.divide_walks(true);
-    if controls.follows() {
-        let asked = (id, request, controls);
-        return match follow::begin(call, context, &needs, session, asked) {
+    if query.controls.follows() {
+        return match follow::begin(&call, context, query) {
             Ok(follower) => {
                 let subject = Rc::clone(subject);
                 Ok(Flow::Follow(Box::new(follower.acting_as(subject))))
             }
-            Err(stop) => begin_later(context, &needs, stop, (message, request), out),
+            Err(stop) => begin_later(context, &call, stop, query, out),
         };
     }
-    let mut cursor = match begin::search(context, &needs, id, request, controls, out) {
+    let mut cursor = match begin::search(context, &call, query, out) {
         Ok(Some(cursor)) => cursor,
         Ok(None) => return Ok(Flow::Done),
         Err(stop) => {
-            return begin_later(context, &needs, stop, (message, request), out);
+            return begin_later(context, &call, stop, query, out);
         }
     };
     cursor.walks = context.walks_for_later();
@@ -183,15 +196,15 @@ fn begin_search(
 #[cold]
 fn begin_later(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     stop: Stop,
-    asked: (&Message<'_>, &SearchRequest<'_>),
+    query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     if !stop.is_unfinished() {
         return Err(stop);
     }
-    let later = later::begin_later(context, needs, asked, out)?;
+    let later = later::begin_later(context, call, query, out)?;
     Ok(later.map_or(Flow::Done, Flow::More))
 }
 
@@ -222,8 +235,12 @@ fn begin_again(
     let context = call.context(&subject);
     context.take_up(Some(walks));
     let whose = (&context, &subject);
-    let asked = (&message, request, &controls);
-    Ok(match begin_search(call, whose, session, asked, out)? {
+    let query = Query {
+        message: &message,
+        request,
+        controls: &controls,
+    };
+    Ok(match begin_search(call, whose, session, query, out)? {
         Flow::More(mut cursor) => {
             // The time limit counts from the first beginning.
             cursor.began_us = began_us.or(cursor.began_us);
@@ -543,11 +560,15 @@ pub(crate) fn resume(
     authentication::require(call.catalog, &subject, None)?;
     let context = call.context(&subject);
     let limits = limits_of(call, session, &subject, cursor.subject.is_some())?;
-    let needs = needs(call, session, limits);
+    let call = &SearchCall {
+        call,
+        session,
+        limits,
+    };
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, limits));
     context.take_up(walks);
     context.divide_walks(true);
-    Ok(match run::step(&context, &needs, &mut cursor, out)? {
+    Ok(match run::step(&context, call, &mut cursor, out)? {
         Step::Finished => Flow::Done,
         Step::Parked => {
             cursor.walks = context.walks_for_later();
@@ -567,8 +588,12 @@ pub(crate) fn follow(
     authentication::require(call.catalog, &subject, None)?;
     let context = call.context(&subject);
     // A follower looked up its own limits when it began.
-    let needs = needs(call, session, session.limits);
-    follower.step(&context, &needs, out)
+    let call = &SearchCall {
+        call,
+        session,
+        limits: session.limits,
+    };
+    follower.step(&context, call, out)
 }
 
 /// The limits of the subject as which an operation acts.
@@ -581,21 +606,5 @@ fn limits_of(
     match proxied {
         false => Ok(session.limits),
         true => subject_limits::of(call, subject),
-    }
-}
-
-fn needs<'n>(call: &'n Call<'_>, session: &'n Session, limits: (Limits, Whose)) -> Needs<'n> {
-    Needs {
-        key: call.cookie_key,
-        last_name: call.last_name,
-        scratch: call.scratch,
-        shared: call.shared,
-        limits,
-        settings: &call.catalog.limits,
-        clock: call.lent.clock,
-        peer: &session.peer,
-        memory: &session.buffers,
-        tls: call.tls,
-        operations: call.operations,
     }
 }

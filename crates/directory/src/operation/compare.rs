@@ -11,7 +11,7 @@ use crate::context::{Context, Place};
 use crate::control::Controls;
 use crate::operation::bind;
 use crate::operation::bind::Tried;
-use crate::search::needs::Needs;
+use crate::search::call::SearchCall;
 use crate::search::virtual_search;
 use policy::Right;
 use protocol::{CompareRequest, ResultCode};
@@ -36,17 +36,17 @@ pub(crate) enum Outcome {
 pub(crate) fn compare<'d>(
     context: &Context<'_>,
     desk: impl Fn() -> BindState<'d>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     request: &CompareRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<Outcome, Stop> {
     let catalog = context.catalog;
-    let mut last_name = needs.last_name.borrow_mut();
+    let mut last_name = call.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.entry)?;
     let description = values::describe(&catalog.schema, request.attribute)?;
-    let is_password = is_password(catalog, needs, &description)?;
-    if let Some(entry) = virtual_search::entry_of(context, needs, name)? {
-        let with = (context, needs);
+    let is_password = is_password(catalog, call, &description)?;
+    if let Some(entry) = virtual_search::entry_of(context, call, name)? {
+        let with = (context, call);
         return compare_virtual(with, name, &entry, &description, request, controls);
     }
     let refers = catalog.has_referrals && !controls.manage_dsa_it;
@@ -67,7 +67,7 @@ pub(crate) fn compare<'d>(
     };
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
-        assertion::require(context, id, condition, &|| needs.now_s())?;
+        assertion::require(context, id, condition, &|| call.now_s())?;
     }
     if is_password {
         let asked = (request, controls.password_policy);
@@ -108,19 +108,19 @@ pub(crate) fn compare<'d>(
 /// Whether the attribute is a password, which must not be sent in the clear.
 fn is_password(
     catalog: &Catalog,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     description: &Description,
 ) -> Result<bool, Stop> {
     let is_password = description.type_id == catalog.known.user_password.type_id;
     if is_password {
-        passwords::refuse_exposed(needs.peer)?;
+        passwords::refuse_exposed(&call.session.peer)?;
     }
     Ok(is_password)
 }
 
 /// Decides a compare on an entry that is not stored.
 fn compare_virtual(
-    (context, needs): (&Context<'_>, &Needs<'_>),
+    (context, call): (&Context<'_>, &SearchCall<'_>),
     name: &Name,
     entry: &VirtualEntry,
     description: &Description,
@@ -130,7 +130,7 @@ fn compare_virtual(
     let catalog = context.catalog;
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
-        assertion::require_of_virtual(context, entry, condition, &|| needs.now_s())?;
+        assertion::require_of_virtual(context, entry, condition, &|| call.now_s())?;
     }
     let filter = asserted(catalog, request)?;
     if entry.of_type(description.type_id).next().is_none() {

@@ -1,15 +1,14 @@
 //! The areas of a search: its base, and the regions given by its scope and by aliases.
 
 use crate::context::{Context, Place};
-use crate::control::Controls;
 use crate::monitor::Node;
 use crate::operation::resolve_name;
 use crate::search::alias::Effort;
 use crate::search::area::{Area, AreaKind, Areas};
-use crate::search::needs::Needs;
+use crate::search::call::{Query, SearchCall};
 use crate::search::{alias, virtual_search};
 use policy::Right;
-use protocol::{DerefAliases, Scope, SearchRequest};
+use protocol::{DerefAliases, Scope};
 use smallvec::{SmallVec, smallvec};
 use state::stop::Stop;
 use state::{assertion, referral};
@@ -27,20 +26,20 @@ pub(crate) enum Found {
 #[inline(always)]
 pub(crate) fn areas_or_virtual(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     effort: &mut Effort,
 ) -> Result<Found, Stop> {
+    let request = query.request;
     let is_root = request.base.trim_start_matches(' ').is_empty();
     if is_root && request.scope == Scope::BaseObject {
-        let root = virtual_search::nodes(context, needs, request)?;
+        let root = virtual_search::nodes(context, call, request)?;
         return Ok(Found::Virtual(root.expect("the root DSE is always there")));
     }
-    match areas(context, needs, request, controls, effort) {
+    match areas(context, call, query, effort) {
         Ok(areas) => Ok(Found::Areas(areas)),
         Err(stop) if is_root => Err(stop),
-        Err(stop) => match virtual_search::nodes(context, needs, request)? {
+        Err(stop) => match virtual_search::nodes(context, call, request)? {
             Some(nodes) => Ok(Found::Virtual(nodes)),
             None => Err(stop),
         },
@@ -50,12 +49,12 @@ pub(crate) fn areas_or_virtual(
 /// Resolves base and scope of a search with a single region.
 pub(crate) fn region(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
 ) -> Result<Region, Stop> {
+    let request = query.request;
     Ok(Region {
-        base: resolve_base(context, needs, request, controls)?,
+        base: resolve_base(context, call, query)?,
         scope: region_scope(request.scope),
     })
 }
@@ -73,13 +72,15 @@ fn region_scope(scope: Scope) -> RegionScope {
 #[inline(always)]
 fn areas(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     effort: &mut Effort,
 ) -> Result<Areas, Stop> {
+    let Query {
+        request, controls, ..
+    } = query;
     let scope = region_scope(request.scope);
-    let base = resolve_base(context, needs, request, controls)?;
+    let base = resolve_base(context, call, query)?;
     let references = context.catalog.has_referrals
         && !controls.manage_dsa_it
         && request.scope != Scope::BaseObject;
@@ -92,7 +93,7 @@ fn areas(
         let mut regions: SmallVec<[Region; 2]> = smallvec![region];
         add_contexts_below(context, &mut regions)?;
         if derefs {
-            regions = alias::regions(context, needs, &regions, effort)?;
+            regions = alias::regions(context, call, &regions, effort)?;
         }
         for region in regions {
             put_region(&mut areas, region, references);
@@ -145,12 +146,14 @@ fn put_region(areas: &mut Areas, region: Region, references: bool) {
 
 fn resolve_base(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
 ) -> Result<EntryId, Stop> {
+    let Query {
+        request, controls, ..
+    } = query;
     let catalog = context.catalog;
-    let mut last_name = needs.last_name.borrow_mut();
+    let mut last_name = call.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.base)?;
     if name.depth() == 0 {
         return Ok(EntryId(0));
@@ -177,7 +180,7 @@ fn resolve_base(
                 )?;
             }
             if let Some(condition) = controls.assertion {
-                assertion::require(context, base, condition, &|| needs.now_s())?;
+                assertion::require(context, base, condition, &|| call.now_s())?;
             }
             Ok(base)
         }

@@ -1,10 +1,11 @@
 //! Begins a search: resolves base, filter and controls.
 
 use crate::context::{Context, whole_bytes_max};
-use crate::control::{Controls, SearchControls, position};
+use crate::control::{SearchControls, position};
 use crate::search::alias::Effort;
 use crate::search::area::AreaKind;
 use crate::search::areas::{Found, areas_or_virtual, derefs_searching};
+use crate::search::call::{Query, SearchCall, Step};
 use crate::search::count::{Counted, Counting};
 use crate::search::cursor::{Cursor, Page};
 use crate::search::effective_rights::EffectiveRights;
@@ -12,12 +13,11 @@ use crate::search::end::write_done;
 use crate::search::explain::Explaining;
 use crate::search::extras::{self, Extras};
 use crate::search::group_walk_limits::GroupWalkLimits;
-use crate::search::needs::{Needs, Step};
 use crate::search::run::step;
 use crate::search::sort::begin::{self as sorting, Begun};
+use crate::search::virtual_search::VirtualSearch;
 use crate::search::{page, unindexed, virtual_search};
 use protocol::control::{MatchingEntryCountRequest, PagedResults};
-use protocol::{MessageId, SearchRequest};
 use state::projection::Projection;
 use state::stop::Stop;
 use state::{assertion, heavy, links};
@@ -27,41 +27,48 @@ use store::EntryId;
 /// finished.
 pub(crate) fn search(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    id: MessageId,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Box<Cursor>>, Stop> {
+    let Query {
+        message,
+        request,
+        controls,
+    } = query;
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
-    let now_s = || needs.now_s();
+    let now_s = || call.now_s();
     let mut extras = Extras::of(catalog, request, asked, &now_s)?;
     if controls.position.is_some() {
-        tell_position(context, needs, &mut extras)?;
+        tell_position(context, call, &mut extras)?;
     }
     heavy::refuse(&request.filter)?;
     let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
     context.narrow(&mut filter);
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
-    require_virtual(context, needs, request, controls)?;
-    let mut effort = Effort::of(request, needs, controls.page.is_some());
-    let areas = match areas_or_virtual(context, needs, request, controls, &mut effort)? {
+    require_virtual(context, call, query)?;
+    let mut effort = Effort::of(call, query);
+    let areas = match areas_or_virtual(context, call, query, &mut effort)? {
         Found::Areas(areas) => areas,
         Found::Virtual(nodes) => {
-            let what = (&projection, nodes.as_slice());
-            let (with, asked) = ((context, needs), (controls, extras.as_deref()));
-            virtual_search::answer(with, (id, request), filter, what, asked, out)?;
+            let search = VirtualSearch {
+                query,
+                filter,
+                projection: &projection,
+                extras: extras.as_deref(),
+            };
+            virtual_search::answer(context, call, search, &nodes, out)?;
             return Ok(None);
         }
     };
     if let Some(asked) = asked.and_then(|it| it.subentries) {
         filter = extras::narrowed(catalog, filter, asked);
     }
-    context.limit_walks(|| GroupWalkLimits::boxed(&needs.shared.unindexed, needs.limits));
+    context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
     links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
     let mut cursor = Cursor {
-        id,
+        id: message.id,
         whole_bytes_max: whole_bytes_max(filter.weight()),
         filter,
         projection,
@@ -82,15 +89,15 @@ pub(crate) fn search(
         has_waited: false,
         large: None,
         walks: None,
-        buffer: needs.scratch.take(),
+        buffer: call.scratch.take(),
     };
-    if !begin_asked(context, needs, request, controls, &mut cursor, out)? {
+    if !begin_asked(context, call, query, &mut cursor, out)? {
         return Ok(None);
     }
-    match step(context, needs, &mut cursor, out)? {
+    match step(context, call, &mut cursor, out)? {
         Step::Parked => Ok(Some(Box::new(cursor))),
         Step::Finished => {
-            needs.give_back(cursor.buffer);
+            call.give_back(cursor.buffer);
             Ok(None)
         }
     }
@@ -100,14 +107,13 @@ pub(crate) fn search(
 #[inline]
 fn require_virtual(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
 ) -> Result<(), Stop> {
-    if let Some(condition) = controls.assertion
-        && let Some(entry) = virtual_search::entry(context, needs, request.base)?
+    if let Some(condition) = query.controls.assertion
+        && let Some(entry) = virtual_search::entry(context, call, query.request.base)?
     {
-        assertion::require_of_virtual(context, &entry, condition, &|| needs.now_s())?;
+        assertion::require_of_virtual(context, &entry, condition, &|| call.now_s())?;
     }
     Ok(())
 }
@@ -116,10 +122,10 @@ fn require_virtual(
 #[cold]
 fn tell_position(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     extras: &mut Option<Box<Extras>>,
 ) -> Result<(), Stop> {
-    let reached = position::reached(context, needs.shared.log)?;
+    let reached = position::reached(context, call.shared.log)?;
     extras.get_or_insert_default().position = Some(reached);
     Ok(())
 }
@@ -128,20 +134,19 @@ fn tell_position(
 #[inline(always)]
 fn begin_asked(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    if let Some(asked) = controls.search.as_deref()
-        && !begin_with(context, needs, request, (controls, asked), cursor, out)?
+    if let Some(asked) = query.controls.search.as_deref()
+        && !begin_with(context, call, query, asked, cursor, out)?
     {
         return Ok(false);
     }
     let is_plain = cursor.extras.as_ref().is_none_or(|it| it.sorted.is_none());
-    match controls.page.as_ref().filter(|_| is_plain) {
-        Some(asked) => begin_page(context, needs, request, (controls, asked), cursor, out),
+    match query.controls.page.as_ref().filter(|_| is_plain) {
+        Some(asked) => begin_page(context, call, query, asked, cursor, out),
         None => Ok(true),
     }
 }
@@ -149,9 +154,9 @@ fn begin_asked(
 /// Applies the controls that only searches have; false if the search has been answered.
 fn begin_with(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    call: &SearchCall<'_>,
+    query: Query<'_>,
+    asked: &SearchControls<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
@@ -159,18 +164,17 @@ fn begin_with(
         unindexed::refuse(context, cursor)?;
     }
     if let Some(rights) = &asked.rights {
-        let rights = EffectiveRights::of(context, request, rights)?;
+        let rights = EffectiveRights::of(context, query.request, rights)?;
         cursor.extras.get_or_insert_default().rights = Some(Box::new(rights));
     }
     if asked.explains {
         let explaining = Explaining::of(context, &cursor.areas, &cursor.filter, asked)?;
         cursor.extras.get_or_insert_default().explaining = Some(Box::new(explaining));
     }
-    if let Some(count) = asked.count_alone(controls.page.is_some())? {
+    if let Some(count) = asked.count_alone(query.is_paged())? {
         begin_count(context, cursor, count)?;
     } else if asked.sort.is_some() || asked.view.is_some() {
-        let asked = (controls, asked);
-        let begun = sorting::begin(context, needs, request, asked, cursor, out)?;
+        let begun = sorting::begin(context, call, query, asked, cursor, out)?;
         if let Begun::Unsorted = begun
             && let Some(explaining) = cursor.explaining()
         {
@@ -207,20 +211,20 @@ fn begin_count(
 /// which has then been answered.
 fn begin_page(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    (controls, asked): (&Controls<'_>, &PagedResults<'_>),
+    call: &SearchCall<'_>,
+    query: Query<'_>,
+    asked: &PagedResults<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    let fingerprint = page::fingerprint(request, controls, context.subject, None);
-    let Some(start) = page::begin(needs.key, fingerprint, asked)? else {
+    let fingerprint = page::fingerprint(query, context.subject, None);
+    let Some(start) = page::begin(call.cookie_key, fingerprint, asked)? else {
         let extras = cursor.extras.get_or_insert_default();
         extras.done.push(page::response(&[]));
         write_done(cursor, out);
         return Ok(false);
     };
-    let size = page::size(asked, needs.limits.0.page_entries_max);
+    let size = page::size(asked, call.limits.0.page_entries_max);
     cursor.page = Some(Page { size, start });
     cursor.limits.sent_before = start.sent;
     cursor.after = start.after;

@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::monitor::{Costs, shape};
 use crate::search::area::AreaKind;
+use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
-use crate::search::needs::Needs;
 use state::advice;
 use state::stop::Stop;
 use store::Candidates;
@@ -25,7 +25,11 @@ pub(crate) fn may_be_high(candidates: &Candidates) -> bool {
 
 /// Records a finished search if it was expensive.
 #[cold]
-pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) -> Result<(), Stop> {
+pub(crate) fn note(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    cursor: &Cursor,
+) -> Result<(), Stop> {
     let examined = cursor.limits.examined;
     if examined < (cursor.sent + 1).saturating_mul(EXAMINED_PER_ENTRY) {
         return Ok(());
@@ -39,7 +43,7 @@ pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) ->
         Some(area) => context.plan(&cursor.filter, &area.region)?.is_unindexed(),
         None => !advice.is_empty(),
     };
-    let now_us = needs.clock.now_us();
+    let now_us = call.lent.clock.now_us();
     let began_us = cursor.began_us.unwrap_or(now_us);
     let one = Costs {
         searches: 1,
@@ -51,6 +55,6 @@ pub(crate) fn note(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor) ->
         advice,
     };
     let shape = shape(&context.catalog.schema, &cursor.filter);
-    needs.shared.monitor.searches.note(shape, one);
+    call.shared.monitor.searches.note(shape, one);
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Ends a search or a slice of it: limits, full pages, the result with its controls.
 
 use crate::context::{Context, VisibleEntry};
+use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::limits::End;
-use crate::search::needs::{Needs, Step};
 use crate::search::{limits, page};
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
 use state::advice;
@@ -33,22 +33,22 @@ impl End {
     pub fn write(
         self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &Cursor,
         out: &mut Vec<u8>,
     ) -> Result<Step, Stop> {
         match self {
-            End::PageFull => finish_full_page(needs, cursor, out),
+            End::PageFull => finish_full_page(call, cursor, out),
             End::SizeLimit => {
-                let text = limits::size_text(&cursor.limits, needs.settings);
+                let text = limits::size_text(&cursor.limits, &call.catalog.limits);
                 finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
             }
             End::PagedLimit => {
-                let text = limits::paged_text(&cursor.limits, needs.settings);
+                let text = limits::paged_text(&cursor.limits, &call.catalog.limits);
                 finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
             }
             End::CandidateLimit => {
-                let mut text = limits::candidate_text(&cursor.limits, needs.settings);
+                let mut text = limits::candidate_text(&cursor.limits, &call.catalog.limits);
                 text.push_str(&advice::sentence(context, &cursor.filter)?);
                 finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
             }
@@ -123,19 +123,19 @@ pub(crate) fn paged_limit(cursor: &Cursor) -> Option<End> {
 
 /// Parks the search for its next slice, or ends it if its time is up.
 pub(crate) fn park(
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    let now = needs.clock.now_us();
+    let now = call.lent.clock.now_us();
     let began = *cursor.began_us.get_or_insert(now);
     let limit = cursor.limits.time_ms_max;
     if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
         if is_page_full(cursor) {
-            finish_full_page(needs, cursor, out);
+            finish_full_page(call, cursor, out);
             return Ok(Step::Finished);
         }
-        let text = limits::time_text(&cursor.limits, needs.settings);
+        let text = limits::time_text(&cursor.limits, &call.catalog.limits);
         finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
         return Ok(Step::Finished);
     }
@@ -143,14 +143,14 @@ pub(crate) fn park(
 }
 
 /// Writes success with a cookie for the start of the next page.
-fn finish_full_page(needs: &Needs<'_>, cursor: &Cursor, out: &mut Vec<u8>) {
+fn finish_full_page(call: &SearchCall<'_>, cursor: &Cursor, out: &mut Vec<u8>) {
     let page = cursor.page.expect("only a paged search has a full page");
     let mut at = page.start;
     // The number of regions fits, see `alias::regions`.
     at.region = cursor.area as u16;
     at.after = cursor.after;
     at.sent += cursor.sent;
-    finish_page(cursor, &needs.key.seal(&at), out);
+    finish_page(cursor, &call.cookie_key.seal(&at), out);
 }
 
 /// Writes success, with a paging cookie if the search is paged (empty on the last page).

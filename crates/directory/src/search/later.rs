@@ -3,30 +3,29 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::area::Areas;
+use crate::search::call::{Query, SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::park;
 use crate::search::limits;
-use crate::search::needs::{Needs, Step};
 use crate::search::offer::is_wanted;
-use protocol::{Message, SearchRequest};
 use state::projection::Projection;
 use state::stop::Stop;
 use store::{EntryId, Region};
 
 /// The cursor of a search that begins again in its next slice, because the walks over groups that
-/// it needs are unfinished. `None` if its time limit has ended it.
+/// it call are unfinished. `None` if its time limit has ended it.
 #[cold]
 pub(crate) fn begin_later(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    (message, request): (&Message<'_>, &SearchRequest<'_>),
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Box<Cursor>>, Stop> {
     context.leave_unfinished(EntryId::ROOT);
     let mut walks = context.walks_for_later().unwrap_or_default();
-    walks.request = Some(message.encoded.into());
+    walks.request = Some(query.message.encoded.into());
     let mut cursor = Box::new(Cursor {
-        id: message.id,
+        id: query.message.id,
         filter: schema::Filter::False,
         whole_bytes_max: usize::MAX,
         projection: Projection::default(),
@@ -35,7 +34,7 @@ pub(crate) fn begin_later(
         candidates: None,
         after: EntryId(0),
         sent: 0,
-        limits: limits::of_search(request, needs.limits, false),
+        limits: limits::of_search(query.request, call.limits, false),
         page: None,
         manage_dsa_it: false,
         deref_searching: false,
@@ -49,7 +48,7 @@ pub(crate) fn begin_later(
         walks: None,
         buffer: Vec::new(),
     });
-    if let Step::Finished = park(needs, &mut cursor, out)? {
+    if let Step::Finished = park(call, &mut cursor, out)? {
         return Ok(None);
     }
     walks.began_us = cursor.began_us;

@@ -1,12 +1,12 @@
 //! Tests an entry against a search, and sends it.
 
 use crate::context::{Context, VisibleEntry};
+use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::park;
 use crate::search::extras::Extras;
 use crate::search::large;
 use crate::search::large::{Gone, Large};
-use crate::search::needs::{Needs, Step};
 use protocol::response;
 use schema::Truth;
 use state::matched_values::MatchedValues;
@@ -128,7 +128,7 @@ fn begin_large(
 /// the search goes on.
 pub(crate) fn continue_large(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Option<Step>, Stop> {
@@ -148,7 +148,7 @@ pub(crate) fn continue_large(
             match is_inside {
                 // Limits cannot end the search inside a message.
                 true => Ok(Some(Step::Parked)),
-                false => park(needs, cursor, out).map(Some),
+                false => park(call, cursor, out).map(Some),
             }
         }
     }

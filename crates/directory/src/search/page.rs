@@ -1,10 +1,10 @@
 //! Simple paged results (RFC 2696): the start of a page, and the control at its end.
 
-use crate::control::Controls;
+use crate::search::call::Query;
 use crate::search::cookie_key::{CookieKey, PagePosition};
 use policy::Subject;
 use protocol::control::{PagedResults, SortRequest};
-use protocol::{OwnedControl, SearchRequest, oid};
+use protocol::{OwnedControl, oid};
 use state::stop::Stop;
 use std::borrow::Cow;
 use store::EntryId;
@@ -43,11 +43,13 @@ pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
 /// referrals, filter, subject, and the sort order. Attributes and sizes may differ (RFC 2696 §3
 /// wants equal parameters, but these two do no harm).
 pub(crate) fn fingerprint(
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    query: Query<'_>,
     subject: &Subject,
     sort: Option<&SortRequest<'_>>,
 ) -> u64 {
+    let Query {
+        request, controls, ..
+    } = query;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
     let mut hash = Xxh3::new();

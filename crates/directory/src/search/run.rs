@@ -2,13 +2,13 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::area::{Area, AreaKind};
+use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::{
     self, Ran, end_before, paged_limit, park, size_limit, uncount_hidden, write_everything,
 };
 use crate::search::later::step_back;
 use crate::search::limits::End;
-use crate::search::needs::{Needs, Step};
 use crate::search::offer::{continue_large, is_wanted, send};
 use crate::search::slice::Slice;
 use crate::search::{cost, reference, sort, unindexed};
@@ -19,21 +19,21 @@ use store::EntryId;
 /// Runs one slice of a search.
 pub(crate) fn step(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    if let Some(step) = step_apart(context, needs, cursor, out)? {
+    if let Some(step) = step_apart(context, call, cursor, out)? {
         return Ok(step);
     }
-    let ran = run(context, needs, cursor, out)?;
-    cursor.slice_ends(needs.clock);
+    let ran = run(context, call, cursor, out)?;
+    cursor.slice_ends(call.lent.clock);
     if cursor.limits.examined >= cost::EXAMINED_MIN && !matches!(ran, Ran::Paused) {
-        cost::note(context, needs, cursor)?;
+        cost::note(context, call, cursor)?;
     }
     match ran {
-        Ran::Paused => park(needs, cursor, out),
-        Ran::Ended(end) => end.write(context, needs, cursor, out),
+        Ran::Paused => park(call, cursor, out),
+        Ran::Ended(end) => end.write(context, call, cursor, out),
         Ran::Done => {
             write_everything(cursor, out);
             Ok(Step::Finished)
@@ -46,16 +46,16 @@ pub(crate) fn step(
 #[inline(always)]
 fn step_apart(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Option<Step>, Stop> {
     if cursor.large.is_some()
-        && let Some(step) = continue_large(context, needs, cursor, out)?
+        && let Some(step) = continue_large(context, call, cursor, out)?
     {
         return Ok(Some(step));
     }
-    cursor.slice_begins(needs.clock);
+    cursor.slice_begins(call.lent.clock);
     let Some(extras) = &mut cursor.extras else {
         return Ok(None);
     };
@@ -65,9 +65,9 @@ fn step_apart(
     let Some(sorted) = extras.sorted.take() else {
         return Ok(None);
     };
-    let step = sort::step::step(context, needs, cursor, sorted, out)?;
+    let step = sort::step::step(context, call, cursor, sorted, out)?;
     if step.is_none() {
-        cursor.slice_begins(needs.clock);
+        cursor.slice_begins(call.lent.clock);
     }
     Ok(step)
 }
@@ -76,7 +76,7 @@ fn step_apart(
 #[inline(always)]
 fn run(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Ran, Stop> {
@@ -88,7 +88,7 @@ fn run(
         }
         let mut candidates = match cursor.candidates.take() {
             Some(candidates) => candidates,
-            None => match plan_area(context, needs, cursor, &area)? {
+            None => match plan_area(context, call, cursor, &area)? {
                 Some(candidates) => candidates,
                 None => return Ok(Ran::Paused),
             },
@@ -185,7 +185,7 @@ fn offer(
 /// The candidates of an area; `None` if the search has to wait for its turn first.
 fn plan_area(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     area: &Area,
 ) -> Result<Option<store::Candidates>, Stop> {
@@ -199,12 +199,12 @@ fn plan_area(
     };
     let plan = context.plan(filter, &area.region)?;
     let schema = &context.catalog.schema;
-    needs.operations.planned(|| plan.explain(schema));
+    call.operations.planned(|| plan.explain(schema));
     if plan.is_unindexed() {
         if unindexed::waits(context, cursor)? {
             return Ok(None);
         }
-        unindexed::admit(context, needs, cursor)?;
+        unindexed::admit(context, call, cursor)?;
     }
     let wanted = match (cursor.page, cursor.limits.entries_max) {
         (Some(page), _) => u64::from(page.size),
@@ -213,7 +213,9 @@ fn plan_area(
     };
     let candidates = context.begin_page(&plan, cursor.after, wanted)?;
     if cost::may_be_high(&candidates) {
-        cursor.began_us.get_or_insert_with(|| needs.clock.now_us());
+        cursor
+            .began_us
+            .get_or_insert_with(|| call.lent.clock.now_us());
     }
     Ok(Some(candidates))
 }

@@ -3,8 +3,8 @@
 
 use crate::context::Context;
 use crate::search::area::AreaKind;
+use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
-use crate::search::needs::Needs;
 use crate::search::places::{Permit, is_small};
 use protocol::ResultCode;
 use schema::Filter;
@@ -50,24 +50,24 @@ pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, 
 #[cold]
 pub(crate) fn admit(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
 ) -> Result<(), Stop> {
     if cursor.permit.is_none() {
-        cursor.permit = permit(context, needs, &cursor.filter)?.map(Box::new);
+        cursor.permit = permit(context, call, &cursor.filter)?.map(Box::new);
     }
     Ok(())
 }
 
 /// A place for an unindexed search, held until it is dropped; `None` in a small directory, which
-/// needs none. Refuses with `busy` at the limit.
+/// call none. Refuses with `busy` at the limit.
 #[cold]
 pub(crate) fn permit(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     filter: &Filter,
 ) -> Result<Option<Permit>, Stop> {
-    let (limits, whose) = needs.limits;
+    let (limits, whose) = call.limits;
     let max = limits.unindexed_searches_max;
-    needs.shared.unindexed.place(context, filter, (max, whose))
+    call.shared.unindexed.place(context, filter, (max, whose))
 }

@@ -4,15 +4,15 @@
 use crate::context::Context;
 use crate::control::{Controls, SearchControls};
 use crate::monitor::Node;
+use crate::search::call::{Query, SearchCall};
 use crate::search::cookie_key::PagePosition;
-use crate::search::needs::Needs;
 use crate::search::page;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome;
 use crate::search::sort::outcome::{Asked, Failure};
 use crate::search::view::{NoView, View};
+use protocol::OwnedControl;
 use protocol::control::PagedResults;
-use protocol::{OwnedControl, SearchRequest};
 use state::stop::Stop;
 use store::EntryId;
 
@@ -31,11 +31,11 @@ pub(crate) fn is_asked_for(controls: &Controls<'_>) -> bool {
 /// Sorts the entries and selects the requested page or view.
 pub(crate) fn list<'n>(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    controls: &Controls<'_>,
+    call: &SearchCall<'_>,
+    query: Query<'_>,
     found: Vec<&'n Node>,
 ) -> Result<Result<Listed<'n>, Failure>, Stop> {
+    let controls = query.controls;
     let schema = &context.catalog.schema;
     let mut listed = Listed {
         nodes: found,
@@ -52,9 +52,9 @@ pub(crate) fn list<'n>(
                 sort = Some(by);
                 let keys = listed.order(context, &order);
                 if let Some(view) = &asked.view {
-                    let fingerprint = page::fingerprint(request, controls, context.subject, sort);
-                    let view = View::of(schema, &order, view, needs.key, fingerprint);
-                    let id = needs.key.seal_context(fingerprint, 0);
+                    let fingerprint = page::fingerprint(query, context.subject, sort);
+                    let view = View::of(schema, &order, view, call.cookie_key, fingerprint);
+                    let id = call.cookie_key.seal_context(fingerprint, 0);
                     if let Err(none) = view.and_then(|it| listed.look_at(&it, &keys, &id)) {
                         return Ok(Err(Failure::no_view(none)));
                     }
@@ -63,8 +63,8 @@ pub(crate) fn list<'n>(
         }
     }
     if let Some(asked) = &controls.page {
-        let fingerprint = page::fingerprint(request, controls, context.subject, sort);
-        listed.cut(needs, fingerprint, asked)?;
+        let fingerprint = page::fingerprint(query, context.subject, sort);
+        listed.cut(call, fingerprint, asked)?;
     }
     // Without an entry there is no sort result (RFC 2891 §2, case 6).
     if sort.is_some() && !listed.nodes.is_empty() {
@@ -114,21 +114,21 @@ impl Listed<'_> {
     /// Selects one page. The cookie holds the number of entries before it.
     fn cut(
         &mut self,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         fingerprint: u64,
         asked: &PagedResults<'_>,
     ) -> Result<(), Stop> {
         let mut cookie = Vec::new();
-        match page::begin(needs.key, fingerprint, asked)? {
+        match page::begin(call.cookie_key, fingerprint, asked)? {
             None => self.nodes.clear(),
             Some(start) => {
                 let before = self.nodes.len().min(start.after.0 as usize);
                 self.nodes.drain(..before);
-                let size = page::size(asked, needs.limits.0.page_entries_max) as usize;
+                let size = page::size(asked, call.limits.0.page_entries_max) as usize;
                 if self.nodes.len() > size {
                     self.nodes.truncate(size);
                     let sent = (before + size) as u64;
-                    cookie = needs.key.seal(&PagePosition {
+                    cookie = call.cookie_key.seal(&PagePosition {
                         after: EntryId(sent),
                         sent,
                         ..start

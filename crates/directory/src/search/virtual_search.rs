@@ -1,13 +1,12 @@
 //! Searches of entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
-use crate::control::Controls;
 use crate::monitor;
 use crate::monitor::Node;
+use crate::search::call::{Query, SearchCall};
 use crate::search::extras::Extras;
-use crate::search::needs::Needs;
 use crate::search::{count, extras, root_dse, subschema, virtual_list};
-use protocol::{LdapResult, MessageId, ResultCode, ResultKind, Scope, SearchRequest, response};
+use protocol::{LdapResult, ResultCode, ResultKind, Scope, SearchRequest, response};
 use schema::{Name, Truth};
 use state::heavy;
 use state::projection::Projection;
@@ -17,11 +16,11 @@ use state::virtual_entry::VirtualEntry;
 /// The entry of a name as spelled; `None` unless it is one that is not stored.
 pub(crate) fn entry(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     name: &str,
 ) -> Result<Option<VirtualEntry>, Stop> {
     match context.catalog.schema.resolve_name(name) {
-        Ok(name) => entry_of(context, needs, &name),
+        Ok(name) => entry_of(context, call, &name),
         Err(_) => Ok(None),
     }
 }
@@ -29,14 +28,14 @@ pub(crate) fn entry(
 /// The entry of a resolved name; `None` unless it is one that is not stored.
 pub(crate) fn entry_of(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     name: &Name,
 ) -> Result<Option<VirtualEntry>, Stop> {
     let catalog = context.catalog;
     if name.depth() == 0 {
         let csn = context.newest()?.to_csn();
-        let whose = (needs.peer, needs.shared.scheme);
-        let root = root_dse::root_dse(catalog, &csn, whose, needs.tls);
+        let whose = (&call.session.peer, call.shared.scheme);
+        let root = root_dse::root_dse(catalog, &csn, whose, call.tls);
         return Ok(Some(root));
     }
     if *name == catalog.subschema {
@@ -45,7 +44,7 @@ pub(crate) fn entry_of(
     if !is_monitor(context, name) {
         return Ok(None);
     }
-    for node in monitor::tree(needs.shared, catalog)? {
+    for node in monitor::tree(call.shared, catalog)? {
         if is_of(context, &node, name) {
             return Ok(Some(node.entry));
         }
@@ -56,7 +55,7 @@ pub(crate) fn entry_of(
 /// The entries in scope of a search whose base is not stored; `None` for other bases.
 pub(crate) fn nodes(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     request: &SearchRequest<'_>,
 ) -> Result<Option<Vec<Node>>, Stop> {
     let catalog = context.catalog;
@@ -64,9 +63,9 @@ pub(crate) fn nodes(
         return Ok(None);
     };
     if is_monitor(context, &base) {
-        return monitor_nodes(context, needs, &base, request.scope).map(Some);
+        return monitor_nodes(context, call, &base, request.scope).map(Some);
     }
-    let Some(entry) = entry_of(context, needs, &base)? else {
+    let Some(entry) = entry_of(context, call, &base)? else {
         return Ok(None);
     };
     let name = request.base.to_owned();
@@ -90,14 +89,14 @@ fn is_of(context: &Context<'_>, node: &Node, name: &Name) -> bool {
 
 fn monitor_nodes(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     base: &Name,
     scope: Scope,
 ) -> Result<Vec<Node>, Stop> {
     let schema = &context.catalog.schema;
     let mut found_base = false;
     let mut nodes = Vec::new();
-    for node in monitor::tree(needs.shared, context.catalog)? {
+    for node in monitor::tree(call.shared, context.catalog)? {
         let Ok(name) = schema.resolve_name(&node.name) else {
             continue;
         };
@@ -124,15 +123,30 @@ fn monitor_nodes(
     Err(refusal.into())
 }
 
+/// A search for entries that are not stored.
+pub(crate) struct VirtualSearch<'s> {
+    pub query: Query<'s>,
+    pub filter: schema::Filter,
+    pub projection: &'s Projection,
+    /// State of controls; `None` without such controls.
+    pub extras: Option<&'s Extras>,
+}
+
 /// Answers a search for entries that are not stored.
 pub(crate) fn answer(
-    (context, needs): (&Context<'_>, &Needs<'_>),
-    (id, request): (MessageId, &SearchRequest<'_>),
-    filter: schema::Filter,
-    (projection, nodes): (&Projection, &[Node]),
-    (controls, extras): (&Controls<'_>, Option<&Extras>),
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    search: VirtualSearch<'_>,
+    nodes: &[Node],
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
+    let VirtualSearch {
+        query,
+        filter,
+        projection,
+        extras,
+    } = search;
+    let (id, request, controls) = (query.message.id, query.request, query.controls);
     heavy::refuse_virtual(&request.filter)?;
     let asked = controls.search.as_deref();
     if asked.is_some_and(|it| it.explains) {
@@ -161,7 +175,7 @@ pub(crate) fn answer(
         done.push(count::of_virtual(asked, found.len() as u64));
         found.clear();
     } else if virtual_list::is_asked_for(controls) {
-        match virtual_list::list(context, needs, request, controls, found)? {
+        match virtual_list::list(context, call, query, found)? {
             Ok(listed) => {
                 found = listed.nodes;
                 done.extend(listed.controls);

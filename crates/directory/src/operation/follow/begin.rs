@@ -1,18 +1,17 @@
 //! Begins a search that follows the directory: checks the request and chooses the first stage.
 
-use crate::call::Call;
 use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::follow::cookie;
 use crate::operation::follow::cookie::Held;
 use crate::operation::follow::follower::*;
 use crate::search::area::{Area, AreaKind};
+use crate::search::call::{Query, SearchCall};
 use crate::search::group_walk_limits::GroupWalkLimits;
-use crate::search::needs::Needs;
 use crate::search::places::Permit;
 use crate::search::{areas, unindexed};
 use protocol::control::{Assertion, PersistentSearch, SyncMode, SyncRequest};
-use protocol::{DerefAliases, MessageId, ResultCode, Scope, SearchRequest};
+use protocol::{DerefAliases, ResultCode, Scope, SearchRequest};
 use roaring::RoaringTreemap;
 use state::history::{Detail, Extent, Moment};
 use state::projection::Projection;
@@ -22,19 +21,22 @@ use store::EntryId;
 
 /// Begins the search that `controls` ask for, without sending anything yet.
 pub(crate) fn begin(
-    call: &Call<'_>,
+    call: &SearchCall<'_>,
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    session: &crate::Session,
-    message: (MessageId, &SearchRequest<'_>, &Controls<'_>),
+    query: Query<'_>,
 ) -> Result<Follower, Stop> {
-    let (id, request, controls) = message;
+    let Query {
+        message,
+        request,
+        controls,
+    } = query;
+    let id = message.id;
     refuse_combinations(request, controls)?;
-    let region = areas::region(context, needs, request, controls)?;
+    let region = areas::region(context, call, query)?;
     let catalog = context.catalog;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
-    let limits = needs.limits.0;
+    let limits = call.limits.0;
     let mut follower = Follower {
         id,
         kind: Kind::Sync { persist: false },
@@ -82,12 +84,16 @@ pub(crate) fn begin(
         subject: None,
         buffer: Vec::with_capacity(128),
     };
-    follower.resolve(context, needs)?;
+    follower.resolve(context, call)?;
     follower.choose(context, controls)?;
-    follower.permit = follower.admission(context, needs)?;
+    follower.permit = follower.admission(context, call)?;
     if follower.stays() {
-        follower.listener =
-            Some(call.listen(session, id, &context.subject.purse(), limits.followers_max)?);
+        follower.listener = Some(call.listen(
+            call.session,
+            id,
+            &context.subject.purse(),
+            limits.followers_max,
+        )?);
     }
     Ok(follower)
 }
@@ -137,7 +143,11 @@ impl Scan {
 
 impl Follower {
     /// Resolves filter and attributes under the present schema.
-    pub(super) fn resolve(&mut self, context: &Context<'_>, needs: &Needs<'_>) -> Result<(), Stop> {
+    pub(super) fn resolve(
+        &mut self,
+        context: &Context<'_>,
+        call: &SearchCall<'_>,
+    ) -> Result<(), Stop> {
         let catalog = context.catalog;
         // The value of an assertion control is a filter in BER, as the kept filter is.
         let asked = match Assertion::decode(&self.asked.filter) {
@@ -147,14 +157,14 @@ impl Follower {
             }
         };
         heavy::refuse_undivided(&asked)?;
-        let now_s = || needs.now_s();
+        let now_s = || call.now_s();
         self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
         context.narrow(&mut self.filter);
         let area = Area {
             region: self.region,
             kind: AreaKind::Entries,
         };
-        context.limit_walks(|| GroupWalkLimits::boxed(&needs.shared.unindexed, needs.limits));
+        context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
         links::follow(context, &mut self.filter, std::iter::once(&area.region))?;
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
@@ -168,11 +178,11 @@ impl Follower {
     pub(super) fn resolve_again(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
     ) -> Result<bool, Stop> {
         context.take_up(self.walks.take());
         context.divide_walks(true);
-        let resolved = self.resolve(context, needs);
+        let resolved = self.resolve(context, call);
         context.divide_walks(false);
         match resolved {
             Ok(()) => Ok(true),
@@ -202,14 +212,18 @@ impl Follower {
 
     /// A place among the unindexed searches; `None` if the first stage reads no entries, or an
     /// index narrows the search down.
-    fn admission(&self, context: &Context<'_>, needs: &Needs<'_>) -> Result<Option<Permit>, Stop> {
+    fn admission(
+        &self,
+        context: &Context<'_>,
+        call: &SearchCall<'_>,
+    ) -> Result<Option<Permit>, Stop> {
         let looks = match self.stage {
             Stage::Scan(_) => true,
             Stage::Delta { .. } => self.stays(),
             Stage::Persist => false,
         };
         match looks && context.plan(&self.filter, &self.region)?.is_unindexed() {
-            true => unindexed::permit(context, needs, &self.filter),
+            true => unindexed::permit(context, call, &self.filter),
             false => Ok(None),
         }
     }

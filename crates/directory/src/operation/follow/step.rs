@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::operation::follow::follower::{Followed, Follower, Stage};
+use crate::search::call::SearchCall;
 use crate::search::large::Gone;
-use crate::search::needs::Needs;
 use crate::search::slice::Slice;
 use protocol::ResultCode;
 use state::stop::Stop;
@@ -13,14 +13,14 @@ impl Follower {
     pub(crate) fn step(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Followed, Stop> {
-        if let Some(followed) = self.send_large(context, needs, out)? {
+        if let Some(followed) = self.send_large(context, call, out)? {
             return Ok(followed);
         }
         if !self.asked.schema.is_same(&context.catalog.schema)
-            && !self.resolve_again(context, needs)?
+            && !self.resolve_again(context, call)?
         {
             return Ok(Followed::More);
         }
@@ -35,7 +35,7 @@ impl Follower {
                 return Ok(ended);
             }
             if self.large.is_some() || slice.is_over() || slice.is_full(out) {
-                self.check_time(needs)?;
+                self.check_time(call)?;
                 return Ok(Followed::More);
             }
         }
@@ -45,7 +45,7 @@ impl Follower {
     fn send_large(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Followed>, Stop> {
         let Some(mut large) = self.large.take() else {
@@ -66,14 +66,14 @@ impl Follower {
             return Ok(Some(Followed::Inside));
         }
         if !self.is_persisting() {
-            self.check_time(needs)?;
+            self.check_time(call)?;
         }
         Ok(Some(Followed::More))
     }
 
     /// The time limit applies to the refresh (RFC 4533 §3.5.4).
-    fn check_time(&mut self, needs: &Needs<'_>) -> Result<(), Stop> {
-        let now = needs.clock.now_us();
+    fn check_time(&mut self, call: &SearchCall<'_>) -> Result<(), Stop> {
+        let now = call.lent.clock.now_us();
         let began = *self.began_us.get_or_insert(now);
         let limit = self.time_ms_max;
         if limit != 0 && now.saturating_sub(began) > limit * 1_000 {

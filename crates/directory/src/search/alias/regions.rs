@@ -6,10 +6,10 @@
 
 use crate::context::{Context, Place};
 use crate::search::alias::{Aliased, Led, aliased, lead};
+use crate::search::call::{Query, SearchCall};
 use crate::search::limits;
 use crate::search::limits::SearchLimits;
-use crate::search::needs::Needs;
-use protocol::{ResultCode, SearchRequest};
+use protocol::ResultCode;
 use schema::Filter;
 use smallvec::SmallVec;
 use state::stop::Stop;
@@ -35,9 +35,9 @@ pub(crate) struct Effort {
 
 impl Effort {
     /// The state of a search that has done no work yet.
-    pub fn of(request: &SearchRequest<'_>, needs: &Needs<'_>, paged: bool) -> Effort {
+    pub fn of(call: &SearchCall<'_>, query: Query<'_>) -> Effort {
         Effort {
-            limits: limits::of_search(request, needs.limits, paged),
+            limits: limits::of_search(query.request, call.limits, query.is_paged()),
             began_us: None,
         }
     }
@@ -50,7 +50,7 @@ pub(crate) type Regions = SmallVec<[Region; 2]>;
 /// contexts below it.
 pub(crate) fn regions(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     own: &[Region],
     effort: &mut Effort,
 ) -> Result<Regions, Stop> {
@@ -58,10 +58,10 @@ pub(crate) fn regions(
     if matches!(scope, None | Some(RegionScope::Base)) {
         return Ok(own.into());
     }
-    effort.began_us = Some(needs.clock.now_us());
+    effort.began_us = Some(call.lent.clock.now_us());
     let mut following = Following {
         context,
-        needs,
+        call,
         effort,
         filter: state::knowledge::class_filter(&context.catalog.schema, "alias"),
         own,
@@ -85,7 +85,7 @@ pub(crate) fn regions(
 /// Progress of following the aliases of one search.
 struct Following<'s, 'c, 'n> {
     context: &'s Context<'c>,
-    needs: &'s Needs<'n>,
+    call: &'s SearchCall<'n>,
     effort: &'s mut Effort,
     /// The filter `(objectClass=alias)`.
     filter: Filter,
@@ -135,7 +135,7 @@ impl Following<'_, '_, '_> {
     /// Counts one more entry looked at, and checks the limits.
     fn look(&mut self) -> Result<(), Stop> {
         let Effort { limits, began_us } = &mut *self.effort;
-        let settings = self.needs.settings;
+        let settings = &self.call.catalog.limits;
         if limits.candidates_max != 0 && limits.examined >= limits.candidates_max {
             let text = limits::candidate_text(limits, settings);
             return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
@@ -145,7 +145,7 @@ impl Following<'_, '_, '_> {
         }
         limits.examined += 1;
         if limits.time_ms_max != 0 && limits.examined.is_multiple_of(LOOKED_AT_PER_TIME) {
-            let now = self.needs.clock.now_us();
+            let now = self.call.lent.clock.now_us();
             let took_us = now.saturating_sub(began_us.unwrap_or(now));
             if took_us > limits.time_ms_max * 1_000 {
                 let text = limits::time_text(limits, settings);

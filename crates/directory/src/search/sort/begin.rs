@@ -1,12 +1,12 @@
 //! Begins a sorted search: order, goal, and the way to sort.
 
 use crate::context::Context;
-use crate::control::{Controls, SearchControls};
+use crate::control::SearchControls;
 use crate::search::area::AreaKind;
+use crate::search::call::{Query, SearchCall};
 use crate::search::cursor::Cursor;
 use crate::search::end::write_done;
 use crate::search::list::{ListWriter, Origin, Sorter};
-use crate::search::needs::Needs;
 use crate::search::page;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
@@ -14,7 +14,6 @@ use crate::search::sort::outcome::{self, Asked, Failure};
 use crate::search::sort::state::{Collect, Goal, Phase, Sorted};
 use crate::search::sort::{pages, walk};
 use crate::search::view::{NoView, View};
-use protocol::SearchRequest;
 use state::stop::Stop;
 use std::collections::VecDeque;
 use store::Region;
@@ -31,14 +30,14 @@ pub(crate) enum Begun {
 /// Begins a sorted search on a cursor whose areas are known.
 pub(crate) fn begin(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    request: &SearchRequest<'_>,
-    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    call: &SearchCall<'_>,
+    query: Query<'_>,
+    asked: &SearchControls<'_>,
     cursor: &mut Cursor,
     out: &mut Vec<u8>,
 ) -> Result<Begun, Stop> {
     let schema = &context.catalog.schema;
-    let (order, sort) = match outcome::order_of(schema, asked, controls.page.is_some())? {
+    let (order, sort) = match outcome::order_of(schema, asked, query.is_paged())? {
         Asked::Order(order, sort) => (order, sort),
         Asked::Unsorted(control) => {
             cursor.extras.get_or_insert_default().done.push(control);
@@ -49,8 +48,8 @@ pub(crate) fn begin(
             return Ok(Begun::Answered);
         }
     };
-    let fingerprint = page::fingerprint(request, controls, context.subject, Some(sort));
-    let goal = match goal_of(context, needs, (controls, asked), &order, fingerprint)? {
+    let fingerprint = page::fingerprint(query, context.subject, Some(sort));
+    let goal = match goal_of(context, call, query, asked, &order, fingerprint)? {
         Ok(Some(goal)) => goal,
         Ok(None) => {
             let extras = cursor.extras.get_or_insert_default();
@@ -70,7 +69,7 @@ pub(crate) fn begin(
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
     cursor.areas.retain(|it| !is_entries(it.kind));
-    let origin = Origin::of(context, needs.clock.now_us(), fingerprint);
+    let origin = Origin::of(context, call.lent.clock.now_us(), fingerprint);
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
@@ -78,19 +77,19 @@ pub(crate) fn begin(
         kept: Kept::new(None, 0),
         sorter: None,
         listing: None,
-        memory: needs.memory.beside(),
+        memory: call.session.buffers.beside(),
         goal,
         phases: VecDeque::new(),
         scratch: Scratch::default(),
         version: origin.version,
     };
-    if let Some(list) = sorted.kept_list(needs, &origin) {
-        if let Err(none) = sorted.show(list, needs, cursor)? {
+    if let Some(list) = sorted.kept_list(call, &origin) {
+        if let Err(none) = sorted.show(list, call, cursor)? {
             Failure::no_view(none).write(cursor.id, out);
             return Ok(Begun::Answered);
         }
     } else {
-        sorted.plan(context, needs, cursor, origin)?;
+        sorted.plan(context, call, cursor, origin)?;
     }
     if let Some(explaining) = cursor.explaining() {
         explaining.note_order(&sorted.words(context));
@@ -102,21 +101,22 @@ pub(crate) fn begin(
 /// The part that the client wants; `None` if it abandons its paged search.
 fn goal_of(
     context: &Context<'_>,
-    needs: &Needs<'_>,
-    (controls, asked): (&Controls<'_>, &SearchControls<'_>),
+    call: &SearchCall<'_>,
+    query: Query<'_>,
+    asked: &SearchControls<'_>,
     order: &Order,
     fingerprint: u64,
 ) -> Result<Result<Option<Goal>, NoView>, Stop> {
     if let Some(view) = &asked.view {
         let schema = &context.catalog.schema;
-        let view = View::of(schema, order, view, needs.key, fingerprint);
+        let view = View::of(schema, order, view, call.cookie_key, fingerprint);
         return Ok(view.map(|it| Some(Goal::View(it))));
     }
-    let Some(paged) = &controls.page else {
+    let Some(paged) = &query.controls.page else {
         return Ok(Ok(Some(Goal::All)));
     };
-    let size_max = needs.limits.0.page_entries_max;
-    let page = pages::begin(needs.key, fingerprint, paged, size_max)?;
+    let size_max = call.limits.0.page_entries_max;
+    let page = pages::begin(call.cookie_key, fingerprint, paged, size_max)?;
     Ok(Ok(page.map(Goal::Page)))
 }
 
@@ -125,7 +125,7 @@ impl Sorted {
     fn plan(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &mut Cursor,
         origin: Origin,
     ) -> Result<(), Stop> {
@@ -134,8 +134,8 @@ impl Sorted {
             wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
             usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
         );
-        let walk = walk::plan(context, needs, cursor, self, wanted)?;
-        let lists = &needs.shared.lists;
+        let walk = walk::plan(context, call, cursor, self, wanted)?;
+        let lists = &call.shared.lists;
         let is_part = match self.goal {
             Goal::View(_) => true,
             // Without room for a list, each page tests all entries and keeps only its own keys.

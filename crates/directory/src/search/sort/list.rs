@@ -1,10 +1,10 @@
 //! Views and pages that are parts of kept sorted lists (`list.rs`).
 
 use crate::context::Context;
+use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
 use crate::search::list;
 use crate::search::list::{List, Origin};
-use crate::search::needs::Needs;
 use crate::search::slice::Slice;
 use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::state::{Goal, Part, Phase, Progress, Sorted};
@@ -44,7 +44,7 @@ impl Sorted {
     }
 
     /// The kept list that the page or view is a part of; `None` if there is none.
-    pub(crate) fn kept_list(&self, needs: &Needs<'_>, origin: &Origin) -> Option<Arc<List>> {
+    pub(crate) fn kept_list(&self, call: &SearchCall<'_>, origin: &Origin) -> Option<Arc<List>> {
         let number = match &self.goal {
             Goal::View(view) => view.list(),
             // Later pages of a walk continue the walk.
@@ -52,7 +52,7 @@ impl Sorted {
             Goal::Page(page) => Some(page.list),
             Goal::All => return None,
         };
-        needs.shared.lists.find(&list::Asked {
+        call.shared.lists.find(&list::Asked {
             fingerprint: origin.fingerprint,
             schema: &origin.schema,
             number,
@@ -65,7 +65,7 @@ impl Sorted {
     pub(crate) fn show(
         &mut self,
         list: Arc<List>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &mut Cursor,
     ) -> Result<Result<(), NoView>, Stop> {
         let places = match &mut self.goal {
@@ -78,7 +78,9 @@ impl Sorted {
                     Ok(window) => window,
                     Err(none) => return Ok(Err(none)),
                 };
-                let context_id = needs.key.seal_context(list.fingerprint(), list.number());
+                let context_id = call
+                    .cookie_key
+                    .seal_context(list.fingerprint(), list.number());
                 let done = &mut cursor.extras.get_or_insert_default().done;
                 done.push(window.control(&context_id));
                 // The window is sent as a whole result is.

@@ -2,11 +2,11 @@
 
 use crate::context::Context;
 use crate::search::area::{Area, AreaKind};
+use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::{candidate_limit, park, write_done};
 use crate::search::later::wants;
 use crate::search::list::{Merge, Sorter};
-use crate::search::needs::{Needs, Step};
 use crate::search::slice::Slice;
 use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::key::{Order, Unsorted};
@@ -23,7 +23,7 @@ use store::{Candidates, EntryId, Region};
 /// are left.
 pub(crate) fn step(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     mut sorted: Box<Sorted>,
     out: &mut Vec<u8>,
@@ -32,19 +32,19 @@ pub(crate) fn step(
     loop {
         let Some(phase) = sorted.phases.pop_front() else {
             if let Some(listing) = sorted.listing.take() {
-                if let Err(none) = sorted.show(listing.keep()?, needs, cursor)? {
+                if let Err(none) = sorted.show(listing.keep()?, call, cursor)? {
                     Failure::no_view(none).write(cursor.id, out);
                     return Ok(Some(Step::Finished));
                 }
                 continue;
             }
-            cursor.slice_ends(needs.clock);
+            cursor.slice_ends(call.lent.clock);
             finish(cursor, &sorted, None);
             // Only references are left, which have no order.
             return Ok(None);
         };
         let progress = match phase {
-            Phase::Collect(it) => sorted.collect(context, needs, cursor, it, &mut slice)?,
+            Phase::Collect(it) => sorted.collect(context, call, cursor, it, &mut slice)?,
             Phase::Walk(it) => walk::walk(context, cursor, &mut sorted, it, &mut slice, out)?,
             Phase::Send(it) => sorted.send(context, cursor, it, &slice, out)?,
             Phase::Merge(it) => sorted.merge(context, cursor, it, &mut slice, out)?,
@@ -54,15 +54,15 @@ pub(crate) fn step(
             Progress::Done => {}
             Progress::Then(phase) => sorted.phases.push_front(phase),
             Progress::Paused(phase) => {
-                cursor.slice_ends(needs.clock);
+                cursor.slice_ends(call.lent.clock);
                 sorted.phases.push_front(phase);
                 sorted.count_memory()?;
                 cursor.extras.get_or_insert_default().sorted = Some(sorted);
-                return park(needs, cursor, out).map(Some);
+                return park(call, cursor, out).map(Some);
             }
             Progress::Ended(ended) => {
-                cursor.slice_ends(needs.clock);
-                return sorted.end(context, needs, cursor, ended, out);
+                cursor.slice_ends(call.lent.clock);
+                return sorted.end(context, call, cursor, ended, out);
             }
         }
     }
@@ -73,7 +73,7 @@ impl Collect {
     fn candidates(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &mut Cursor,
         region: &Region,
     ) -> Result<Option<Candidates>, Stop> {
@@ -83,7 +83,7 @@ impl Collect {
                 let plan = context.plan(&cursor.filter, region)?;
                 // Each page looks at all entries again, whatever the filter.
                 if plan.is_scan() || plan.is_unindexed() {
-                    unindexed::admit(context, needs, cursor)?;
+                    unindexed::admit(context, call, cursor)?;
                 }
                 context.begin_walk(&plan, self.after)?
             }
@@ -106,7 +106,7 @@ impl Sorted {
     fn collect(
         &mut self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &mut Cursor,
         mut it: Collect,
         slice: &mut Slice,
@@ -115,7 +115,7 @@ impl Sorted {
             if slice.is_over() {
                 return Ok(Progress::Paused(Phase::Collect(it)));
             }
-            let Some(candidates) = it.candidates(context, needs, cursor, &region)? else {
+            let Some(candidates) = it.candidates(context, call, cursor, &region)? else {
                 return Ok(Progress::Paused(Phase::Collect(it)));
             };
             let mut over = false;
@@ -219,23 +219,23 @@ impl Sorted {
     fn end(
         &self,
         context: &Context<'_>,
-        needs: &Needs<'_>,
+        call: &SearchCall<'_>,
         cursor: &mut Cursor,
         ended: Ended,
         out: &mut Vec<u8>,
     ) -> Result<Option<Step>, Stop> {
         match ended {
-            Ended::Limit(end) => return end.write(context, needs, cursor, out).map(Some),
+            Ended::Limit(end) => return end.write(context, call, cursor, out).map(Some),
             Ended::PageFull => {
                 let Goal::Page(page) = &self.goal else {
                     unreachable!("only a page can be full")
                 };
-                let cookie = page.cookie(needs.key, cursor.sent);
+                let cookie = page.cookie(call.cookie_key, cursor.sent);
                 finish(cursor, self, Some(&cookie));
                 write_done(cursor, out);
             }
             Ended::TooMany => {
-                let unsorted = too_many(context, needs, cursor, &self.order);
+                let unsorted = too_many(context, call, cursor, &self.order);
                 if let Goal::View(_) = self.goal {
                     let none = NoView::new(unsorted.code, unsorted.text);
                     Failure::no_view(none).write(cursor.id, out);
@@ -273,14 +273,19 @@ fn finish(cursor: &mut Cursor, sorted: &Sorted, cookie: Option<&[u8]>) {
     }
 }
 
-fn too_many(context: &Context<'_>, needs: &Needs<'_>, cursor: &Cursor, order: &Order) -> Unsorted {
+fn too_many(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    cursor: &Cursor,
+    order: &Order,
+) -> Unsorted {
     let schema = &context.catalog.schema;
     let attribute = order
         .first_type()
         .map_or_else(String::new, |it| schema.type_of(it).name().to_owned());
     Unsorted {
         code: ResultCode::ADMIN_LIMIT_EXCEEDED,
-        text: limits::sort_text(&cursor.limits, needs.settings, &attribute),
+        text: limits::sort_text(&cursor.limits, &call.catalog.limits, &attribute),
         attribute,
     }
 }

@@ -1,9 +1,9 @@
 //! Sorts by walking along an ordering index.
 
 use crate::context::Context;
+use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
 use crate::search::end::candidate_limit;
-use crate::search::needs::Needs;
 use crate::search::offer::is_wanted;
 use crate::search::slice::Slice;
 use crate::search::sort::deliver::leave_for_later;
@@ -43,11 +43,11 @@ impl Walk {
 }
 
 /// The walk that yields the requested order; `None` if no index has that order or sorting the
-/// candidates probably looks at fewer entries. A view needs all entries before it shows the first;
+/// candidates probably looks at fewer entries. A view call all entries before it shows the first;
 /// sorting reads them in stored order, which for a million entries takes a third of a walk's work.
 pub(crate) fn plan(
     context: &Context<'_>,
-    needs: &Needs<'_>,
+    call: &SearchCall<'_>,
     cursor: &mut Cursor,
     sorted: &Sorted,
     wanted: Option<u64>,
@@ -71,7 +71,7 @@ pub(crate) fn plan(
     }
     // Without an index for the filter, the walk looks at every entry it meets.
     if plan.is_unindexed() {
-        unindexed::admit(context, needs, cursor)?;
+        unindexed::admit(context, call, cursor)?;
     }
     let candidates = match plan.is_scan() {
         true => None,

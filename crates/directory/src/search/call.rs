@@ -1,0 +1,64 @@
+//! The call of a search, and its request.
+
+use crate::call::Call;
+use crate::control::Controls;
+use crate::session::Session;
+use policy::{Limits, Whose};
+use protocol::{Message, SearchRequest};
+use std::ops::Deref;
+
+/// Maximum size in bytes of the buffer that one search leaves to the next.
+const SCRATCH_BYTES_MAX: usize = 64 * 1024;
+
+/// State of a search after a slice.
+pub(crate) enum Step {
+    /// The final result is in the output.
+    Finished,
+    /// The search continues in another slice.
+    Parked,
+}
+
+/// The call of a search: the call, its session and the limits of its subject.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchCall<'n> {
+    pub call: &'n Call<'n>,
+    pub session: &'n Session,
+    pub limits: (Limits, Whose),
+}
+
+impl<'n> Deref for SearchCall<'n> {
+    type Target = Call<'n>;
+
+    fn deref(&self) -> &Call<'n> {
+        self.call
+    }
+}
+
+/// A search request with its controls.
+#[derive(Clone, Copy)]
+pub(crate) struct Query<'q> {
+    pub message: &'q Message<'q>,
+    pub request: &'q SearchRequest<'q>,
+    pub controls: &'q Controls<'q>,
+}
+
+impl Query<'_> {
+    /// Whether the client asks for pages.
+    pub fn is_paged(&self) -> bool {
+        self.controls.page.is_some()
+    }
+}
+
+impl SearchCall<'_> {
+    /// The present time in seconds of Unix time.
+    pub fn now_s(&self) -> i64 {
+        (self.lent.clock.now_us() / 1_000_000) as i64
+    }
+
+    /// Returns the buffer for the next search, unless it grew too large.
+    pub fn give_back(&self, scratch: Vec<u8>) {
+        if scratch.capacity() <= SCRATCH_BYTES_MAX {
+            self.scratch.replace(scratch);
+        }
+    }
+}
